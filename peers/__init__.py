@@ -8,6 +8,7 @@
     `engine/`    the index engine, a library of its own over `text/`; its inner loops are in C, see `kernel`,
                  and `build_kernels`
     `index/`     the engine at work for a mesh; the actor `indexer`
+    `copies/`    of pages with the same content, wherever they are, one is found; the actor `copies`
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
     `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
     `history/`   how it was in the last hour, day and month, and what happened; the actor `historian`
@@ -16,7 +17,7 @@
     `exporting/` files of what a peer has, read beside it while it runs
     `backup/`    copies of peers, made beside them too, and peers made from copies
     `evaluation/` how good the answers are, beside other engines
-    `actors`     makes the seven, for a peer and for a simulation; `peer` is the composition root
+    `actors`     makes the eight, for a peer and for a simulation; `peer` is the composition root
     `charges`    what messages of other peers cost them of their quotas
     `wire_tags`  every message that peers send each other; each stands in `wire_messages` of its room
     `config`     the configuration file; `vitals` the status; `cli` begins the command line,
@@ -30,6 +31,9 @@ The way of a page:
     controller -StorePage-> cell -AppendRecords-> archive, -ReplicatePage-> standbys' cells;
     cell -IndexPage-> indexer -CommitDocuments-> segments; cell -PageStored-> controller
     -LinksFound-> the controllers that own the links
+
+The way of a copy: indexer -PagesCommitted-> copies -ContentsTold-> copies of who answers for the slot of its
+content -CopiesNamed-> copies of who answers for it -MarkCopies-> segments
 
 The way of a query:
 

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from mesh.actor import Actor
 from mesh.decree import POLICY
 from mesh.table import Table, TableSection
+from peers.copies.copies import Copies
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.link_texts import KeptTexts
 from peers.crawler.settings import CrawlSettings
@@ -27,6 +28,7 @@ from peers.storage.stored_versions import StoredVersions
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 CELL_SECTION: Final = b"S"
 HISTORIAN_SECTION: Final = b"H"
+COPIES_SECTION: Final = b"K"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher", "historian")}
@@ -64,6 +66,7 @@ def make_actors(
     holders: list[StoreActor] = [
         Controller(me, crawl, settings, StoredVersions(section), life),
         Cell(me, section, texts, cell, life),
+        Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         *further(me, table, life),
     ]
     return [

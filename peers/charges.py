@@ -15,6 +15,7 @@ from mesh.membership.wire_messages import (
     PingRequested,
     RumoursSpread,
 )
+from peers.copies.wire_messages import ContentsTold, CopiesNamed
 from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, LinksFound
 from peers.importing.wire_messages import ImportPage
 from peers.storage.wire_messages import ReplicatePage
@@ -28,6 +29,10 @@ def _links(message: LinksFound) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.links)
 
 
+def _pages(message: ContentsTold | CopiesNamed) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.pages)
+
+
 def _gossip(message: Ping | RumoursSpread) -> tuple[Quota, float]:
     return Quota.RUMOURS, 1.0 + len(message.gossip)
 
@@ -38,6 +43,8 @@ def _members(message: MembersWanted | MembersTold) -> tuple[Quota, float]:
 
 CHARGES: Final[Mapping[type[Message], Charge]] = {
     LinksFound: _links,
+    ContentsTold: _pages,
+    CopiesNamed: _pages,
     ReplicatePage: _each(Quota.PAGES),
     ImportPage: _each(Quota.IMPORTS),
     ExplainUrl: _each(Quota.QUESTIONS),
@@ -53,7 +60,9 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # What a member brings unasked. Not what slots are handed over by, nor what it tells of its visits, or others
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
-CONTENT: Final[frozenset[type[Message]]] = frozenset({LinksFound, ReplicatePage, ImportPage})
+CONTENT: Final[frozenset[type[Message]]] = frozenset(
+    {LinksFound, ReplicatePage, ImportPage, ContentsTold, CopiesNamed}
+)
 
 
 def conduct_of(settings: ConductSettings | None = None) -> Conduct:

@@ -31,6 +31,7 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
     Welcomed,
 )
+from peers.copies.wire_messages import ContentsNoted, ContentsTold, CopiesNamed, CopiesNoted
 from peers.crawler.wire_messages import (
     CrawlExplained,
     ExplainCrawl,
@@ -138,5 +139,10 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Versions of a page; 70 to 74 and from 77 on are others'
         75: ListVersions,
         76: VersionsListed,
+        # Copies
+        100: ContentsTold,
+        101: ContentsNoted,
+        102: CopiesNamed,
+        103: CopiesNoted,
     }
 )

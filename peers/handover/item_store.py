@@ -32,6 +32,8 @@ NAME_BYTES_MAX: Final = 400
 VALUE_BYTES_MAX: Final = 1 << 20
 
 Join: TypeAlias = Callable[[bytes, bytes], bytes]
+# Takes slot, name, value before (None for none) and value.
+Changed: TypeAlias = Callable[[int, bytes, bytes | None, bytes], None]
 
 
 class Item(msgspec.Struct, frozen=True, array_like=True):
@@ -45,17 +47,21 @@ class Item(msgspec.Struct, frozen=True, array_like=True):
 class ItemStore:
     """A `store.MirroredStore` of values."""
 
-    def __init__(self, table: Table, join: Join, *, part_bytes: int = PART_BYTES) -> None:
+    def __init__(
+        self, table: Table, join: Join, *, part_bytes: int = PART_BYTES, changed: Changed = lambda *_: None
+    ) -> None:
         """Find out which slots have anything.
 
         Args:
           join: makes one value of two, either of which may come from another peer. Raises ValueError for
             what is no value.
           part_bytes: of items, after which the next part or shipment begins.
+          changed: told of every value that changes, whoever changed it.
         """
         self._table = table
         self._join = join
         self._part_bytes = part_bytes
+        self._changed = changed
         self._filled = np.zeros(SLOTS_MAX, np.bool_)
         self._forgetting: list[int] = []
         self._changes: dict[bytes, None] | None = None  # keys, in the order of changing
@@ -69,8 +75,12 @@ class ItemStore:
     def get(self, slot: int, name: bytes) -> bytes | None:
         return self._table.get(_key(slot, name))
 
-    def put(self, slot: int, name: bytes, value: bytes) -> bool:
-        """Join a value with the one that is there; return whether that changed it."""
+    def put(self, slot: int, name: bytes, value: bytes, *, is_news: bool = True) -> bool:
+        """Join a value with the one that is there; return whether that changed it.
+
+        Args:
+          is_news: False where all of the team come to it by themselves: it is not shipped to them.
+        """
         key = _key(slot, name)
         before = self._table.get(key)
         joined = self._join(before, value) if before is not None else value
@@ -78,14 +88,20 @@ class ItemStore:
             return False
         self._digests.note(key)
         self._table.put(key, joined)
-        if self._changes is not None:
+        if self._changes is not None and is_news:
             self._changes[key] = None
         if not self._filled[slot]:
             self._filled[slot] = True
             self.newly_filled.append(slot)
         if slot in self._forgetting:
             self._forgetting.remove(slot)
+        self._changed(slot, name, before, joined)
         return True
+
+    def items_after(self, after: bytes, limit: int) -> list[Item]:
+        """Return values in the order of their slots and names, from the one after `after`, see `key_of`."""
+        rows = self._table.scan(after + b"\0" if after else b"", limit=limit)
+        return [Item(_slot_in(key), key[2:], value) for key, value in rows]
 
     def items(self, slot: int) -> Iterator[Item]:
         """Yield all values of a slot, by name."""
@@ -217,6 +233,10 @@ class ItemStore:
 
 def key_of_slot(slot: int) -> bytes:
     return slot.to_bytes(2, "big")
+
+
+def key_of(item: Item) -> bytes:
+    return _key(item.slot, item.name)
 
 
 def _key(slot: int, name: bytes) -> bytes:

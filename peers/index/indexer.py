@@ -47,6 +47,7 @@ from peers.index.messages import (
     GiveUpSegment,
     IndexAnchors,
     IndexPage,
+    PagesCommitted,
     PagesIndexed,
     QuestionAnswered,
     RemovePage,
@@ -104,11 +105,12 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What is at the port, and what to tell the cell when it is committed."""
+    """What is at the port, and what to tell when it is committed."""
 
     number: int
     size: int
     done: PagesIndexed
+    committed: PagesCommitted
 
 
 class _Slots:
@@ -157,6 +159,7 @@ class Indexer(Actor):
         self._segments = Address(peer, "segments")
         self._questions = Address(peer, "questions")
         self._cell = Address(peer, "cell")
+        self._copies = Address(peer, "copies")
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
@@ -294,7 +297,8 @@ class Indexer(Actor):
         texts += [(each.url, each.anchors) for each in anchors]
         self._n_batches += 1
         done = PagesIndexed(tuple(versions), tuple(texts))
-        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done)
+        committed = PagesCommitted(tuple((page.slot, page.url, page.stamp, page.document) for page in pages))
+        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done, committed)
         if not self._pages and not self._anchors:
             self._first_at = inf
         message = CommitDocuments(
@@ -327,7 +331,8 @@ class Indexer(Actor):
         self._batch = None
         self._generation = generation
         self._committed += batch.size
-        return [Send(self._cell, batch.done), *self._commit_if_due(now)]
+        told = [Send(self._cell, batch.done), Send(self._copies, batch.committed)]
+        return told + self._commit_if_due(now)
 
     # --- Which slots
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mesh.actor import Address, Message
 from mesh.slot_set import NO_SLOTS
 from mesh.stamp import Stamp
+from peers.engine.copies import CopyMark
 from peers.engine.document import Document
 from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
 
@@ -36,6 +37,32 @@ class PagesIndexed(Message, frozen=True):
 
     pages: tuple[tuple[str, Stamp], ...]
     anchors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # likewise these anchor texts
+
+
+class PagesCommitted(Message, frozen=True):
+    """Indexer to copies: these versions, or newer ones, are what is found of these pages.
+
+    None for what is not found any more.
+    """
+
+    pages: tuple[tuple[int, str, Stamp, Document | None], ...]  # with their slots
+
+
+class MarkCopies(Message, frozen=True):
+    """Copies to segments: for how many others these pages stand, or that others stand for them.
+
+    It holds as long as they have that content, and not for what has another one already. Answered by
+    `CopiesMarked`.
+    """
+
+    ticket: int
+    pages: tuple[tuple[str, CopyMark], ...]  # by URL
+
+
+class CopiesMarked(Message, frozen=True):
+    """Segments to copies: from now on searches go by that, and it is durable."""
+
+    ticket: int
 
 
 class RemovePage(Message, frozen=True):
@@ -167,7 +194,7 @@ class AdoptDocuments(Message, frozen=True):
 
 
 class DocumentsAdopted(Message, frozen=True):
-    """Segments to cell: it is committed, or, when there are no pages, it was refused.
+    """Segments to cell, and that to copies: it is committed, or, when there are no pages, it was refused.
 
     Pages whose document is here already, but with other link texts, are not among them and stay as they are;
     nor are those that were left out as removed.

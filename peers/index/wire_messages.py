@@ -54,6 +54,7 @@ class Hit(Message, frozen=True, array_like=True):
     content: Count = 0  # digest of title and text, the same for copies; 0: like no other
     # By which near copies are found (`near_copies.Sketch`); empty: like no other.
     sketch: Annotated[bytes, Meta(max_length=SKETCH_BYTES)] = b""
+    copies: Count = 0  # pages of the mesh with the same content for which it stands, as far as they are named
 
 
 class SearchSlots(Message, frozen=True, array_like=True, tag=42):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mesh.table import Table
-from peers.storage.ledger_keys import DAMAGE, HIDDEN, PAGE_MARK, PLACE, identity_of
+from peers.storage.ledger_keys import DAMAGE, HIDDEN, PAGE_MARK, PLACE, identity_of, pack_slot
 from peers.storage.place import Place, newest_in, place_in
 
 
@@ -29,6 +29,11 @@ class StoredVersions:
     def newest(self, slot: int, url: str) -> Place | None:
         """Return the newest version of a page that is here; None for none."""
         return newest_in(self._table, identity_of(slot, url))
+
+    def url_of(self, slot: int, page: bytes) -> str | None:
+        """Return the URL with a fingerprint, if a version of that page is here."""
+        place = newest_in(self._table, pack_slot(slot) + page)
+        return None if place is None else place.url
 
     def kept(self, slot: int, url: str, limit: int) -> KeptVersions:
         """Return the newest versions of a page, and how its index stands."""

@@ -98,6 +98,10 @@ TAGS = {
     "OfferSlots": 69,
     "ListVersions": 75,
     "VersionsListed": 76,
+    "ContentsTold": 100,
+    "ContentsNoted": 101,
+    "CopiesNamed": 102,
+    "CopiesNoted": 103,
 }
 
 RETIRED_TAGS = {10, 32, 33}

@@ -36,6 +36,7 @@ from peers.index.messages import (
     GiveUpSegment,
     IndexAnchors,
     IndexPage,
+    PagesCommitted,
     PagesIndexed,
     RemovePage,
     SlotsDamaged,
@@ -65,6 +66,7 @@ ME, OTHER = "a", "b"
 SLOTS = 16
 QUESTIONS = Address(ME, "questions")
 CELL, SEGMENTS, GATEWAY = Address(ME, "cell"), Address(ME, "segments"), Address(OTHER, "searcher")
+COPIES = Address(ME, "copies")
 
 
 class Driven:
@@ -74,6 +76,7 @@ class Driven:
         self.indexer = Indexer(ME, index or CountingIndex(), settings)
         self.answerer = Answerer(index or CountingIndex(), SLOTS)
         self.now = 100.0
+        self.committed: list[tuple[int, str, Stamp, Document | None]] = []  # as copies heard it
 
     def tell(self, message: Message, source: Address = CELL) -> list[Send]:
         sends: list[Send] = []
@@ -81,6 +84,9 @@ class Driven:
             if send.target == QUESTIONS:
                 assert isinstance(send.message, AnswerQuestion)
                 sends += self.tell(self.answerer.answer(send.message).message, QUESTIONS)
+            elif isinstance(send.message, PagesCommitted):
+                assert send.target == COPIES
+                self.committed += send.message.pages
             else:
                 sends.append(send)
         return sends
@@ -124,8 +130,10 @@ def test_cell_is_told_what_was_committed_once() -> None:
     driven.tell(IndexPage(3, page(1)))
     driven.wake(0.5)
     assert driven.tell(DocumentsCommitted(7, 1), SEGMENTS) == []
+    assert driven.committed == []
     assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
     assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == []
+    assert driven.committed == [(3, page(1).url, page(1).stamp, page(1))]
     observed = driven.indexer.observe()
     assert (observed.committed, observed.batches, observed.generation, observed.waiting) == (1, 1, 1, 0)
 

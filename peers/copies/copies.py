@@ -1,0 +1,273 @@
+"""The actor that sees to it that of pages with the same content one is found; see the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import inf
+from typing import ClassVar, Final
+
+import numpy as np
+
+from mesh.actor import Address, Message, Send
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_ranking import NOBODY
+from mesh.slot_set import SlotMask
+from mesh.stamp import Stamp
+from mesh.table import Table, TableSection
+from mesh.urls import fingerprint, host_of
+from peers.copies.content_row import ContentRow, join, row_after, row_in, version_in
+from peers.copies.marks import Marks
+from peers.copies.namings import Namings
+from peers.copies.tellings import Tellings
+from peers.copies.wire_messages import (
+    ContentsNoted,
+    ContentsTold,
+    CopiesNamed,
+    CopiesNoted,
+    ToldContent,
+)
+from peers.engine.copies import CopyMark
+from peers.engine.document import Document
+from peers.handover.item_store import Item, ItemStore, key_of
+from peers.handover.keeper import Keeper
+from peers.handover.mirror import Mirror
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
+from peers.index.messages import CopiesMarked, DocumentsAdopted, PagesCommitted
+
+ROWS_PER_TURN: Final = 1_000
+TURN_PAUSE_S: Final = 0.05
+
+# Returns the URL of a page by slot and fingerprint, None for one of which nothing is stored.
+UrlOf = Callable[[int, bytes], str | None]
+
+
+class CopiesStatistics(HolderStatistics, frozen=True):
+    """What is done about copies: gauges of now, counts since the start."""
+
+    told: int  # count: contents of pages told to who answers for them
+    untold: int  # gauge: of these, not yet noted
+    heard: int  # count: those heard
+    named: int  # count: pages named, again included
+    unlike: int  # count: of these, that have another content by now
+    waiting: int  # gauge: groups that are to be looked at, or whose pages have not noted what they are
+    unmarked: int  # gauge: pages of which the index is still to be told
+
+
+class Copies(StoreActor):
+    """Keeps what pages say, tells it, names who stands for copies, and tells the index of this peer."""
+
+    name: ClassVar[str] = "copies"
+    keeps: ClassVar = StoreDeclaration("copies", name)
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {
+        ContentsTold,
+        ContentsNoted,
+        CopiesNamed,
+        CopiesNoted,
+    }
+
+    def __init__(self, me: str, table: Table, url_of: UrlOf, life: int = 1) -> None:
+        """Take up what the table has.
+
+        Args:
+          table: the section of this actor.
+          url_of: says what of other actors' pages the URL is.
+          life: of the peer, see `mesh.lives`.
+        """
+        self._me = me
+        self._url_of = url_of
+        self._store = ItemStore(TableSection(table, b"c"), join, changed=self._note_change)
+        mirror = Mirror(me, self.name, self._store, life)
+        self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
+        self._tellings = Tellings(me, self.name, TableSection(table, b"t"), life)
+        self._namings = Namings(me, self.name, TableSection(table, b"g"), life)
+        self._marks = Marks(me)
+        self._ownership: Ownership | None = None
+        self._answerers: np.ndarray[tuple[int], np.dtype[np.str_]] | None = None
+        self._moved: SlotMask | None = None  # slots with another answerer, since all rows were looked at
+        self._has_marked_all = False  # what the table says was on its way to the index in an earlier life
+        self._walked_to = b""
+        self._walk_at_s = inf
+        self._now = 0.0  # of this turn
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._now = now
+        sends: list[Send] = []
+        match message:
+            case PagesCommitted(pages):
+                self._tellings.tell(self._news_of(pages), now)
+            case DocumentsAdopted(pages=pages):
+                self._mark_again(url for url, _ in pages)
+            case CopiesMarked(ticket):
+                sends = self._marks.note_marked(ticket)
+            case ContentsTold(batch):
+                if self._namings.note(source, message, now):
+                    sends = [Send(source, ContentsNoted(batch))]
+            case ContentsNoted(batch):
+                self._tellings.note_answer(source.peer, batch, now)
+            case CopiesNamed():
+                self._take_names(source, message)
+            case CopiesNoted():
+                self._namings.note_answer(source.peer, message, now)
+            case OwnershipChanged(ownership):
+                self._change_ownership(ownership)
+            case _:
+                sends = self._keeper.receive(source, message, now)
+        return sends + self._end_turn()
+
+    def wake(self, now: float) -> list[Send]:
+        self._now = now
+        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
+        if self._walk_at_s <= now:
+            self._walk()
+        if self._namings.wake_at() <= now:
+            sends += self._namings.wake(now)
+        sends += self._marks.wake(now)
+        return sends + self._end_turn()
+
+    def wake_at(self) -> float:
+        at = min(self._keeper.wake_at(), self._tellings.wake_at(), self._marks.wake_at())
+        return min(at, self._namings.wake_at(), self._walk_at_s)
+
+    def observe(self) -> CopiesStatistics:
+        return CopiesStatistics(
+            store=self._keeper.observe(),
+            told=self._tellings.n_told,
+            untold=self._tellings.waiting_count,
+            heard=self._namings.n_heard,
+            named=self._namings.n_named,
+            unlike=self._namings.n_unlike,
+            waiting=self._namings.waiting_count,
+            unmarked=self._marks.waiting_count,
+        )
+
+    def _end_turn(self) -> list[Send]:
+        sends = self._tellings.wake(self._now) if self._tellings.wake_at() <= self._now else []
+        return sends + self._keeper.end_turn(self._now)
+
+    # --- What pages say
+
+    def _news_of(self, pages: Iterable[tuple[int, str, Stamp, Document | None]]) -> Iterator[ToldContent]:
+        """Keep what pages say by now, and yield what of it others are to be told by us."""
+        for slot, url, stamp, document in pages:
+            name = fingerprint(url)
+            value = self._store.get(slot, name)
+            before = None if value is None else row_in(value)
+            row = row_after(before, stamp, document)
+            if row is not None:
+                self._store.put(slot, name, row.encode(), is_news=False)
+            row = row or before
+            if row is None:
+                continue
+            if row.n_copies:  # the index may have lost it
+                self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
+            if self._answers(slot):
+                if before is not None and before.content not in (0, row.content):
+                    yield _told(slot, name, row, content=before.content, is_there=False)
+                if row.content:
+                    yield _told(slot, name, row, content=row.content)
+
+    def _note_change(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
+        """Have the index go by what a page was named, whoever heard of it."""
+        row = row_in(value)
+        known = None if before is None else row_in(before)
+        n_before = known.n_copies if known is not None and known.content == row.content else 0
+        if row.content and row.n_copies != n_before:
+            self._mark(slot, name, row)
+
+    def _mark(self, slot: int, name: bytes, row: ContentRow) -> bool:
+        url = self._url_of(slot, name)
+        if url is not None:
+            self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
+        return url is not None
+
+    def _mark_again(self, urls: Iterable[str]) -> None:
+        """Tell the index of documents that came with another peer's what is known of them."""
+        for url in urls if self._ownership is not None else ():
+            assert self._ownership is not None
+            slot, name = self._ownership.slot_of(host_of(url)), fingerprint(url)
+            value = self._store.get(slot, name)
+            row = None if value is None else row_in(value)
+            if row is not None and row.n_copies:
+                self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
+
+    # --- What pages are named
+
+    def _take_names(self, source: Address, message: CopiesNamed) -> None:
+        """Go by what pages of ours are named by who answers for their contents; else they are named again."""
+        ownership = self._ownership
+        if ownership is None:
+            return
+        slot_count = ownership.table.slot_count
+        for each in message.pages:
+            is_right = ownership.answerer_of(each.content % slot_count) == source.peer
+            if each.slot >= slot_count or not is_right or not self._answers(each.slot):
+                return
+        unlike: list[int] = []
+        for number, each in enumerate(message.pages):
+            value = self._store.get(each.slot, each.page)
+            row = None if value is None else row_in(value)
+            if row is None or row.content != each.content or not self._mark(each.slot, each.page, row):
+                unlike.append(number)
+                continue
+            if row.n_copies != each.n_copies:
+                self._store.put(each.slot, each.page, row.named(each.n_copies).encode())
+        self._marks.answer(source, CopiesNoted(message.batch, tuple(unlike)), self._now)
+
+    # --- When answerers change
+
+    def _answers(self, slot: int) -> bool:
+        return self._ownership is not None and self._ownership.answerer_of(slot) == self._me
+
+    def _change_ownership(self, ownership: Ownership) -> None:
+        now = self._now
+        before, self._answerers = self._answerers, _answerers(ownership)
+        moved: SlotMask = np.ones(len(self._answerers), np.bool_)
+        if before is not None:
+            moved = self._answerers != before
+        self._ownership = ownership
+        self._moved = moved if self._moved is None else self._moved | moved
+        self._walked_to, self._walk_at_s = b"", now
+        self._keeper.change_ownership(ownership, now)
+        self._tellings.change_ownership(ownership, now)
+        self._namings.change_ownership(ownership, moved, now)
+
+    def _walk(self) -> None:
+        """Look through some rows: tell again what is for another answerer, or is told by us now."""
+        assert self._moved is not None
+        if self._tellings.is_full:
+            self._walk_at_s = self._now + 1.0
+            return
+        items = self._store.items_after(self._walked_to, ROWS_PER_TURN)
+        self._tellings.tell(self._moved_among(items), self._now)
+        is_done = len(items) < ROWS_PER_TURN
+        if is_done:
+            self._moved, self._has_marked_all = np.zeros_like(self._moved), True
+            self._walk_at_s = inf
+        else:
+            self._walked_to = key_of(items[-1])
+            self._walk_at_s = self._now + TURN_PAUSE_S
+
+    def _moved_among(self, items: Iterable[Item]) -> Iterator[ToldContent]:
+        moved = self._moved
+        assert moved is not None
+        for slot, name, value in ((item.slot, item.name, item.value) for item in items):
+            row = row_in(value)
+            if row.n_copies and not self._has_marked_all:
+                self._mark(slot, name, row)
+            if row.content and self._answers(slot) and (moved[slot] or moved[row.content % len(moved)]):
+                yield _told(slot, name, row, content=row.content)
+
+
+def _told(slot: int, name: bytes, row: ContentRow, *, content: int, is_there: bool = True) -> ToldContent:
+    version = version_in(row.encode())
+    if not is_there:
+        return ToldContent(slot, name, content, version, is_there)
+    return ToldContent(slot, name, content, version, is_there, row.n_copies, row.standing, row.canonical)
+
+
+def _answerers(ownership: Ownership) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+    """Return who answers for each slot, "" for nobody."""
+    serving = ownership.serving
+    names = np.array([*serving.peers, ""])
+    ranking = serving.ranking[0]
+    return names[np.where(ranking == NOBODY, len(serving.peers), ranking)]

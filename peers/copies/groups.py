@@ -1,0 +1,156 @@
+"""Groups of pages with the same content, in a table, and what each of them is to be told.
+
+    slot(2) content(8) slot(2) page(16) -> version, copies told, whether confirmed, standing, canonical
+
+The first slot is that of the content, the second that of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final, NamedTuple
+
+from mesh.table import Table
+from peers.copies.content_row import STANDING_BYTES, VERSION_BYTES
+from peers.copies.wire_messages import ToldContent
+
+UNKNOWN: Final = -2  # what a page was told: it may be hidden or not
+COPY: Final = -1
+_VALUE: Final = Struct(f">{VERSION_BYTES}si?{STANDING_BYTES}s")
+_GROUP: Final = Struct(">HQ")
+_PAGE: Final = Struct(">H16s")
+GROUP_BYTES: Final = _GROUP.size
+NO_VERSION: Final = bytes(VERSION_BYTES)
+
+
+class Member(NamedTuple):
+    """A page of a group."""
+
+    key: bytes
+    version: bytes  # of its row, as was told last
+    told: int  # as what it was named, as far as we know; UNKNOWN
+    has_confirmed: bool  # it is shown, has that content, and said so since something was heard of it
+    standing: bytes
+    canonical: bytes
+
+    @property
+    def group(self) -> bytes:
+        return self.key[:GROUP_BYTES]
+
+    @property
+    def content(self) -> int:
+        return int.from_bytes(self.key[2:GROUP_BYTES], "big")
+
+    @property
+    def slot(self) -> int:
+        """Of the page."""
+        return int.from_bytes(self.key[GROUP_BYTES : GROUP_BYTES + 2], "big")
+
+    @property
+    def page(self) -> bytes:
+        return self.key[GROUP_BYTES + 2 :]
+
+    def encode(self) -> bytes:
+        return _VALUE.pack(self.version, self.told, self.has_confirmed, self.standing) + self.canonical
+
+
+def group_of(content: int, slot_count: int) -> bytes:
+    """Return the key of a group: the slot of its content, then that."""
+    return _GROUP.pack(content % slot_count, content)
+
+
+def slot_in(group: bytes) -> int:
+    """Return the slot of the content of a group."""
+    return int.from_bytes(group[:2], "big")
+
+
+def representative_of(members: Sequence[Member]) -> Member:
+    """Return the page that is shown: one that others name, or it itself; then who stands best.
+
+    It depends on what the pages say alone, so whoever keeps the group comes to the same.
+    """
+    named = {each.canonical for each in members}
+    return min(
+        members,
+        key=lambda each: (
+            each.page not in named,
+            each.canonical not in (b"", each.page),
+            each.standing,
+            each.key,
+        ),
+    )
+
+
+def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
+    """Return who of a group is to be told what now; nobody when all is said and done.
+
+    The copies are told only when the representative has confirmed that it is shown.
+    """
+    if not members:
+        return []
+    shown, n_copies = representative_of(members), len(members) - 1
+    if not n_copies:
+        return [(shown, 0)] if shown.told else []
+    tellings = [(shown, n_copies)] if shown.told != n_copies or not shown.has_confirmed else []
+    if shown.has_confirmed and shown.told >= 0:
+        tellings += [(each, COPY) for each in members if each is not shown and each.told != COPY]
+    return tellings
+
+
+class Groups:
+    """The groups whose contents this peer answers for."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def members(self, group: bytes) -> list[Member]:
+        return [_member(key, value) for key, value in self._table.scan_prefix(group)]
+
+    def note(self, group: bytes, told: ToldContent) -> bool:
+        """Take in what was told of a page; return whether the group may have something to say about it."""
+        key = group + _PAGE.pack(told.slot, told.page)
+        before = self._member_at(key)
+        if before is not None and told.version < before.version:
+            return False  # it was overtaken
+        if not told.is_there:
+            if before is not None:
+                self._table.delete(key)
+            return before is not None
+        is_known = before is not None and before.has_confirmed and before.version == told.version
+        self._put(Member(key, told.version, told.n_copies, is_known, told.standing, told.canonical))
+        return True
+
+    def note_told(self, key: bytes, n_copies: int) -> None:
+        """A page has been named, and its index goes by it."""
+        member = self._member_at(key)
+        if member is not None:
+            self._put(member._replace(told=n_copies, has_confirmed=n_copies >= 0))
+
+    def remove(self, key: bytes) -> None:
+        """A page does not have that content."""
+        self._table.delete(key)
+
+    def doubt(self, member: Member) -> None:
+        """Somebody else answers for the page, or may have: what it was told is to be said again."""
+        self._put(member._replace(version=NO_VERSION, told=UNKNOWN, has_confirmed=False))
+
+    def rows(self, after: bytes, limit: int) -> list[Member]:
+        """Return members of all groups in the order of keys, from the one after `after`."""
+        start = after + b"\0" if after else b""
+        return [_member(key, value) for key, value in self._table.scan(start, limit=limit)]
+
+    def is_alone(self, group: bytes) -> bool:
+        return sum(1 for _ in self._table.scan_prefix(group, limit=2)) < 2
+
+    def _member_at(self, key: bytes) -> Member | None:
+        value = self._table.get(key)
+        return None if value is None else _member(key, value)
+
+    def _put(self, member: Member) -> None:
+        self._table.put(member.key, member.encode())
+
+
+def _member(key: bytes, value: bytes) -> Member:
+    version, told, has_confirmed, standing = _VALUE.unpack_from(value)
+    return Member(key, version, told, has_confirmed, standing, value[_VALUE.size :])

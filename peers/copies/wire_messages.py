@@ -1,0 +1,71 @@
+"""How the contents of pages get to those who keep groups of copies, and how these say which page is shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.wire_fields import Count, Slot
+from peers.copies.content_row import STANDING_BYTES, VERSION_BYTES
+
+PAGES_MAX: Final = 1_000  # in one batch: some 70 kB
+
+Page: TypeAlias = Annotated[bytes, Meta(min_length=16, max_length=16)]  # `urls.fingerprint`
+Content: TypeAlias = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]  # `document.content_digest`
+# For how many others it stands, 0 for none; -1 when another stands for it.
+NumberOfCopies: TypeAlias = Annotated[int, Meta(ge=-1, lt=1 << 31)]
+
+
+class ToldContent(msgspec.Struct, frozen=True, array_like=True):
+    """What a page says, or does not say any more."""
+
+    slot: Slot
+    page: Page
+    content: Content
+    version: Annotated[bytes, Meta(min_length=VERSION_BYTES, max_length=VERSION_BYTES)]  # later ones rule
+    is_there: bool
+    n_copies: NumberOfCopies = 0  # as it was named last
+    standing: Annotated[bytes, Meta(min_length=STANDING_BYTES, max_length=STANDING_BYTES)] = b"\xff" * 4
+    canonical: Annotated[bytes, Meta(max_length=16)] = b""  # the page that it says it is a copy of
+
+
+class ContentsTold(Message, frozen=True, array_like=True, tag=100):
+    """Who answers for pages to who answers for the slots of their contents; repeated until noted."""
+
+    batch: Count
+    pages: Annotated[tuple[ToldContent, ...], Meta(max_length=PAGES_MAX)]
+
+
+class ContentsNoted(Message, frozen=True, array_like=True, tag=101):
+    """Promise of the receiver: they are in its groups, durably."""
+
+    is_promise: ClassVar[bool] = True
+    batch: Count
+
+
+class Naming(msgspec.Struct, frozen=True, array_like=True):
+    """What a page is in its group."""
+
+    slot: Slot
+    page: Page
+    content: Content
+    n_copies: NumberOfCopies
+
+
+class CopiesNamed(Message, frozen=True, array_like=True, tag=102):
+    """Who keeps groups to who answers for pages in them; repeated until noted."""
+
+    batch: Count
+    pages: Annotated[tuple[Naming, ...], Meta(max_length=PAGES_MAX)]
+
+
+class CopiesNoted(Message, frozen=True, array_like=True, tag=103):
+    """Promise of the receiver: searches go by it."""
+
+    is_promise: ClassVar[bool] = True
+    batch: Count
+    # Indexes of the pages of which that is not so: they do not have that content here.
+    unlike: Annotated[tuple[Count, ...], Meta(max_length=PAGES_MAX)] = ()

@@ -1,0 +1,89 @@
+"""What is kept of the content of a page."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mesh.stamp import Stamp
+from mesh.urls import fingerprint
+from peers.copies.content_row import ContentRow, join, row_after, row_in, standing_of
+from peers.engine.document import Document, content_digest
+
+rows = st.builds(
+    ContentRow,
+    st.builds(Stamp, st.integers(0, 9), st.floats(0, 99)),
+    st.integers(0, 3),
+    st.integers(0, 9),
+    st.integers(-1, 9),
+    st.integers(0, 2**63 - 1),
+    st.binary(min_size=4, max_size=4),
+    st.sampled_from([b"", bytes(16)]),
+)
+
+
+def page(text: str, url: str = "http://a.test/", **changes: object) -> Document:
+    return Document(url, "t", text=text, **changes)  # type: ignore[arg-type]
+
+
+@given(rows)
+def test_a_row_is_read_as_it_was_written(row: ContentRow) -> None:
+    assert row_in(row.encode()) == row
+
+
+@given(rows, rows)
+def test_the_later_row_rules_on_whatever_peer(one: ContentRow, other: ContentRow) -> None:
+    joined = row_in(join(one.encode(), other.encode()))
+    assert joined == row_in(join(other.encode(), one.encode()))
+    assert joined[:3] == max(one[:3], other[:3])
+
+
+@pytest.mark.parametrize("value", [b"", bytes(33), bytes(35), b"\xff" * 34])
+def test_what_is_no_row_is_refused(value: bytes) -> None:
+    with pytest.raises(ValueError, match="row"):
+        row_in(value)
+
+
+def test_what_a_page_was_named_holds_as_long_as_it_says_the_same() -> None:
+    first = row_after(None, Stamp(1, 1.0), page("x"))
+    assert first is not None
+    assert (first.content, first.n_copies) == (content_digest(page("x")), 0)
+    named = first.named(-1)
+    assert row_after(named, Stamp(1, 1.0), page("x")) is None
+    again = row_after(named, Stamp(2, 2.0), page("x"))
+    assert again == named._replace(stamp=Stamp(2, 2.0))
+    other = row_after(named, Stamp(2, 2.0), page("y"))
+    assert other is not None
+    assert (other.n_copies, other.namings, other.flips) == (0, 0, 0)
+    assert row_after(other, Stamp(1, 1.0), page("x")) is None
+
+
+def test_a_page_that_is_taken_down_and_shown_again_says_something_later_each_time() -> None:
+    shown = row_after(None, Stamp(1, 1.0), page("x"))
+    assert shown is not None
+    hidden = row_after(shown.named(3), Stamp(1, 1.0), None)
+    assert hidden is not None
+    back = row_after(hidden, Stamp(1, 1.0), page("x"))
+    assert back is not None
+    assert (hidden.content, back.content, back.n_copies) == (0, shown.content, 0)
+    assert shown.named(3).encode() < hidden.encode() < back.encode()
+    assert row_after(None, Stamp(1, 1.0), None) is None
+    assert row_after(None, Stamp(1, 1.0), page("")) is None
+
+
+def test_pages_that_others_link_to_stand_before_short_addresses_and_https_before_http() -> None:
+    order = [
+        page("x", "http://a.test/long/address", linking_hosts=9),
+        page("x", "https://a.test/"),
+        page("x", "http://a.test/"),
+        page("x", "https://a.test/index.html"),
+        page("x", "https://a.test/index.html?session=1"),
+    ]
+    assert sorted(order, key=standing_of) == order
+
+
+def test_the_page_that_it_names_is_known_by_its_fingerprint() -> None:
+    row = row_after(None, Stamp(1, 1.0), page("x", canonical="http://b.test/"))
+    assert row is not None
+    assert row.canonical == fingerprint("http://b.test/")

@@ -1,0 +1,129 @@
+"""Which page of a group is shown, and who is told what when."""
+
+from __future__ import annotations
+
+from mesh.memory_table import MemoryTable
+from peers.copies.groups import COPY, UNKNOWN, Groups, Member, group_of, representative_of, to_tell
+from peers.copies.wire_messages import ToldContent
+
+SLOTS = 16
+CONTENT = 100
+GROUP = group_of(CONTENT, SLOTS)
+
+
+def told(
+    number: int,
+    version: int = 1,
+    *,
+    is_there: bool = True,
+    canonical: int = 0,
+    n_copies: int = 0,
+    rank: int = 0,
+) -> ToldContent:
+    return ToldContent(
+        3,
+        page_of(number),
+        CONTENT,
+        version.to_bytes(18, "big"),
+        is_there,
+        n_copies,
+        rank.to_bytes(4, "big"),
+        page_of(canonical) if canonical else b"",
+    )
+
+
+def page_of(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def groups_of(*pages: ToldContent) -> Groups:
+    groups = Groups(MemoryTable())
+    for each in pages:
+        groups.note(GROUP, each)
+    return groups
+
+
+def shown_of(groups: Groups) -> int:
+    return int.from_bytes(representative_of(groups.members(GROUP)).page, "big")
+
+
+def numbers_told(groups: Groups) -> list[tuple[int, int]]:
+    return [(int.from_bytes(each.page, "big"), n) for each, n in to_tell(groups.members(GROUP))]
+
+
+def note_all(groups: Groups) -> None:
+    for each, n in to_tell(groups.members(GROUP)):
+        groups.note_told(each.key, n)
+
+
+def test_the_page_is_shown_that_others_name_else_the_one_that_stands_best() -> None:
+    assert shown_of(groups_of(told(1, rank=5), told(2, rank=4), told(3, rank=9))) == 2
+    assert shown_of(groups_of(told(1, rank=5), told(2, rank=4, canonical=3), told(3, rank=9))) == 3
+    assert shown_of(groups_of(told(1, rank=5), told(2, rank=9, canonical=2))) == 2
+    # Who names a page that is not here has less to say for itself.
+    assert shown_of(groups_of(told(1, rank=4, canonical=7), told(2, rank=5))) == 2
+
+
+def test_copies_are_hidden_only_when_the_representative_has_confirmed() -> None:
+    groups = groups_of(told(1), told(2), told(3))
+    assert numbers_told(groups) == [(1, 2)]
+    note_all(groups)
+    assert numbers_told(groups) == [(2, COPY), (3, COPY)]
+    note_all(groups)
+    assert numbers_told(groups) == []
+
+
+def test_when_the_representative_leaves_another_is_shown_before_anything_else() -> None:
+    groups = groups_of(told(1), told(2), told(3))
+    note_all(groups)
+    note_all(groups)
+    assert groups.note(GROUP, told(1, 2, is_there=False))
+    assert numbers_told(groups) == [(2, 1)]
+    note_all(groups)
+    assert numbers_told(groups) == []
+    groups.note(GROUP, told(3, 2, is_there=False))
+    groups.note(GROUP, told(2, 1, n_copies=COPY))
+    assert numbers_told(groups) == [(2, 0)]
+
+
+def test_one_page_alone_is_told_nothing_unless_it_was_hidden() -> None:
+    assert numbers_told(groups_of(told(1))) == []
+    assert numbers_told(groups_of(told(1, n_copies=COPY))) == [(1, 0)]
+
+
+def test_what_was_overtaken_changes_nothing() -> None:
+    groups = groups_of(told(1, 5), told(2, 5))
+    assert not groups.note(GROUP, told(1, 4, is_there=False))
+    assert not groups.note(GROUP, told(2, 4, n_copies=COPY))
+    assert len(groups.members(GROUP)) == 2
+    assert not groups.note(GROUP, told(9, 4, is_there=False))
+
+
+def test_a_page_of_which_something_new_is_heard_confirms_again() -> None:
+    groups = groups_of(told(1), told(2))
+    note_all(groups)
+    note_all(groups)
+    groups.note(GROUP, told(1, 2, n_copies=1))
+    assert numbers_told(groups) == [(1, 1)]
+    note_all(groups)
+    groups.note(GROUP, told(1, 2, n_copies=1))  # the same again
+    assert numbers_told(groups) == []
+
+
+def test_who_is_doubted_is_told_again() -> None:
+    groups = groups_of(told(1), told(2))
+    note_all(groups)
+    note_all(groups)
+    for member in groups.members(GROUP):
+        groups.doubt(member)
+    assert {member.told for member in groups.members(GROUP)} == {UNKNOWN}
+    assert numbers_told(groups) == [(1, 1)]
+
+
+def test_members_are_read_as_they_were_written() -> None:
+    groups = groups_of(told(7, 3, canonical=8, n_copies=4, rank=6))
+    (member,) = groups.members(GROUP)
+    assert (member.slot, member.page, member.content, member.group) == (3, page_of(7), CONTENT, GROUP)
+    assert groups.rows(b"", 9) == [member]
+    assert groups.rows(member.key, 9) == []
+    assert isinstance(member, Member)
