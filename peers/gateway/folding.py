@@ -1,7 +1,9 @@
 """One result for one page: copies become one, and no site fills a page of results alone.
 
 Copies are pages with the same title and text (`engine.document.content_digest`), under whatever addresses:
-with and without `index.html`, `www.` or a parameter, by http and https, on mirrors. Near copies have nearly
+with and without `index.html`, `www.` or a parameter, by http and https, on mirrors. Most of them are not
+among the hits: the mesh has named which one stands for them (`peers.copies`), and it tells for how many. Near
+copies have nearly
 the same text (`engine.near_copies`): another version, an edition for another machine. The best of them is
 shown, and how many there are besides. What is like results shown above it stands behind the first of
 these; what is like such as are not shown, does not for that. So what becomes of a hit depends on those before
@@ -41,6 +43,7 @@ class Likeness(NamedTuple):
 
     content: int  # digest; 0 is like no other
     sketch: bytes = b""  # empty is like no other
+    copies: int = 0  # for which it stands, whether they are among the hits or not
 
 
 def folded(hits: Sequence[Likeness]) -> list[Placed]:
@@ -60,11 +63,13 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
         if is_folded[number]:
             continue
         if not has_others:
-            placed.append(Placed(number))
+            placed.append(Placed(number, hits[number].copies))
             continue
         others = are_alike[number] & ~is_folded
+        are_near = others & ~are_copies[number]
         n_copies = int((others & are_copies[number]).sum())
-        placed.append(Placed(number, n_copies, int(others.sum()) - n_copies))
+        n_near = sum(1 + hits[each].copies for each in np.flatnonzero(are_near).tolist())
+        placed.append(Placed(number, max(n_copies, hits[number].copies), n_near))
         is_folded |= others
     return placed
 

@@ -33,9 +33,9 @@ class HitJson(msgspec.Struct, frozen=True):
     type: str  # media type, "" when not known
     language: str  # primary subtag, likewise
     explanation: ExplanationJson | msgspec.UnsetType = msgspec.UNSET
-    copies: int = 0  # pages with the same title and text, as far as was looked, that are not shown
+    copies: int = 0  # pages with the same title and text that are not shown
     has_more_of_site: bool = False  # further results of its host stand behind those of others
-    near_copies: int = 0  # pages with nearly the same text, likewise
+    near_copies: int = 0  # pages with nearly the same text, as far as was looked, likewise
 
 
 class RemarkJson(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.cursor import Cursor
-from peers.gateway.folding import Likeness, folded, spread
+from peers.gateway.folding import Likeness, Placed, folded, spread
 from peers.gateway.plan import Share
 from peers.index.wire_messages import Hit
 
@@ -47,6 +47,7 @@ class HitList:
         *,
         is_head: bool = True,
         is_spread: bool = False,
+        has_copies: bool = False,
     ) -> None:
         """Order hits.
 
@@ -55,6 +56,7 @@ class HitList:
           scale: of the model's features, None when nothing is ordered anew.
           is_head: whether they are the first ones; else those behind a place in the tail.
           is_spread: whether sites take turns.
+          has_copies: whether copies are results, too, so that nothing is folded.
         """
         # Without features there is nothing to mix in: the order is that of the scores.
         has_model = scale is not None and any(hit.features for _, hit in found[:MODEL_DEPTH])
@@ -67,7 +69,7 @@ class HitList:
         ]
         ranked += [RankedHit(share, hit, hit.score, False) for share, hit in found[n_candidates:]]
         n_head = FOLDED_DEPTH if is_head else 0
-        head = _folded(ranked[:n_head], is_spread=is_spread)
+        head = _folded(ranked[:n_head], is_spread=is_spread, has_copies=has_copies)
         self._n_head = len(head)
         # Where the tail begins, if it is known.
         self._last_of_head = found[n_head - 1][1] if 0 < n_head <= len(found) else None
@@ -98,8 +100,11 @@ class HitList:
         return Cursor(digest, step, True, last.score, last.hit.url, number + 1)
 
 
-def _folded(ranked: Sequence[RankedHit], *, is_spread: bool) -> list[RankedHit]:
-    placed = folded([Likeness(each.hit.content, each.hit.sketch) for each in ranked])
+def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -> list[RankedHit]:
+    if has_copies:
+        placed = [Placed(number) for number in range(len(ranked))]
+    else:
+        placed = folded([Likeness(each.hit.content, each.hit.sketch, each.hit.copies) for each in ranked])
     if is_spread:
         placed = spread(placed, lambda each: host_of(ranked[each.number].hit.url))
     return [

@@ -84,7 +84,13 @@ class Merging:
         depth = task.depth()
         hits = list(islice(hits_of(plan, found, task), depth))
         self._goes_on = len(hits) == depth
-        self._list = HitList(hits, self._scale, is_head=not task.is_in_tail, is_spread=task.is_spread)
+        self._list = HitList(
+            hits,
+            self._scale,
+            is_head=not task.is_in_tail,
+            is_spread=task.is_spread,
+            has_copies=task.query.has_copies,
+        )
         start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
         self._total = total_of(answer.total for answer in found.values())

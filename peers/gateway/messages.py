@@ -45,7 +45,7 @@ class FoundPage(msgspec.Struct, frozen=True):
     type: str = ""
     language: str = ""
     explanation: Explanation | None = None
-    copies: int = 0  # pages with the same title and text, as far as was looked, that are not shown
+    copies: int = 0  # pages with the same title and text that are not shown
     has_more_of_site: bool = False  # further results of its host stand behind those of others
     near_copies: int = 0  # pages with nearly the same text, likewise
 

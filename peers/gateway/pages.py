@@ -139,6 +139,7 @@ class _Result(NamedTuple):
     explanation: list[str]  # lines
     copies: str  # that it stands for, in words
     more: str  # address of further results of its site
+    with_copies: str  # address of the results with all copies
 
 
 class _FacetValue(NamedTuple):
@@ -320,7 +321,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         wish=wish,
         page=page,
         start=(page - 1) * HITS_PER_PAGE + 1,
-        results=[_result(reader, hit, today, _more_of_site(reader, wish, hit)) for hit in found.hits],
+        results=[_result(reader, hit, today, *_links_to_more(reader, wish, hit)) for hit in found.hits],
         total=found.total,
         count=_count(reader, found),
         given_up=_given_up(reader, found.relaxed),
@@ -474,7 +475,7 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 
 
 @lru_cache(maxsize=RESULTS_CACHED)
-def _result(reader: Reader, hit: FoundPage, today: date, more: str) -> _Result:
+def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
     return _Result(
@@ -493,6 +494,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str) -> _Result:
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
         copies=_copies(reader, hit),
         more=more,
+        with_copies=with_copies,
     )
 
 
@@ -501,8 +503,11 @@ def _copies(reader: Reader, hit: FoundPage) -> str:
     return " · ".join(reader.say(text, count=f"{count:,}") for count, text in told if count)
 
 
-def _more_of_site(reader: Reader, wish: Wish, hit: FoundPage) -> str:
-    return wish.link(reader, f"{wish.query} site:{hit.host}") if hit.has_more_of_site else ""
+def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str]:
+    """Return where more results of a site are, and where those that are folded; "" for none."""
+    more = wish.link(reader, f"{wish.query} site:{hit.host}") if hit.has_more_of_site else ""
+    has_copies = hit.copies or hit.near_copies
+    return more, wish.link(reader, f"{wish.query} copies:all") if has_copies else ""
 
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from contextlib import ExitStack
 from itertools import cycle, product
@@ -20,6 +20,8 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.copies.content_row import standing_of
+from peers.engine.copies import COPY, CopyMark
 from peers.engine.document import Document, content_digest
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH
@@ -92,6 +94,20 @@ class Mesh:
             ownership = Ownership(peer, self.table, self.alive)
             slots = [(ownership.slot_of(host_of(page.url)), page) for page in pages]
             index.add([(slot, page) for slot, page in slots if peer in ownership.team_of(slot)])
+            index.commit()
+
+    def name_copies(self, pages: list[Document]) -> None:
+        """Tell every index what the groups of copies would be told."""
+        groups: dict[int, list[Document]] = defaultdict(list)
+        for page in pages:
+            groups[content_digest(page)].append(page)
+        marks = {}
+        for content, group in groups.items():
+            shown, *others = sorted(group, key=lambda page: (standing_of(page), page.url))
+            marks[shown.url.encode()] = CopyMark(content, len(others))
+            marks |= {page.url.encode(): CopyMark(content, COPY) for page in others}
+        for index in self.indexes.values():
+            index.mark_copies(marks)
             index.commit()
 
     def search(self, peer: str, text: str, **wishes: Any) -> PagesFound:
@@ -290,9 +306,11 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
     stack: ExitStack,
 ) -> None:
     pages = skewed_documents(700)
+    pages += [msgspec.structs.replace(page, url=f"{page.url}/index.html") for page in pages[:150]]
     meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 2, 3, 5)]
     for mesh in meshes:
         mesh.index(pages)
+        mesh.name_copies(pages)
     for peer, language in zip(THREE, LANGUAGES, strict=True):
         of_peer = Ownership(peer, meshes[2].table, meshes[2].alive)
         here = [page.language for page in pages if of_peer.answers[of_peer.slot_of(host_of(page.url))]]
@@ -319,6 +337,7 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
             behind = told(meshes[0].search("peer0", text, **wishes))
             for mesh in meshes[1:]:
                 assert told(mesh.search(min(mesh.nodes), text, **wishes)) == behind, (text, wishes)
+    assert count_of(meshes[0], "mesh") < count_of(meshes[0], "mesh copies:all")
     assert n_found > 500
     assert min(n_given_up, n_with_facets) > 100
     assert 0 < n_bounds < 500
