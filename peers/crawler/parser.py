@@ -181,6 +181,7 @@ _MARKUP: Final = re.compile(
 _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div|span|p)((?:\s[^<>]*)?)/>")
 
 _HEAD_BYTES: Final = 65_536  # where a page is looked through for what it names as its address
+_SPELLED: Final = (b"canonical", b"Canonical", b"CANONICAL")  # finding these costs a tenth of the pattern
 _LINK: Final = re.compile(rb"<link\s[^>]{1,4096}>", re.IGNORECASE)
 _IS_CANONICAL: Final = re.compile(rb"""\srel\s*=\s*["']?canonical["'\s/>]""", re.IGNORECASE)
 _HREF: Final = re.compile(rb"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
@@ -244,7 +245,8 @@ def _read_markup(url: str, markup: bytes) -> _Page:
 
 def _canonical_in(url: str, base: str, markup: bytes) -> str:
     """Return what a page names as its address (RFC 6596), "" when it names none."""
-    for link in _LINK.finditer(markup, 0, _HEAD_BYTES) if b"canonical" in markup[:_HEAD_BYTES] else ():
+    head = markup[:_HEAD_BYTES]
+    for link in _LINK.finditer(head) if any(spelled in head for spelled in _SPELLED) else ():
         href = _HREF.search(link[0])
         if href is not None and _IS_CANONICAL.search(link[0]) is not None:
             named = unescape((href[1] or href[2] or href[3] or b"").decode(errors="replace"))

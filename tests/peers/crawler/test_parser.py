@@ -351,3 +351,21 @@ def test_scrapy_link_extractor_pages() -> None:
         "http://example.com/", (folder / "linkextractor_latin1.html").read_bytes(), "text/html"
     )
     assert any("sample_%C3%B1.html" in link.url for link in latin1.links)
+
+
+@pytest.mark.parametrize(
+    ("markup", "named"),
+    [
+        ('<link rel="canonical" href="https://b.test/x?a=1&amp;b=2">', "https://b.test/x?a=1&b=2"),
+        ("<LINK HREF=/ Rel='Canonical' />", "http://a.test/"),
+        ("<link href=x rel=canonical>", "http://a.test/d/x"),
+        ('<base href="http://c.test/"><link rel="canonical" href="y">', "http://c.test/y"),
+        ('<link rel="stylesheet" href="canonical.css"><link rel="canonical" href="z">', "http://a.test/d/z"),
+        ('<link rel="canonical">', ""),
+        ('<link rel="canonical" href="mailto:a@b.test">', ""),
+        ('<p>canonical</p><link rel="alternate" href="w">', ""),
+    ],
+)
+def test_rfc6596_a_page_names_its_address(markup: str, named: str) -> None:
+    page = parse_page("http://a.test/d/", f"<html><head>{markup}</head><p>text".encode(), "text/html")
+    assert page.canonical == named
