@@ -1,0 +1,209 @@
+"""The actor: what it tells, to whom, and whom it believes. Whole meshes are in tests/simulations."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from mesh.actor import Address, Message, Send
+from mesh.memory_table import MemoryTable
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slots import SlotTable
+from mesh.stamp import Stamp
+from mesh.urls import fingerprint, host_of
+from peers.copies.copies import Copies
+from peers.copies.wire_messages import (
+    ContentsNoted,
+    ContentsTold,
+    CopiesNamed,
+    CopiesNoted,
+    Naming,
+    ToldContent,
+)
+from peers.engine.copies import COPY, CopyMark
+from peers.engine.document import Document, content_digest
+from peers.index.messages import CopiesMarked, DocumentsAdopted, MarkCopies, PagesCommitted
+
+SLOTS = 64
+PEERS = ("ann", "bob", "cyd")
+TABLE = SlotTable(dict.fromkeys(PEERS, 100), SLOTS, 2)
+
+
+def ownership_of(peer: str, table: SlotTable = TABLE) -> Ownership:
+    return Ownership(peer, table, frozenset(table.peers))
+
+
+VIEW = ownership_of("ann")
+
+
+def document(number: int, text: str) -> Document:
+    return Document(f"http://host{number}.test/", "t", text=text, fetched_at=1.0)
+
+
+def slot_of(page: Document) -> int:
+    return VIEW.slot_of(host_of(page.url))
+
+
+class Mesh:
+    """Actors that tell each other things, and what their indexes are told."""
+
+    def __init__(self, *pages: Document) -> None:
+        self.urls = {(slot_of(page), fingerprint(page.url)): page.url for page in pages}
+        self.tables = {peer: MemoryTable() for peer in PEERS}
+        self.actors = {peer: self._start(peer, 1) for peer in PEERS}
+        self.marks: dict[str, dict[str, CopyMark]] = {peer: {} for peer in PEERS}
+        self.n_sent = 0  # messages between the actors
+        self.now = 100.0
+        for peer in PEERS:
+            self.tell(peer, OwnershipChanged(ownership_of(peer)))
+        self.rest()
+
+    def _start(self, peer: str, life: int) -> Copies:
+        return Copies(peer, self.tables[peer], lambda slot, page: self.urls.get((slot, page)), life)
+
+    def restart(self, peer: str) -> None:
+        self.actors[peer] = self._start(peer, 2)
+        self.tell(peer, OwnershipChanged(ownership_of(peer)))
+
+    def commit(self, page: Document, stamp: float, *, is_found: bool = True) -> None:
+        """Have it in the index of its team."""
+        told = (slot_of(page), page.url, Stamp(1, stamp), page if is_found else None)
+        for peer in VIEW.team_of(slot_of(page)):
+            self.tell(peer, PagesCommitted((told,)))
+
+    def tell(self, peer: str, message: Message) -> None:
+        self._carry(peer, self.actors[peer].receive(Address(peer, "somebody"), message, self.now))
+
+    def _carry(self, peer: str, sends: list[Send]) -> None:
+        queue = deque((peer, send) for send in sends)
+        while queue:
+            peer, (target, message) = queue.popleft()
+            if isinstance(message, MarkCopies):
+                self.marks[peer].update(message.pages)
+                source, receiver, message = target, peer, CopiesMarked(message.ticket)
+            elif target.actor == "copies":
+                self.n_sent += 1
+                source, receiver = Address(peer, "copies"), target.peer
+            else:
+                continue
+            answers = self.actors[receiver].receive(source, message, self.now)
+            queue.extend((receiver, send) for send in answers)
+
+    def rest(self) -> None:
+        for _ in range(40):
+            self.now += 0.6
+            for peer, actor in self.actors.items():
+                if actor.wake_at() <= self.now:
+                    self._carry(peer, actor.wake(self.now))
+
+    def shown(self, *pages: Document) -> list[str]:
+        """Pages that the index of whoever keeps them does not take for copies; all of their team agree."""
+        found = []
+        for page in pages:
+            known = {self.marks[peer].get(page.url) for peer in VIEW.team_of(slot_of(page))}
+            assert len(known) == 1
+            (mark,) = known
+            if mark is None or mark.content != content_digest(page) or mark.n_copies != COPY:
+                found.append(page.url)
+        return found
+
+
+SAME = [document(number, "the same") for number in range(6)]
+OTHER = document(9, "another")
+
+
+def test_one_of_a_group_is_shown_on_all_of_its_team_and_a_page_alone_costs_one_message_and_its_answer() -> (
+    None
+):
+    mesh = Mesh(*SAME, OTHER)
+    mesh.commit(OTHER, 1.0)
+    mesh.rest()
+    assert mesh.n_sent == 2
+    for page in SAME:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    (url,) = mesh.shown(*SAME)
+    slot = slot_of(next(page for page in SAME if page.url == url))
+    assert mesh.marks[VIEW.team_of(slot)[0]][url].n_copies == len(SAME) - 1
+    assert mesh.shown(OTHER) == [OTHER.url]
+    assert not mesh.actors["ann"].observe().waiting
+
+
+def test_who_takes_over_a_content_names_another_when_the_shown_page_is_gone() -> None:
+    mesh = Mesh(*SAME)
+    for page in SAME:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    pages = list(SAME)
+    while len(pages) > 1:
+        (url,) = mesh.shown(*pages)
+        gone = next(page for page in pages if page.url == url)
+        pages.remove(gone)
+        mesh.commit(gone, 2.0, is_found=False)
+        mesh.rest()
+        assert len(mesh.shown(*pages)) == 1
+
+
+def test_a_restart_loses_nothing_and_tells_what_was_told_again() -> None:
+    mesh = Mesh(*SAME)
+    for page in SAME:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    shown = mesh.shown(*SAME)
+    for peer in PEERS:
+        mesh.marks[peer].clear()
+        mesh.restart(peer)
+    mesh.rest()
+    assert mesh.shown(*SAME) == shown
+
+
+def test_documents_that_came_with_another_index_are_marked_again() -> None:
+    mesh = Mesh(*SAME)
+    for page in SAME:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    (shown,) = mesh.shown(*SAME)
+    hidden = next(page for page in SAME if page.url != shown)
+    peer = VIEW.team_of(slot_of(hidden))[1]
+    mesh.marks[peer].clear()
+    mesh.tell(peer, DocumentsAdopted(1, 1, ((hidden.url, Stamp(1, 1.0)),)))
+    mesh.rest()
+    assert mesh.marks[peer] == {hidden.url: CopyMark(content_digest(hidden), COPY)}
+
+
+def test_what_is_told_by_who_does_not_keep_the_page_or_of_anothers_content_is_not_noted() -> None:
+    mesh = Mesh(*SAME)
+    page = SAME[0]
+    content = content_digest(page)
+    told = ToldContent(slot_of(page), fingerprint(page.url), content, bytes(18), True)
+    receiver = VIEW.answerer_of(content % SLOTS)
+    assert receiver is not None
+    for peer in PEERS:
+        for sender in PEERS:
+            answers = mesh.actors[peer].receive(Address(sender, "copies"), ContentsTold(7, (told,)), 100.0)
+            is_right = peer == receiver and sender in VIEW.team_of(slot_of(page))
+            is_noted = [send.message for send in answers] == [ContentsNoted(7)]
+            assert is_noted == is_right
+
+
+def test_a_page_is_hidden_by_nobody_but_who_answers_for_its_content() -> None:
+    page = SAME[0]
+    mesh = Mesh(page)
+    mesh.commit(page, 1.0)
+    mesh.rest()
+    content = content_digest(page)
+    keeper, owner = VIEW.answerer_of(content % SLOTS), VIEW.answerer_of(slot_of(page))
+    assert keeper is not None
+    assert owner is not None
+    naming = Naming(slot_of(page), fingerprint(page.url), content, COPY)
+    for liar in set(PEERS) - {keeper}:
+        mesh.actors[owner].receive(Address(liar, "copies"), CopiesNamed(1, (naming,)), mesh.now)
+        mesh.rest()
+        assert mesh.shown(page) == [page.url]
+    other = Naming(slot_of(page), fingerprint(page.url), content + 1, COPY)
+    actor = mesh.actors[owner]
+    right = VIEW.answerer_of((content + 1) % SLOTS)
+    assert right is not None
+    sends = actor.receive(Address(right, "copies"), CopiesNamed(2, (other,)), mesh.now)
+    sends += actor.wake(mesh.now + 1.0)
+    assert Send(Address(right, "copies"), CopiesNoted(2, (0,))) in sends
+    assert mesh.shown(page) == [page.url]
