@@ -234,7 +234,7 @@ class Copies(StoreActor):
     def _walk(self) -> None:
         """Look through some rows: tell again what is for another answerer, or is told by us now."""
         assert self._moved is not None
-        if self._tellings.is_full:
+        if self._tellings.is_full or self._marks.is_full:
             self._walk_at_s = self._now + 1.0
             return
         items = self._store.items_after(self._walked_to, ROWS_PER_TURN)

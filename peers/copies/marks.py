@@ -11,7 +11,7 @@ from peers.engine.copies import CopyMark
 from peers.index.messages import MarkCopies
 
 MARKS_MAX: Final = 4_096  # in one order
-PAUSE_S: Final = 0.5  # from the first mark: an order is a commit
+PAUSE_S: Final = 1.0  # from the first mark: an order is a commit
 
 
 class Marks:
@@ -62,6 +62,11 @@ class Marks:
 
     def wake_at(self) -> float:
         return inf if self._is_ordered else self._order_at_s
+
+    @property
+    def is_full(self) -> bool:
+        """Is enough for some orders waiting?"""
+        return len(self._marks) > 4 * MARKS_MAX
 
     @property
     def waiting_count(self) -> int:

@@ -30,14 +30,20 @@ _Kept = TypeVar("_Kept")
 class LiveSegment:
     """A segment and which of its documents are not deleted; immutable."""
 
-    def __init__(self, segment: Segment, live: Bytes, copies: Copies | None = None) -> None:
-        """Note what is live, 1 or 0 for each document, and what is a copy; not written to any more."""
+    def __init__(
+        self, segment: Segment, live: Bytes, copies: Copies | None = None, before: LiveSegment | None = None
+    ) -> None:
+        """Note what is live, 1 or 0 for each document, and what is a copy; not written to any more.
+
+        Args:
+          before: the same segment with other documents live: what does not depend on that is taken over.
+        """
         self.segment = segment
         self.live = live
         self.copies = np.zeros(len(live), np.int32) if copies is None else copies
         self.live_count = int(live.sum())
         self._views: dict[bytes, SegmentView] = {}  # by mask, those used last behind
-        self._norms: tuple[Floats, Floats] | None = None
+        self._norms: tuple[Floats, Floats] | None = None if before is None else before._norms
 
     def of_slots(self, key: bytes, slots: SlotMask) -> SegmentView:
         """Return the live documents of the slots that are True; `key` stands for these."""

@@ -34,6 +34,7 @@ class WorkingSegment:
         self.copies = copies
         self.copies_file = copies_file  # likewise, "" when nothing is known of any
         self._shared: LiveSegment | None = None  # has `live` and `copies`
+        self._before: LiveSegment | None = None  # the one shared before
 
     def delete(self, documents: Iterable[int]) -> None:
         self._unshare()
@@ -64,12 +65,13 @@ class WorkingSegment:
         """Leave to snapshots what they have, before something changes."""
         if self._shared is not None:
             self.live, self.copies = self.live.copy(), self.copies.copy()
-            self._shared = None
+            self._before, self._shared = self._shared, None
 
     def share(self) -> LiveSegment:
         """Return what is live now; the same object, with its views, as long as that does not change."""
         if self._shared is None:
-            self._shared = LiveSegment(self.segment, self.live, self.copies)
+            self._shared = LiveSegment(self.segment, self.live, self.copies, self._before)
+            self._before = None
         return self._shared
 
 
