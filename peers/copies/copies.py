@@ -10,11 +10,12 @@ import numpy as np
 
 from mesh.actor import Address, Message, Send
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask
 from mesh.stamp import Stamp
 from mesh.table import Table, TableSection
-from mesh.urls import fingerprint, host_of
+from mesh.urls import fingerprint
 from peers.copies.content_row import ContentRow, join, row_after, row_in, version_in
 from peers.copies.marks import Marks
 from peers.copies.namings import Namings
@@ -30,9 +31,10 @@ from peers.engine.copies import CopyMark
 from peers.engine.document import Document
 from peers.handover.item_store import Item, ItemStore, key_of
 from peers.handover.keeper import Keeper
+from peers.handover.messages import SlotsComplete
 from peers.handover.mirror import Mirror
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.index.messages import CopiesMarked, DocumentsAdopted, PagesCommitted
+from peers.index.messages import CopiesMarked, PagesCommitted
 
 ROWS_PER_TURN: Final = 1_000
 TURN_PAUSE_S: Final = 0.05
@@ -84,7 +86,9 @@ class Copies(StoreActor):
         self._ownership: Ownership | None = None
         self._answerers: np.ndarray[tuple[int], np.dtype[np.str_]] | None = None
         self._moved: SlotMask | None = None  # slots with another answerer, since all rows were looked at
-        self._has_marked_all = False  # what the table says was on its way to the index in an earlier life
+        # Slots of which the index may lack marks: on their way in an earlier life, or come without them.
+        self._to_mark: SlotMask = np.ones(SLOTS_MAX, np.bool_)
+        self._complete: SlotMask = np.zeros(SLOTS_MAX, np.bool_)
         self._walked_to = b""
         self._walk_at_s = inf
         self._now = 0.0  # of this turn
@@ -95,8 +99,6 @@ class Copies(StoreActor):
         match message:
             case PagesCommitted(pages):
                 self._tellings.tell(self._news_of(pages), now)
-            case DocumentsAdopted(pages=pages):
-                self._mark_again(url for url, _ in pages)
             case CopiesMarked(ticket):
                 sends = self._marks.note_marked(ticket)
             case ContentsTold(batch):
@@ -110,6 +112,9 @@ class Copies(StoreActor):
                 self._namings.note_answer(source.peer, message, now)
             case OwnershipChanged(ownership):
                 self._change_ownership(ownership)
+            case SlotsComplete(slots):
+                self._note_complete(self._keeper.decode(slots))
+                sends = self._keeper.receive(source, message, now)
             case _:
                 sends = self._keeper.receive(source, message, now)
         return sends + self._end_turn()
@@ -160,16 +165,16 @@ class Copies(StoreActor):
                 continue
             if row.n_copies:  # the index may have lost it
                 self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
-            if self._answers(slot):
-                if before is not None and before.content not in (0, row.content):
-                    yield _told(slot, name, row, content=before.content, is_there=False)
-                if row.content:
-                    yield _told(slot, name, row, content=row.content)
+            if row.content and self._answers(slot):
+                yield _told(slot, name, row, content=row.content)
 
     def _note_change(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
-        """Have the index go by what a page was named, whoever heard of it."""
+        """Have the index go by what a page was named, and tell what it says no more, whoever saw it."""
         row = row_in(value)
         known = None if before is None else row_in(before)
+        if known is not None and known.content not in (0, row.content) and self._answers(slot):
+            left = _told(slot, name, row, content=known.content, is_there=False)
+            self._tellings.tell([left], self._now)
         n_before = known.n_copies if known is not None and known.content == row.content else 0
         if row.content and row.n_copies != n_before:
             self._mark(slot, name, row)
@@ -179,16 +184,6 @@ class Copies(StoreActor):
         if url is not None:
             self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
         return url is not None
-
-    def _mark_again(self, urls: Iterable[str]) -> None:
-        """Tell the index of documents that came with another peer's what is known of them."""
-        for url in urls if self._ownership is not None else ():
-            assert self._ownership is not None
-            slot, name = self._ownership.slot_of(host_of(url)), fingerprint(url)
-            value = self._store.get(slot, name)
-            row = None if value is None else row_in(value)
-            if row is not None and row.n_copies:
-                self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
 
     # --- What pages are named
 
@@ -226,10 +221,20 @@ class Copies(StoreActor):
             moved = self._answerers != before
         self._ownership = ownership
         self._moved = moved if self._moved is None else self._moved | moved
-        self._walked_to, self._walk_at_s = b"", now
+        self._walk_anew()
         self._keeper.change_ownership(ownership, now)
         self._tellings.change_ownership(ownership, now)
         self._namings.change_ownership(ownership, moved, now)
+
+    def _note_complete(self, complete: SlotMask) -> None:
+        """Have the index go by the rows of slots that were brought here: pages came without their marks."""
+        n = len(complete)
+        self._to_mark[:n] |= complete & ~self._complete[:n]
+        self._complete[:n] = complete
+        self._walk_anew()
+
+    def _walk_anew(self) -> None:
+        self._walked_to, self._walk_at_s = b"", self._now
 
     def _walk(self) -> None:
         """Look through some rows: tell again what is for another answerer, or is told by us now."""
@@ -241,7 +246,8 @@ class Copies(StoreActor):
         self._tellings.tell(self._moved_among(items), self._now)
         is_done = len(items) < ROWS_PER_TURN
         if is_done:
-            self._moved, self._has_marked_all = np.zeros_like(self._moved), True
+            self._moved = np.zeros_like(self._moved)
+            self._to_mark[:] = False
             self._walk_at_s = inf
         else:
             self._walked_to = key_of(items[-1])
@@ -252,7 +258,7 @@ class Copies(StoreActor):
         assert moved is not None
         for slot, name, value in ((item.slot, item.name, item.value) for item in items):
             row = row_in(value)
-            if row.n_copies and not self._has_marked_all:
+            if row.n_copies and self._to_mark[slot]:
                 self._mark(slot, name, row)
             if row.content and self._answers(slot) and (moved[slot] or moved[row.content % len(moved)]):
                 yield _told(slot, name, row, content=row.content)

@@ -194,7 +194,7 @@ class AdoptDocuments(Message, frozen=True):
 
 
 class DocumentsAdopted(Message, frozen=True):
-    """Segments to cell, and that to copies: it is committed, or, when there are no pages, it was refused.
+    """Segments to cell: it is committed, or, when there are no pages, it was refused.
 
     Pages whose document is here already, but with other link texts, are not among them and stay as they are;
     nor are those that were left out as removed.

@@ -146,7 +146,6 @@ class Cell(StoreActor):
         """
         self._settings = settings = settings or CellSettings()
         self._archive = Address(peer, "archive")
-        self._copies = Address(peer, "copies")
         self._ledger = ledger = Ledger(table)
         self._teams = teams = Teams(peer)
         self._take_downs = take_downs = TakeDowns(ledger, settings.entries_per_turn, settings.turn_pause_s)
@@ -346,7 +345,7 @@ class Cell(StoreActor):
                 return self._go_on(ticket, now)
             case DocumentsAdopted(ticket):
                 store.note_adopted(message)
-                return [Send(self._copies, message), *self._go_on(ticket, now)]
+                return self._go_on(ticket, now)
         return self._hold(keeper.receive(source, message, now), now)
 
     def _go_on(self, ticket: int, now: float) -> list[Send]:

@@ -7,6 +7,7 @@ from collections import deque
 from mesh.actor import Address, Message, Send
 from mesh.memory_table import MemoryTable
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
@@ -21,7 +22,8 @@ from peers.copies.wire_messages import (
 )
 from peers.engine.copies import COPY, CopyMark
 from peers.engine.document import Document, content_digest
-from peers.index.messages import CopiesMarked, DocumentsAdopted, MarkCopies, PagesCommitted
+from peers.handover.messages import SlotsComplete
+from peers.index.messages import CopiesMarked, MarkCopies, PagesCommitted
 
 SLOTS = 64
 PEERS = ("ann", "bob", "cyd")
@@ -156,7 +158,7 @@ def test_a_restart_loses_nothing_and_tells_what_was_told_again() -> None:
     assert mesh.shown(*SAME) == shown
 
 
-def test_documents_that_came_with_another_index_are_marked_again() -> None:
+def test_documents_of_slots_that_were_brought_here_are_marked_when_all_is_here() -> None:
     mesh = Mesh(*SAME)
     for page in SAME:
         mesh.commit(page, 1.0)
@@ -165,9 +167,10 @@ def test_documents_that_came_with_another_index_are_marked_again() -> None:
     hidden = next(page for page in SAME if page.url != shown)
     peer = VIEW.team_of(slot_of(hidden))[1]
     mesh.marks[peer].clear()
-    mesh.tell(peer, DocumentsAdopted(1, 1, ((hidden.url, Stamp(1, 1.0)),)))
-    mesh.rest()
-    assert mesh.marks[peer] == {hidden.url: CopyMark(content_digest(hidden), COPY)}
+    for slots in ([], [slot_of(hidden)], [slot_of(hidden)]):
+        mesh.tell(peer, SlotsComplete(encode_slot_list(slots, SLOTS)))
+        mesh.rest()
+    assert mesh.marks[peer][hidden.url] == CopyMark(content_digest(hidden), COPY)
 
 
 def test_what_is_told_by_who_does_not_keep_the_page_or_of_anothers_content_is_not_noted() -> None:
