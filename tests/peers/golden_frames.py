@@ -125,6 +125,9 @@ def _limited(annotation: Any, metas: list[Meta], name: str, numbers: Iterator[in
         if annotation is int and most is not None and most < 1_000:
             return int(most)
     value = _value(annotation, name, numbers)
+    shortest = max((meta.min_length or 0 for meta in metas), default=0)
+    if annotation is bytes:
+        value = value.ljust(shortest, b".")
     longest = min((meta.max_length for meta in metas if meta.max_length is not None), default=None)
     return value if longest is None or annotation not in (str, bytes) else value[:longest]
 
