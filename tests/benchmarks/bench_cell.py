@@ -100,7 +100,7 @@ class Mesh:
                 assert isinstance(message, SlotsFilled)
             elif node.has_actor(target.actor):
                 queue += node.receive(source, target.actor, message, self.now)
-            else:
+            elif target.actor != "copies":
                 port = self.archives if isinstance(message, AppendRecords) else self.indexes
                 for actor, answer in port[target.peer].receive(message):
                     queue += node.receive(target, actor, answer, self.now)

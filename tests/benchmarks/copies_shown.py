@@ -6,12 +6,12 @@ The mesh has crawled a web on loopback; the table says where its hosts are. Aske
 pages in the list, ten pages of results each. What a result says is read from the web, not from the mesh, and
 parsed as the mesh parses.
 
-Three peers, two copies of everything, 5,610 pages of the dev web and of mirrors of two parts of it, 2026-11-25:
+Three peers, two copies of everything, 5,610 pages of the dev web and mirrors of two parts of it, 2026-11-25:
 16,246 results, none of them a document that was shown before, 2,703 that stand for copies. While 2,000 of the
 pages were still to come, 104 of 16,189 were such, as pages are shown until they are named, some seconds.
 
 What it costs: a page is 45 bytes in a batch to another peer, and 2 of its answer; 44 us on all peers together
-where two keep it, of some 4,300 that a page takes on its whole way; finding what it names as its address 7 us.
+where two keep it, of some 4,300 that a page takes on its whole way; finding what it names as its address 7.
 """
 
 from __future__ import annotations

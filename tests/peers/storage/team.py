@@ -45,6 +45,7 @@ from peers.index.messages import (
     DocumentsExported,
     ExportDocuments,
     NextDocuments,
+    PagesCommitted,
     StopExport,
 )
 from peers.index.segments_twin import SegmentsTwin
@@ -483,6 +484,8 @@ class Team:
                 peer.outstanding.discard(url)
             case _ if target.actor == "handover":
                 self._hand_over(peer, message)
+            case PagesCommitted():
+                pass  # for who folds copies, which is no matter of a team
             case AppendRecords() | AppendBulk() | ReadRecords() | ReadExtents() | RemoveSegments():
                 self._answer(peer, target, peer.archive.receive(message))
             case ParseRecords(url, stamp):
