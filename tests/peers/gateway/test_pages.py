@@ -62,11 +62,12 @@ def _hit(**more: Any) -> FoundPage:
 
 def test_a_result_tells_of_its_copies_and_leads_to_more_of_its_site() -> None:
     page = _page_of(_hit(copies=1_200, has_more_of_site=True), "a b")
-    assert "<span>1,200 more copies</span>" in page
+    assert ">1,200 more copies</a>" in page
+    assert "copies%3Aall" in page
     assert '<a href="/search?q=a+b+site%3Ahttp%3A%2F%2Fwww.a.test">More from this site</a>' in page
     assert "1 more copy" in _page_of(_hit(copies=1))
-    assert "<span>3 more like this</span>" in _page_of(_hit(near_copies=3))
-    assert "<span>1 more copy · 2 more like this</span>" in _page_of(_hit(copies=1, near_copies=2))
+    assert ">3 more like this</a>" in _page_of(_hit(near_copies=3))
+    assert ">1 more copy · 2 more like this</a>" in _page_of(_hit(copies=1, near_copies=2))
     assert 'class="folded"' not in _page_of(_hit())
 
 
