@@ -14,7 +14,7 @@ import re
 from base64 import b32encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import blake2b, sha1
 from typing import Final, cast
 
@@ -217,10 +217,10 @@ def visit_in(headers: Mapping[str, str]) -> int:
 def warc_date(seconds: float) -> str:
     """Format seconds since the epoch as WARC 1.1 allows: UTC with microseconds."""
     moment = EPOCH + timedelta(microseconds=microseconds(seconds))
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.isoformat(timespec="microseconds") + "Z"
 
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1)  # UTC
 
 
 def microseconds(seconds: float) -> int:
