@@ -2,11 +2,12 @@
 
 Theory of operation
 ===================
-A commit costs an fsync and a new segment whatever its size, so pages are gathered: one batch is at the
-port "segments", the next one collects meanwhile. Of a page only the newest version goes into a batch, be it a
-document or the order to take the page out; the older ones count as indexed with it. The port compares once
-more with what is committed. What was taken out leaves no trace in an index, so the last of these orders are
-remembered here, for what was under way when they came; what comes later the cell compares with its ledger.
+A commit costs an fsync and a new segment whatever its size, and looks at each word once, however many pages
+have it, so pages are gathered for as long as more come: one batch is at the port "segments", the next one
+collects meanwhile. Of a page only the newest version goes into a batch, be it a document or the order to take
+the page out; the older ones count as indexed with it. The port compares once more with what is committed.
+What was taken out leaves no trace in an index, so the last of these orders are remembered here, for what was
+under way when they came; what comes later the cell compares with its ledger.
 
 Questions of gateways are answered by the port "questions", which may take a thread for one that costs much;
 here is decided over which slots. The `IndexView` is an argument, as a table is; here only its documents are
@@ -67,7 +68,8 @@ class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 
     documents_max: int = 512
     text_chars_max: int = 4_000_000  # inverted in memory at about 30 bytes each
-    pause_s: float = 0.5  # from the first document of a batch; how fresh the index is at least
+    pause_s: float = 0.5  # after the last document that came; there is no use in waiting when no more come
+    longest_s: float = 2.5  # from the first document of a batch; how fresh the index is at least
     # Pages taken out that are remembered, some 2 MB: several times what a cell has under way to the indexer.
     removed_kept: int = 16_384
 
@@ -149,7 +151,7 @@ class Indexer(Actor):
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
         self._removed: dict[str, Stamp] = {}  # pages taken out lately, by which version; the last one behind
         self._text_chars = 0  # of _pages
-        self._first_at = inf  # when the oldest of those came
+        self._first_at = self._last_at = inf  # when the oldest and the newest of those came
         self._batch: _Batch | None = None
         self._n_batches = 0
         self._committed = 0
@@ -165,13 +167,13 @@ class Indexer(Actor):
         match message:
             case IndexPage(slot, document):
                 self._take_version(slot, document.url, document.stamp, document)
-                return self._commit_if_due(now)
+                return self._gathered(now)
             case RemovePage(slot, url, stamp):
                 self._take_version(slot, url, stamp, None)
-                return self._commit_if_due(now)
+                return self._gathered(now)
             case IndexAnchors():
                 self._take_anchors(message)
-                return self._commit_if_due(now)
+                return self._gathered(now)
             case DocumentsCommitted(number, generation):
                 return self._note_committed(number, generation, now)
             case CountTerms() | SearchSlots() | ReadExcerpts():
@@ -206,7 +208,7 @@ class Indexer(Actor):
         return self._commit_if_due(now)
 
     def wake_at(self) -> float:
-        return inf if self._batch is not None else self._first_at + self._settings.pause_s
+        return inf if self._batch is not None else self._due_s()
 
     def observe(self) -> IndexerStatistics:
         return IndexerStatistics(
@@ -274,17 +276,27 @@ class Indexer(Actor):
         forgotten = tuple(np.flatnonzero(slots).tolist())
         return [Send(self._segments, CommitDocuments(0, (), (), forgotten))]
 
+    def _gathered(self, now: float) -> list[Send]:
+        """Note that something has come."""
+        self._last_at = now
+        return self._commit_if_due(now)
+
+    def _due_s(self) -> float:
+        """When what waits is committed, unless that is enough before."""
+        settings = self._settings
+        return min(self._first_at + settings.longest_s, self._last_at + settings.pause_s)
+
     def _commit_if_due(self, now: float) -> list[Send]:
         size = len(self._pages) + len(self._anchors)
         if not size:
-            self._first_at = inf
+            self._first_at = self._last_at = inf
             return []
         self._first_at = min(self._first_at, now)
         if self._batch is not None:
             return []
         settings = self._settings
         is_large = size >= settings.documents_max or self._text_chars >= settings.text_chars_max
-        return [self._commit()] if is_large or now >= self._first_at + settings.pause_s else []
+        return [self._commit()] if is_large or now >= self._due_s() else []
 
     def _commit(self) -> Send:
         """Hand the port what came first, up to the limits."""
@@ -300,7 +312,7 @@ class Indexer(Actor):
         committed = PagesCommitted(tuple((page.slot, page.url, page.stamp, page.document) for page in pages))
         self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done, committed)
         if not self._pages and not self._anchors:
-            self._first_at = inf
+            self._first_at = self._last_at = inf
         message = CommitDocuments(
             self._n_batches,
             tuple((page.slot, page.document) for page in pages if page.document is not None),

@@ -115,14 +115,23 @@ def indexed(*pages: Document, anchors: tuple[tuple[str, tuple[str, ...]], ...] =
 # --- Gathering and committing ----------------------------------------------------------------
 
 
-def test_batch_is_committed_half_a_second_after_its_first_page() -> None:
+def test_batch_is_committed_half_a_second_after_its_last_page() -> None:
     driven = Driven()
     assert driven.indexer.wake_at() == inf
     assert driven.tell(IndexPage(3, page(1))) == []
     assert driven.wake(0.4) == []
     assert driven.tell(IndexPage(3, page(2))) == []
+    assert driven.wake(0.4) == []
     assert driven.wake(0.1) == [commit(1, page(1), page(2))]
     assert driven.indexer.wake_at() == inf
+
+
+def test_pages_that_keep_coming_wait_for_two_and_a_half_seconds_at_most() -> None:
+    driven = Driven()
+    pages = [page(n) for n in range(10)]
+    for each in pages:
+        assert driven.tell(IndexPage(3, each)) == []
+        assert driven.wake(0.25) == ([] if each is not pages[-1] else [commit(1, *pages)])
 
 
 def test_cell_is_told_what_was_committed_once() -> None:
