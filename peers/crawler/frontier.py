@@ -81,7 +81,8 @@ from peers.crawler.url_rows import (
 )
 from peers.handover.slot_digests import WatchedTable
 
-# Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
+# Queue entries of a host held in memory, at most twice as many: one scan per so many fetches. Where there are
+# many hosts each has fewer, see `held_hosts`.
 WINDOW_URLS: Final = 64
 
 
@@ -99,8 +100,7 @@ class Frontier:
         self.steering = Steering(settings.ordering)
         self._turns = HostTurns(settings.fetches_per_domain_max, self.steering)
         self._hosts = HeldHosts(self._table, self._turns, settings, window_urls)
-        share = settings.revisit_share
-        self._queues = UrlQueues(self._table, self._hosts, window_urls, share, self.steering)
+        self._queues = UrlQueues(self._table, self._hosts, settings.revisit_share, self.steering)
         self.origins = OriginRows(self._table, self._hosts, settings.user_agent, self.note_change)
         self.url_count = 0
         self.changed_texts = ChangedTexts(table)
@@ -138,7 +138,7 @@ class Frontier:
             state, digest, is_new_host = self._hosts.know(host, slot)
             if is_new_host:
                 self.note_change(host_key(slot, digest))
-            self._queues.put(slot, mark, url, None, UrlRow(digest, depth, 0, hops, course=course))
+            self._queues.put_new(slot, mark, url, UrlRow(digest, depth, 0, hops, course=course), state)
             self.note_change(key)
             self._count_url(slot, +1)
             if state is not None:

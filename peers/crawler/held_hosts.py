@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from heapq import nlargest
 from math import inf
+from typing import Final
 
 import msgspec
 
@@ -34,6 +35,11 @@ from peers.crawler.parked_hosts import SOON_S, ParkedHosts, record_in
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
 
+# Queue entries in the windows of all hosts in memory, about: where there are many hosts each has few, which
+# costs a scan of the table more often. An entry takes 250 bytes.
+WINDOWS_URLS: Final = 1 << 15
+WINDOW_URLS_MIN: Final = 4  # of a host all the same
+
 
 class HeldHosts:
     """Hosts by name, and by slot and hash, with counts of what is queued on them, parked ones too."""
@@ -42,7 +48,7 @@ class HeldHosts:
         """Hold no slot.
 
         Args:
-          window_urls: queue entries of a host held in memory, at most twice as many.
+          window_urls: queue entries of a host held in memory, at most twice as many, while hosts are few.
         """
         self.settings = settings  # may be replaced
         self.slot_of: Callable[[str], int] | None = None  # once that is known
@@ -212,6 +218,11 @@ class HeldHosts:
             queued_count, _ = self._new_entries(slot, digest)
             self._count(slot, 0, 0, queued_count if joined.given_up else -queued_count)
 
+    def count_new(self, state: HostState) -> None:
+        """Count a new URL that came into the queue of a host in memory."""
+        state.queued += 1
+        self._count(state.slot, 0, 1, int(state.record.given_up))
+
     def count_queued(self, slot: int, digest: bytes, change: int) -> None:
         """Count new URLs that came into the queue of a host or left it."""
         if not change or not self._held[slot]:
@@ -266,7 +277,8 @@ class HeldHosts:
         domain = self._turns.domain_of(record.host)
         domain.host_count += 1
         domain.was_asked = domain.was_asked or record.fetched > 0
-        state = HostState(slot, self._as_asked(slot, record), digest, domain, self._window_urls)
+        window_urls = min(self._window_urls, max(WINDOW_URLS_MIN, WINDOWS_URLS // (len(self._hosts) + 1)))
+        state = HostState(slot, self._as_asked(slot, record), digest, domain, window_urls)
         domain.let_rest(state)
         self._hosts[record.host] = state
         self._by_slot.setdefault(slot, {})[digest] = state

@@ -62,18 +62,14 @@ class QueuedUrl(NamedTuple):
 class UrlQueues:
     """Rows and queue entries of URLs, and what of them is in the windows of hosts in memory."""
 
-    def __init__(
-        self, table: Table, hosts: HeldHosts, window_urls: int, again_share: float, steering: Steering
-    ) -> None:
+    def __init__(self, table: Table, hosts: HeldHosts, again_share: float, steering: Steering) -> None:
         """Begin with nothing out.
 
         Args:
-          window_urls: queue entries of a host held in memory, at most twice as many.
           again_share: of the turns of a host for what was visited before, while it has new URLs too.
         """
         self._table = table
         self._hosts = hosts
-        self._window_urls = window_urls
         self._steering = steering
         self.again_share = again_share  # may be replaced
         self.taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
@@ -134,6 +130,21 @@ class UrlQueues:
         again = before._replace(attempts=min(before.attempts + 1, ATTEMPTS_MAX))
         self.put(state.slot, mark, taken.url, before, again, was_out=True)
         return True
+
+    def put_new(self, slot: int, mark: bytes, url: str, row: UrlRow, state: HostState | None) -> None:
+        """Do what `put` does for a URL that was not known, as most links want it.
+
+        Args:
+          state: of its host, if that is in memory.
+        """
+        key = queue_key(slot, mark, row)
+        self._table.put(url_key(slot, mark), row_bytes(row))
+        self._table.put(key, bytes((row.hops,)) + url.encode())
+        if state is None:
+            self._hosts.count_queued(slot, row.host, +1)
+        else:
+            self._hosts.count_new(state)
+            state.push(key, url, row.hops)
 
     def put(
         self,
@@ -242,8 +253,8 @@ class UrlQueues:
     def _refill(self, state: HostState, start: bytes) -> None:
         """Read the next keys of new URLs, from the bound on, into an empty window."""
         end = queue_of(state.slot, state.hash) + FIRST_AGAIN
-        rows = list(self._table.scan(start, end, limit=self._window_urls + 1))
-        state.bound = rows[self._window_urls][0] if len(rows) > self._window_urls else COMPLETE
-        for key, value in rows[: self._window_urls]:
+        rows = list(self._table.scan(start, end, limit=state.window_urls + 1))
+        state.bound = rows[state.window_urls][0] if len(rows) > state.window_urls else COMPLETE
+        for key, value in rows[: state.window_urls]:
             if mark_in(key) not in self.taken:
                 state.window.append((key, value[1:].decode(), value[0]))

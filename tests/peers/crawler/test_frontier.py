@@ -22,6 +22,7 @@ from peers.crawler import politeness
 from peers.crawler.course import Course, as_kept
 from peers.crawler.frontier import WINDOW_URLS, Frontier
 from peers.crawler.frontier_items import ANCHORS_MAX, RobotsRecord
+from peers.crawler.held_hosts import WINDOW_URLS_MIN, WINDOWS_URLS
 from peers.crawler.host_state import HostState
 from peers.crawler.parked_hosts import SOON_S
 from peers.crawler.politeness import HostRecord
@@ -805,6 +806,21 @@ def test_links_of_less_depth_do_not_make_the_window_grow() -> None:
     depths = [taken.depth for _ in range(n) if (taken := frontier.take_url(state, 0.0))]
     assert depths == sorted(depths)
     assert len(depths) == n
+
+
+def test_windows_are_small_where_there_are_many_hosts_and_no_url_is_left_out() -> None:
+    frontier = held(MemoryTable())
+    for number in range(WINDOWS_URLS // WINDOW_URLS_MIN):  # no two of a domain
+        host = f"a.{number}.test"
+        frontier.add(url_of(0, host), host, slot_of(host), 0, 0, now=0.0)
+    urls = [url_of(path) for path in range(20)]
+    for url in urls:
+        frontier.add(url, HOST, slot_of(HOST), 0, 0, now=0.0)
+    state = frontier.hosts.find(HOST)
+    assert state is not None
+    assert WINDOW_URLS_MIN <= len(state.window) <= 2 * WINDOW_URLS_MIN
+    taken = [each.url for _ in urls if (each := frontier.take_url(state, 0.0)) is not None]
+    assert taken == sorted(urls, key=fingerprint)
 
 
 def test_a_url_that_is_out_is_not_read_from_the_table_a_second_time() -> None:
