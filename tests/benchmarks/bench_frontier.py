@@ -7,6 +7,10 @@ of 25 pages, each with 36 links to one host and 4 to others. They go through a c
 disk that a live peer has, with a commit every 10,000 links. Private memory is looked at every 50 ms, as the
 peer's status tells it: without what is mapped of files, which is the system's to take back. Processor time is
 that of the thread, commits included; the links are made beforehand, and that is not counted.
+
+Wanted: 10,000,000 URLs within 300 MB over an empty peer, 50,000 links a second. Measured (2 shared vCPU AMD
+EPYC at a load of 17 to 25, CPython 3.11.7): 43,000 to 46,000 links a CPU-second; with commits of 50,000 links
+4,000,000 URLs took 250 MB, 261 at most. 10,000,000 were not inserted so far.
 """
 
 from __future__ import annotations
