@@ -10,6 +10,7 @@ from mesh.decree import POLICY
 from mesh.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.controller import FRONTIER_SECTION, Controller
+from peers.crawler.lessor import Lessor
 from peers.crawler.link_texts import KeptTexts
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
@@ -69,10 +70,12 @@ def make_actors(
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         *further(me, table, life),
     ]
+    handover = handover or HandoverSettings()
     return [
         *holders,
         Indexer(me, index),
         Searcher(me, life, gateway),
+        Lessor(me, life, handover.fence_s),
         Handover(me, [holder.keeps for holder in holders], life, handover),
         Importer(me, life),
         Historian(me, TableSection(table, HISTORIAN_SECTION)),

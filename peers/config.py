@@ -28,6 +28,13 @@ class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     allow_private: Annotated[
         tuple[str, ...], Meta(description="host names that may lead to private addresses")
     ] = ()
+    spares_private: Annotated[
+        bool,
+        Meta(
+            description="leave private addresses alone for the delay after each question, as public ones, "
+            "whatever names lead there"
+        ),
+    ] = False
     proxy: Annotated[
         str,
         Meta(

@@ -34,7 +34,8 @@ from peers.actors import CELL_SECTION, FOLLOWERS, make_actors
 from peers.charges import conduct_of
 from peers.config import PeerConfig, StorageConfig, WebConfig
 from peers.crawler import page_process
-from peers.crawler.addresses import AddressPolicy
+from peers.crawler.address_turns import AddressTurns
+from peers.crawler.addresses import AddressPolicy, is_public
 from peers.crawler.contact import Visitor, visitor_of
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetcher import Fetcher
@@ -273,6 +274,7 @@ def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visit
         _resolver(folder, config),
         decode_beginning=decoding_in(workshop),
         addresses=AddressPolicy(frozenset(config.allow_private), is_anonymous=visitor.is_anonymous),
+        turns=AddressTurns((lambda _: True) if config.spares_private else is_public, is_leasing=True),
         proxy=Proxy(config.proxy) if config.proxy else None,
     )
 

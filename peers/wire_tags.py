@@ -33,11 +33,16 @@ from mesh.membership.wire_messages import (
 )
 from peers.copies.wire_messages import ContentsNoted, ContentsTold, CopiesNamed, CopiesNoted
 from peers.crawler.wire_messages import (
+    AddressLeased,
+    AddressReturned,
     CrawlExplained,
     ExplainCrawl,
     ExplainUrl,
+    LeaseAddress,
+    LeasesTold,
     LinksAccepted,
     LinksFound,
+    TellLeases,
     UrlExplained,
 )
 from peers.gateway.wire_messages import StatusTold, StatusWanted
@@ -139,6 +144,12 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Versions of a page; 70 to 74 and from 77 on are others'
         75: ListVersions,
         76: VersionsListed,
+        # Whose turn it is at an address of the web
+        85: LeaseAddress,
+        86: AddressLeased,
+        87: AddressReturned,
+        88: TellLeases,
+        89: LeasesTold,
         # Copies
         100: ContentsTold,
         101: ContentsNoted,

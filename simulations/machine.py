@@ -315,7 +315,7 @@ class _Fetcher(VirtualFetcher):
         self._fetched = fetched
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
-        answers = super().receive(source, message, self._world.now + self._machine.clock.wall_offset_s)
+        answers = super().receive(source, message, now)
         if isinstance(message, AbandonFetches):
             self._abandoned(self._machine)
         elif self._log:
@@ -325,6 +325,9 @@ class _Fetcher(VirtualFetcher):
                 served = served._replace(status=304)
             self._fetched(self._machine, request.url, served)
         return answers
+
+    def dated(self, now: float) -> float:
+        return self._world.now + self._machine.clock.wall_offset_s
 
 
 class _Network:

@@ -17,7 +17,7 @@ from mesh.stamp import Stamp
 from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.crawler.address_turns import AddressTurns
-from peers.crawler.messages import PageParsed, ParsePage, RecordPage
+from peers.crawler.messages import AddressLent, LeasesLost, PageParsed, ParsePage, RecordPage
 from peers.crawler.recorder import traced
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
 from peers.crawler.wire_messages import FoundLink
@@ -74,31 +74,21 @@ class VirtualFetcher:
         self._log = log
         self._n_fetches = 0
         self._fetching: dict[int, tuple[str, Answer]] = {}  # by number: where, and what is said at the end
-        self._turns = AddressTurns(lambda address: True)
+        self._turns = AddressTurns(lambda address: True, is_leasing=True)
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        answers = list(self._carry_out(source, message, now))
+        lessor = Address(self._here.peer, "lessor")
+        return answers + [Answer(0.0, lessor, order) for order in self._turns.take_orders()]
+
+    def dated(self, now: float) -> float:
+        """What the wall clock shows."""
+        return now
+
+    def _carry_out(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
-            case FetchPage(url, delay_s=delay_s, peers=peers, address_rules=rules):
-                served = self._web.serve(url)
-                if rules is not None:
-                    ip = served.ip or _IP
-                    verdict = rules.at(ip)
-                    if not verdict.is_to_ask:
-                        pause_s = 0.0 if verdict.reason else verdict.pause_s
-                        failed = FetchFailed(url, FailureReason.POLICY, verdict.reason, pause_s, ip)
-                        return (Answer(0.0, source, failed),)
-                    delay_s = verdict.delay_s
-                if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now, peers):
-                    pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now, peers)
-                    return (Answer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s)),)
-                self._log.append(Request(now, now + served.seconds, url, self._here.peer, served.status))
-                is_known = bool(message.etag) and message.etag == served.etag
-                result: Message = _not_modified(url, served, now) if is_known else _fetched(url, served, now)
-                if served.failure is not None:
-                    result = FetchFailed(url, served.failure)
-                self._n_fetches += 1
-                self._fetching[self._n_fetches] = served.ip, Answer(0.0, source, result)
-                return (Answer(served.seconds, self._here, _FetchEnds(self._n_fetches)),)
+            case FetchPage():
+                return (self._fetch(source, message, now),)
             case _FetchEnds(number):
                 if number not in self._fetching:
                     return ()
@@ -111,7 +101,37 @@ class VirtualFetcher:
                     self._turns.release(ip, now)
                 self._fetching.clear()
                 return [Answer(0.0, source, FetchFailed(url, _ABANDONED)) for url in abandoned]
+            case AddressLent():
+                self._turns.lend(message, now)
+                return ()
+            case LeasesLost():
+                self._turns.drop_leases()
+                return ()
         raise _misunderstood(self, message)
+
+    def _fetch(self, source: Address, request: FetchPage, now: float) -> Answer:
+        url, delay_s, rules = request.url, request.delay_s, request.address_rules
+        served = self._web.serve(url)
+        if rules is not None:
+            ip = served.ip or _IP
+            verdict = rules.at(ip)
+            if not verdict.is_to_ask:
+                pause_s = 0.0 if verdict.reason else verdict.pause_s
+                failed = FetchFailed(url, FailureReason.POLICY, verdict.reason, pause_s, ip)
+                return Answer(0.0, source, failed)
+            delay_s = verdict.delay_s
+        if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now):
+            pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now)
+            return Answer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s))
+        at_s = self.dated(now)
+        self._log.append(Request(at_s, at_s + served.seconds, url, self._here.peer, served.status))
+        is_known = bool(request.etag) and request.etag == served.etag
+        result: Message = _not_modified(url, served, at_s) if is_known else _fetched(url, served, at_s)
+        if served.failure is not None:
+            result = FetchFailed(url, served.failure)
+        self._n_fetches += 1
+        self._fetching[self._n_fetches] = served.ip, Answer(0.0, source, result)
+        return Answer(served.seconds, self._here, _FetchEnds(self._n_fetches))
 
 
 def _url_of(result: Message) -> str:

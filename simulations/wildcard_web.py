@@ -33,7 +33,7 @@ class WildcardShape:
     names_per_trap_page: int = 6_000
     pages_per_name: int = 3
     trap_seconds: float = 10.0  # an answer of the trap takes; a fetcher waits for 30
-    trap_ip: str = ""  # of the one machine behind all names; "" when each has one of its own
+    trap_ips: tuple[str, ...] = ()  # of the machines behind all names; none when each has one of its own
 
 
 class WildcardWeb:
@@ -55,11 +55,16 @@ class WildcardWeb:
 
     def serve(self, url: str) -> Served:
         shape = self.shape
-        seconds, ip = (shape.trap_seconds, shape.trap_ip) if is_of_trap(url) else (shape.site_seconds, "")
+        seconds, ip = (shape.trap_seconds, self._ip_of(url)) if is_of_trap(url) else (shape.site_seconds, "")
         page = _page_in(url)
         if page is None or page >= self._size_of(url):  # robots.txt, too
             return Served(404, seconds, 500, ip=ip)
         return Served(200, seconds, 12_000, ip=ip)
+
+    def _ip_of(self, url: str) -> str:
+        """A name of the trap with a number is at the machine with the remainder of that."""
+        ips, label = self.shape.trap_ips, host_of(url).partition(".")[0][1:]
+        return ips[(int(label) if label.isdigit() else 0) % len(ips)] if ips else ""
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
         return tuple(FoundLink(link, "link", linker=linker_of(url, link)) for link in self.targets(url))

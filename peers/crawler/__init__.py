@@ -19,6 +19,8 @@ The frontier is kept by several peers: as `frontier_items`, which `frontier_stor
 handover, and which `peers.handover.mirror` ships to the team as they change. The cell of the same peer reads
 link texts there (`link_texts`).
 
+Actor: `lessor` leases addresses for our fetcher and lends those of our slots to all (`lent_addresses`).
+
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`, `proxy`),
 `parser_port` over the processes of a workshop: `page_process`, asked in `page_orders`, which has the
 `extraction` (`parser` with `main_text`, `charset`, `language`, `dates`; `page_reader` for what is no HTML,

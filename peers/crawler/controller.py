@@ -405,7 +405,6 @@ class Controller(StoreActor):
         self._keeper.change_ownership(ownership, now)
         self._links.change_ownership(ownership, now)
         crawlers = frozenset(peer for peer, weight in ownership.table.weights.items() if weight > 0)
-        self._visits.change_crawlers(len(crawlers))
         if self._limit.share_with(crawlers) and self._limit.is_given and len(crawlers) > 1:
             self._visits.pause(now + SETTLING_S)
         return []

@@ -113,7 +113,7 @@ class Fetcher:
         self._tls = tls or tls_context()
         self._decode_beginning = decode_beginning or _decode_in_a_thread
         self._bodies = BodyBudget(self._limits.bodies_bytes_max)
-        self._turns = turns or AddressTurns()
+        self.turns = turns or AddressTurns()
         self._proxy = proxy
         self._sessions = TlsSessions()
         self._has_warned = False  # once is enough
@@ -233,10 +233,10 @@ class Fetcher:
         except BaseException as error:
             connection.close()
             if isinstance(error, StaleConnection):
-                self._turns.give_back(connection.ip)
+                self.turns.give_back(connection.ip)
             raise
         finally:
-            self._turns.release(connection.ip, trio.current_time())
+            self.turns.release(connection.ip, trio.current_time())
         self._sessions.keep(connection.origin, connection.tls_session)
         if connection.rearm():
             self._keep(host, connection)
@@ -328,7 +328,7 @@ class Fetcher:
             try:
                 return await connect(address, endpoints.port, self._limits, seconds, tls)
             except BaseException as error:
-                self._turns.release(address, trio.current_time())
+                self.turns.release(address, trio.current_time())
                 if not isinstance(error, ExchangeError) or error.reason is FailureReason.TLS:
                     raise
                 failure = error
@@ -338,19 +338,19 @@ class Fetcher:
 
     def _close_idle_at(self, address: str) -> None:
         """Close the idle connections to an address to which another one is going to be opened."""
-        if self._turns.is_shared(address):
+        if self.turns.is_shared(address):
             for host in [host for host, connection in self._idle.items() if connection.ip == address]:
                 self._idle.pop(host).close()
 
     def _take(self, address: str, host: str, request: FetchPage) -> bool:
         """Begin the turn of a host at an address, if it has it now."""
         delay_s = _delay_s(request, address)
-        return self._turns.take(address, host, delay_s, trio.current_time(), request.peers)
+        return self.turns.take(address, host, delay_s, trio.current_time())
 
     def _busy(self, addresses: tuple[str, ...], host: str, request: FetchPage) -> AddressBusy:
         now = trio.current_time()
         delay_s = min((_delay_s(request, address) for address in addresses), default=request.delay_s)
-        return AddressBusy(self._turns.book(addresses, host, delay_s, now, request.peers))
+        return AddressBusy(self.turns.book(addresses, host, delay_s, now))
 
     def _message(self, request: FetchPage) -> h11.Request:
         scheme, separator, rest = request.url.partition("://")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import trio
 
@@ -14,6 +14,7 @@ from mesh.workshop import Answer, Fault, Workshop
 from peers.crawler import page_orders
 from peers.crawler.decoding import Decoded, Undecodable
 from peers.crawler.fetcher import DecodeBeginning, Fetcher
+from peers.crawler.messages import AddressLent, LeasesLost
 from peers.crawler.page_orders import BeginningDecoded, NotDecoded, decode_answer, encode
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, FetchResult
 
@@ -30,8 +31,14 @@ class Renders(Protocol):
     async def rendered(self, request: FetchPage, fetched: FetchResult) -> FetchResult: ...
 
 
+class _Order(NamedTuple):
+    actor: str  # that wants it
+    request: FetchPage
+    scope: trio.CancelScope  # ends it
+
+
 class FetcherPort:
-    """Runs as many fetches at a time as the controller lets be in flight."""
+    """Runs as many fetches at a time as the controller lets be in flight, where addresses are lent to us."""
 
     name: ClassVar[str] = "fetcher"
 
@@ -39,9 +46,7 @@ class FetcherPort:
         self._address = Address(me, self.name)
         self._fetcher = fetcher
         self._renderer = renderer
-        self._orders, self._inbox = trio.open_memory_channel[tuple[str, FetchPage, trio.CancelScope]](
-            float("inf")
-        )
+        self._orders, self._inbox = trio.open_memory_channel[_Order | AddressLent | LeasesLost](float("inf"))
         self._scopes: set[trio.CancelScope] = set()  # of the fetches ordered and not answered
 
     def receive(self, source: Address, message: Message) -> None:
@@ -49,7 +54,9 @@ class FetcherPort:
             case FetchPage():
                 scope = trio.CancelScope()
                 self._scopes.add(scope)
-                self._orders.send_nowait((source.actor, message, scope))
+                self._orders.send_nowait(_Order(source.actor, message, scope))
+            case AddressLent() | LeasesLost():
+                self._orders.send_nowait(message)
             case AbandonFetches():
                 for scope in self._scopes:
                     scope.cancel()
@@ -62,8 +69,15 @@ class FetcherPort:
                 nursery.start_soon(self._close_idle)
                 if self._renderer is not None:
                     nursery.start_soon(self._renderer.run)
-                async for actor, request, scope in self._inbox:
-                    nursery.start_soon(self._fetch, deliver, actor, request, scope)
+                async for order in self._inbox:
+                    match order:
+                        case AddressLent():
+                            self._fetcher.turns.lend(order, trio.current_time())
+                            self._tell_lessor(deliver)
+                        case LeasesLost():
+                            self._fetcher.turns.drop_leases()
+                        case _:
+                            nursery.start_soon(self._fetch, deliver, *order)
         finally:
             self._fetcher.close()
 
@@ -80,6 +94,11 @@ class FetcherPort:
         finally:
             self._scopes.discard(scope)
         deliver(self._address, actor, result)
+        self._tell_lessor(deliver)
+
+    def _tell_lessor(self, deliver: Deliver) -> None:
+        for message in self._fetcher.turns.take_orders():
+            deliver(self._address, "lessor", message)
 
     async def _close_idle(self) -> None:
         while True:

@@ -88,6 +88,11 @@ class HostClocks:
             record = politeness.after_question(state.record, self.delay_s(state), now)
             self._frontier.save_quietly(state, record)
 
+    def take_back_question(self, clocks: Iterable[tuple[HostState, float]]) -> None:
+        """Let hosts be asked when they could before: the question has not left us."""
+        for state, next_fetch_s in clocks:
+            self._frontier.save_quietly(state, politeness.unasked(state.record, next_fetch_s))
+
     def note_answer(self, states: Iterable[HostState], seconds: float, now: float) -> None:
         """Let the delay begin anew.
 

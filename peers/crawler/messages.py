@@ -1,4 +1,5 @@
-"""What the controller says to the parser and the recorder of its peer; for the fetcher see `web_request`."""
+"""What the controller says to the parser and the recorder of its peer, and the fetcher and the lessor to each
+other; for controller and fetcher see `web_request`."""
 
 from __future__ import annotations
 
@@ -72,3 +73,34 @@ class RecordPage(Message, frozen=True):
     text_chars: tuple[int, ...] = ()  # length of the text of each link
     status: int = 200  # HTTP
     visit: int = 1
+
+
+class WantAddress(Message, frozen=True):
+    """Fetcher to lessor: a host is to be asked at this address. Answered by `AddressLent`, maybe later."""
+
+    network: str  # see `address_turns.network_of`
+    delay_s: float
+    is_held: bool  # there is a lease, which ends soon
+
+
+class AddressLent(Message, frozen=True):
+    """Lessor to fetcher: this peer alone may ask that address now."""
+
+    network: str
+    number: int  # of the lease
+    after_s: float  # from when on; when it is not lent, before it is worth asking again
+    seconds: float  # until its end; 0.0 when it is not lent, or nothing changes of a lease but `is_wanted`
+    is_wanted: bool = False  # by other peers
+    peers: int = 1  # that ask the address without knowing of each other, as nobody grants any turns
+
+
+class LeaveAddress(Message, frozen=True):
+    """Fetcher to lessor: others may have that address."""
+
+    network: str
+    number: int
+    free_s: float  # after which it may be asked again
+
+
+class LeasesLost(Message, frozen=True):
+    """Lessor to fetcher: others may have any address by now."""

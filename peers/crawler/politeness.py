@@ -5,7 +5,8 @@ robots.txts say, and the settings. Others carry it out: the frontier keeps the r
 wait for its clock; the controller says what has happened, asks a host one thing at a time, and only while it
 has a licence, and nobody while its own machine is in trouble.
 
-A clock never goes back. It is put forward, in this order of importance:
+A clock never goes back, but when a question was not asked after all (`unasked`). It is put forward, in this
+order of importance:
 
     a question, when it is asked and again when it is answered    `after_question`: the delay
     the last question of a day                                    `with_answer`: until the next
@@ -170,6 +171,15 @@ def wait_until(host: HostRecord, until_s: float) -> HostRecord:
 def after_question(host: HostRecord, delay_s: float, now: float) -> HostRecord:
     """Keep the delay from now on: a question was answered, or is asked, in case we die before its answer."""
     return wait_until(host, now + delay_s)
+
+
+def unasked(host: HostRecord, next_fetch_s: float) -> HostRecord:
+    """Return a host whose question has not left us, since it was not the turn of its address.
+
+    Args:
+      next_fetch_s: its clock before.
+    """
+    return msgspec.structs.replace(host, next_fetch_s=next_fetch_s)
 
 
 def with_answer(host: HostRecord, seconds: float, settings: CrawlSettings, now: float) -> HostRecord:

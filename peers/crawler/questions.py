@@ -26,7 +26,6 @@ class Questions:
 
     def __init__(self, clocks: HostClocks, robots: RobotsFiles, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
-        self.crawler_count = 1  # peers with whom the web is shared out, this one too
         self._clocks = clocks
         self._robots = robots
 
@@ -53,8 +52,7 @@ class Questions:
         beginning_bytes: int = 0,
     ) -> FetchPage:
         delay_s = self._clocks.address_delay_s(host_of(url))
-        user_agent, peers = self.settings.agent, self.crawler_count
-        return FetchPage(url, media_types, beginning_bytes, user_agent, delay_s, peers, rules)
+        return FetchPage(url, media_types, beginning_bytes, self.settings.agent, delay_s, rules)
 
     def _address_rules(self, state: HostState, taken: QueuedUrl, now: float) -> AddressRules | None:
         """What the policy says of the addresses of a host; None when it makes no difference where it is."""

@@ -49,6 +49,7 @@ class Visit(NamedTuple):
     taken: QueuedUrl
     robots: RobotsQuestion | None = None  # None when the page itself was asked for
     is_conditional: bool = False  # "not modified" may be the answer
+    clocks: tuple[tuple[HostState, float], ...] = ()  # of the hosts that are asked, as they were before
 
 
 class Visits:
@@ -84,10 +85,6 @@ class Visits:
     def change_policy(self, policy: Policy) -> None:
         """Go by what the owner of the mesh wants now."""
         self._clocks.change_policy(policy)
-
-    def change_crawlers(self, count: int) -> None:
-        """Know with how many peers the web is shared out, this one too."""
-        self._questions.crawler_count = max(1, count)
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -256,9 +253,11 @@ class Visits:
         return now if other is None else politeness.free_s(other.record, self._clocks.delay_s(other), now)
 
     def _ask(self, request: FetchPage, visit: Visit, now: float) -> FetchPage:
-        self._visits[request.url] = visit
+        states = tuple(self._hosts_of(request.url, visit.state))
+        clocks = tuple((state, state.record.next_fetch_s) for state in states)
+        self._visits[request.url] = visit._replace(clocks=clocks)
         self._asked.add(host_of(request.url))
-        self._clocks.note_question(self._hosts_of(request.url, visit.state), now)
+        self._clocks.note_question(states, now)
         return request
 
     def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
@@ -389,7 +388,8 @@ class Visits:
             self._asked.remove(host_of(failed.url))
             self.outcomes[failed.reason] += 1
             self._frontier.put_back(visit.state, visit.taken)
-            self._clocks.wait(visit.state, now + failed.pause_s)
+            self._clocks.take_back_question(visit.clocks)
+            visit.state.not_before_s = now + failed.pause_s
             self._frontier.release(visit.state, now)
 
     def _was_ruled_out(self, failed: FetchFailed, now: float) -> None:

@@ -72,7 +72,6 @@ class FetchPage(Message, frozen=True):
     beginning_bytes: int = 0  # of the body, when no more is wanted; 0 wants all, up to the fetcher's limit
     user_agent: str = USER_AGENT
     delay_s: float = 0.0  # for which its address is left alone after the answer
-    peers: int = 1  # that may ask other names at its address
     # Instead of that delay, and whether it may be asked at all, where the policy goes by address.
     address_rules: AddressRules | None = None
     may_be_cut: bool = False  # the beginning of a body that is longer than the fetcher takes is wanted, too

@@ -1,4 +1,5 @@
-"""How links get to the controllers that own their hosts, and how these explain what they do."""
+"""How links get to the controllers that own their hosts, how these explain what they do, and how lessors lend
+addresses to each other's peers."""
 
 from __future__ import annotations
 
@@ -8,15 +9,18 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 from msgspec import Meta
 
 from mesh.actor import Message
-from mesh.wire_fields import Count, Url
+from mesh.wire_fields import Count, SlotSet, Url
 from peers.crawler.course import UNLIMITED
 
 LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
 ANCHOR_CHARS_MAX: Final = 200
 FACTS_BYTES_MAX: Final = 65_536
 WEIGHT_MAX: Final = 1_000  # of a page, as links carry it
+LEASES_TOLD_MAX: Final = 2_000  # about 60 kB
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
+Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `address_turns.network_of`
+Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e6)]
 
 
 class LinkUse(IntEnum):
@@ -91,3 +95,53 @@ class CrawlExplained(Message, frozen=True, array_like=True, tag=27):
 
     request: Count
     facts: Annotated[bytes, Meta(max_length=FACTS_BYTES_MAX)]
+
+
+class LeaseAddress(Message, frozen=True, array_like=True, tag=85):
+    """A lessor to that of the owner of an address's slot: let us ask it. Repeated while it is wanted.
+
+    Answered by `AddressLeased`, at once and again when its turn has come.
+    """
+
+    network: Network
+    number: Count  # the asker's for this message
+    delay_s: Pause  # for which it is left alone after a question
+    is_held: bool = False  # it is with us, and we want it for longer
+
+
+class AddressLeased(Message, frozen=True, array_like=True, tag=86):
+    """Answer to `LeaseAddress`: nobody else asks that address before the lease ends, or is given back.
+
+    For no seconds: others have it, or, said to who has it, others want it too.
+    """
+
+    network: Network
+    number: Count  # of the question
+    after_s: Pause  # from when on, or not worth asking again before
+    seconds: Pause  # from the question on, `after_s` too
+    is_wanted: bool = False  # by others: it is to be given back after a few turns
+
+
+class AddressReturned(Message, frozen=True, array_like=True, tag=87):
+    """Who has leased an address to who let it: others may have it."""
+
+    network: Network
+    number: Count  # of the lease; another one is not ended
+    free_s: Pause  # for which it is to be left alone
+
+
+class TellLeases(Message, frozen=True, array_like=True, tag=88):
+    """A lessor to all: slots are held here now; which of their addresses have you leased? Repeated."""
+
+    number: Count
+    slots: SlotSet
+
+
+class LeasesTold(Message, frozen=True, array_like=True, tag=89):
+    """Answer to `TellLeases`: these, by the numbers of their leases, and none that is on its way.
+
+    Who has more does not answer: then all leases have ended before anybody gets one.
+    """
+
+    number: Count
+    leases: Annotated[tuple[tuple[Network, Count], ...], Meta(max_length=LEASES_TOLD_MAX)] = ()

@@ -132,7 +132,8 @@ class Handover(Actor):
         self._stores = tuple(stores)
         self._store_of = {store.actor: store.name for store in self._stores}
         self._holders = [Address(me, store.actor) for store in self._stores]
-        self._controller, self._indexer = Address(me, "controller"), Address(me, "indexer")
+        self._crawlers = Address(me, "controller"), Address(me, "lessor")
+        self._indexer = Address(me, "indexer")
         self._membership = Address(me, "membership")
         self._is_begun = False  # the first ownership is there, and with it all that `_begin` makes
         self._told_complete: SlotMask | None = None  # what our indexer and stores were told
@@ -311,7 +312,8 @@ class Handover(Actor):
 
     def _tell_held(self, inherited: SlotMask | None = None) -> list[Send]:
         new = NO_SLOTS if inherited is None else encode_slots(inherited)
-        return [Send(self._controller, HoldSlots(encode_slots(self._standing.held), new))]
+        hold = HoldSlots(encode_slots(self._standing.held), new)
+        return [Send(address, hold) for address in self._crawlers]
 
     def _note_complete(self) -> list[Send]:
         """See which slots are complete by now, and tell our own if these have changed."""

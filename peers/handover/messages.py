@@ -16,6 +16,8 @@ from mesh.actor import Message
 class HoldSlots(Message, frozen=True):
     """Handover to controller: crawl exactly these from now on. Answered by `SlotsStopped`, part by part.
 
+    To the lessor as well, who lends the addresses of these slots and does not answer.
+
     Fetches for a slot that is not among them any more are not begun; those under way are finished.
     """
 

@@ -18,11 +18,20 @@ from mesh.membership.wire_messages import Ping
 from mesh.port import Port
 from mesh.workshop import Answer, Workshop
 from peers.crawler import page_process
+from peers.crawler.address_turns import AddressTurns
 from peers.crawler.decoding import Decoded, Undecodable
 from peers.crawler.extraction import extract
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import CLEANING_S, FetcherPort, decoding_in
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.messages import (
+    AddressLent,
+    LeasesLost,
+    LeaveAddress,
+    PageParsed,
+    ParseFailed,
+    ParsePage,
+    WantAddress,
+)
 from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort, StoredText, reading_in
 from peers.crawler.web_request import (
     AbandonFetches,
@@ -302,6 +311,7 @@ class FakeFetcher:
     def __init__(self) -> None:
         self.may_answer = trio.Event()
         self.asked: list[str] = []
+        self.turns = AddressTurns(is_leasing=True)
         self.cleanings = 0
         self.is_closed = False
 
@@ -333,6 +343,30 @@ async def test_fetches_run_beside_each_other_and_answer_who_asked(autojump_clock
     assert {(source, actor) for source, actor, _ in inbox.delivered} == {
         (Address(ME, "fetcher"), "controller")
     }
+
+
+async def test_what_is_said_of_leases_goes_to_the_lessor_and_comes_from_there(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    fetcher, lessor = FakeFetcher(), Address(ME, "lessor")
+    fetcher.may_answer.set()
+    port = FetcherPort(ME, cast(Fetcher, fetcher))
+    async with running(port) as inbox:
+        fetcher.turns.book(("8.8.8.8",), "a.test", 1.0, trio.current_time())
+        port.receive(CONTROLLER, FetchPage(URL))
+        await inbox.holds(2)
+        assert inbox.delivered[1:] == [(port._address, "lessor", WantAddress("8.8.8.8", 1.0, is_held=False))]
+        port.receive(lessor, AddressLent("8.8.8.8", 1, 0.0, 40.0))
+        await trio.sleep(0.1)
+        assert fetcher.turns.take("8.8.8.8", "a.test", 1.0, trio.current_time())
+        fetcher.turns.give_back("8.8.8.8")
+        port.receive(lessor, AddressLent("8.8.8.8", 1, 0.0, 0.0, is_wanted=True))
+        await inbox.holds(3)
+        assert inbox.delivered[2:] == [(port._address, "lessor", LeaveAddress("8.8.8.8", 1, 0.0))]
+        port.receive(lessor, AddressLent("8.8.8.8", 2, 0.0, 40.0))
+        port.receive(lessor, LeasesLost())
+        await trio.sleep(0.1)
+        assert not fetcher.turns.take("8.8.8.8", "a.test", 1.0, trio.current_time())
 
 
 async def test_abandoned_fetches_end_at_once_and_later_ones_are_made(autojump_clock: trio.abc.Clock) -> None:

@@ -168,7 +168,7 @@ def test_a_slot_is_held_when_the_last_live_member_has_yielded_it() -> None:
     assert ann.held == 0
     some = encode_slots(mask(claim.slots) & mask(HALF))
     ann.yielded_by(CAT, claim, slots=some)
-    assert ann.told(HoldSlots) == [HoldSlots(some, some)]
+    assert ann.told(HoldSlots, "controller") == ann.told(HoldSlots, "lessor") == [HoldSlots(some, some)]
     ann.yielded_by(CAT, claim)
     assert ann.held == here.owned.sum()
 
@@ -402,7 +402,7 @@ def test_a_slot_is_yielded_only_when_the_controller_has_stopped() -> None:
     ann.hear(OwnershipChanged(later))
     lost = held & ~later.owned
     assert lost.any()
-    assert ann.told(HoldSlots) == [HoldSlots(encode_slots(held & later.owned), NO_SLOTS)]
+    assert ann.told(HoldSlots, "controller") == [HoldSlots(encode_slots(held & later.owned), NO_SLOTS)]
     cats = later.table.slots_of(CAT)
     ann.hear_from(CAT, claim_of(CAT, later))
     assert [mask(m.slots).tolist() for m in ann.told(SlotsYielded)] == [(cats & ~lost).tolist()]  # type: ignore[attr-defined]
@@ -436,7 +436,7 @@ def test_who_was_held_for_dead_stops_everything_and_claims_anew() -> None:
     here = view(ANN, BEN)
     ann = holding(here)
     ann.hear(HoldingsRevoked())
-    assert ann.told(HoldSlots) == [HoldSlots(NO_SLOTS, NO_SLOTS)]
+    assert ann.told(HoldSlots, "controller") == [HoldSlots(NO_SLOTS, NO_SLOTS)]
     assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(NO_SLOTS)]
     claim = ann.claim()
     assert claim.slots == encode_slots(here.owned)
