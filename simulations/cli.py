@@ -138,6 +138,9 @@ def faults(
     pins: Annotated[
         bool, typer.Option("--pins", help="Policies say now and then who is to crawl which slots.")
     ] = False,
+    machines: Annotated[
+        bool, typer.Option("--machines", help="Hosts share the machines that serve them.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,
@@ -166,6 +169,7 @@ def faults(
                     has_revisits=revisits,
                     has_liar=byzantine,
                     has_pins=pins,
+                    has_machines=machines,
                 )
             ],
             first_seed,
@@ -178,6 +182,7 @@ def faults(
                 has_revisits=revisits,
                 has_liar=byzantine,
                 has_pins=pins,
+                has_machines=machines,
                 progress=lambda done, total, failed: progress(done, total),
             )
     _print(result, faults_report(result), as_json)
@@ -193,7 +198,16 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(seed: int, peers: int, only: str, *, has_revisits: bool, has_liar: bool, has_pins: bool) -> Outcome:
+def _told(
+    seed: int,
+    peers: int,
+    only: str,
+    *,
+    has_revisits: bool,
+    has_liar: bool,
+    has_pins: bool,
+    has_machines: bool,
+) -> Outcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.fault_run import run_faults
     from simulations.faults import plan_of
@@ -211,6 +225,7 @@ def _told(seed: int, peers: int, only: str, *, has_revisits: bool, has_liar: boo
         has_revisits=has_revisits,
         has_liar=has_liar,
         has_pins=has_pins,
+        has_machines=has_machines,
     )
 
 

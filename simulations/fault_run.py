@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -53,6 +54,7 @@ SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
+HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
 GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been visited once more
@@ -66,6 +68,7 @@ class Outcome(msgspec.Struct, frozen=True):
     has_revisits: bool
     has_liar: bool
     has_pins: bool
+    has_machines: bool
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -90,6 +93,7 @@ class Outcome(msgspec.Struct, frozen=True):
         options = "" if self.has_revisits else " --no-revisits"
         options += " --byzantine" if self.has_liar else ""
         options += " --pins" if self.has_pins else ""
+        options += " --machines" if self.has_machines else ""
         return (
             f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
         )
@@ -105,6 +109,7 @@ def run_faults(
     has_revisits: bool = True,
     has_liar: bool = False,
     has_pins: bool = False,
+    has_machines: bool = False,
 ) -> Outcome:
     """Carry out the run of a seed.
 
@@ -116,6 +121,7 @@ def run_faults(
       has_revisits: have pages visited again, and the web change while it has the faults.
       has_liar: have one of the first peers say what may do harm, as long as there are faults.
       has_pins: have policies say, as long, who is to crawl which slots.
+      has_machines: have hosts share the machines that serve them.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -123,7 +129,14 @@ def run_faults(
         plan = msgspec.structs.replace(plan, faults=faults)
     context: AbstractContextManager[object] = planted(bug) if bug is not None else ExitStack()
     with context:
-        return FaultRun(plan, tell, has_revisits=has_revisits, has_liar=has_liar, has_pins=has_pins).run()
+        return FaultRun(
+            plan,
+            tell,
+            has_revisits=has_revisits,
+            has_liar=has_liar,
+            has_pins=has_pins,
+            has_machines=has_machines,
+        ).run()
 
 
 class FaultRun:
@@ -137,8 +150,10 @@ class FaultRun:
         has_revisits: bool = True,
         has_liar: bool = False,
         has_pins: bool = False,
+        has_machines: bool = False,
     ) -> None:
         self.plan = plan
+        self.has_machines = has_machines
         self.has_liar = has_liar
         self.has_revisits = has_revisits
         seed = plan.seed
@@ -178,6 +193,7 @@ class FaultRun:
                 clock=VirtualClock(offset, drift),
                 fetched=self._fetched,
                 abandoned=self.watch.abandoned,
+                unasked=self.watch.unasked,
                 told=self.users.told,
                 conduct=CONDUCT,
             )
@@ -206,6 +222,7 @@ class FaultRun:
             has_revisits=self.has_revisits,
             has_liar=self.has_liar,
             has_pins=self.pinner is not None,
+            has_machines=self.has_machines,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -306,6 +323,8 @@ class FaultRun:
 
     def _make_web(self) -> SyntheticWeb:
         plan, shape = self.plan, _shape_of(self.plan)
+        if self.has_machines:
+            shape = replace(shape, machines=max(2, plan.hosts // HOSTS_PER_MACHINE))
         if self.has_revisits:
             return ChangingWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
         return SyntheticWeb(plan.seed, plan.pages, shape)

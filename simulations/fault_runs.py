@@ -34,6 +34,7 @@ def run_all(
     has_revisits: bool = True,
     has_liar: bool = False,
     has_pins: bool = False,
+    has_machines: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:
@@ -44,12 +45,14 @@ def run_all(
       has_revisits: have pages visited again, of a web that changes.
       has_liar: have one member be malicious.
       has_pins: have policies say who is to crawl which slots.
+      has_machines: have hosts share the machines that serve them.
       workers: processes; None for one on each core, 0 for none but this one.
       progress: is told how many runs are done, of how many, and how many have failed.
     """
     chosen = list(seeds)
     outcomes: list[Outcome] = []
-    orders = [_Order(seed, sizes.of(seed), bug, has_revisits, has_liar, has_pins) for seed in chosen]
+    extras = bug, has_revisits, has_liar, has_pins, has_machines
+    orders = [_Order(seed, sizes.of(seed), *extras) for seed in chosen]
     try:
         for outcome in _outcomes(orders, workers):
             outcomes.append(outcome)
@@ -123,6 +126,7 @@ class _Order(NamedTuple):
     has_revisits: bool
     has_liar: bool
     has_pins: bool
+    has_machines: bool
 
 
 def _run(order: _Order) -> Outcome:
@@ -133,6 +137,7 @@ def _run(order: _Order) -> Outcome:
         has_revisits=order.has_revisits,
         has_liar=order.has_liar,
         has_pins=order.has_pins,
+        has_machines=order.has_machines,
     )
 
 

@@ -21,7 +21,7 @@ from peers.charges import conduct_of
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.messages import ChangeSettings, StopCrawl
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import AbandonFetches, FetchPage
+from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage
 from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
 from peers.index.index_reader import IndexReader
@@ -65,12 +65,14 @@ class Machine:
         fetched: Fetched,
         abandoned: Callable[[Machine], None],
         told: Told,
+        unasked: Callable[[Machine, str], None] = lambda machine, url: None,
         further: MakeHolders = lambda me, table, life: [],
         conduct: ConductSettings | None = None,
     ) -> None:
         """Set up a machine on which nothing runs yet.
 
         Args:
+          unasked: is told of a URL that is not asked for, as it is not the turn of its address.
           further: makes the actors of stores that its peer has besides those of every peer.
           conduct: what its peer takes of others; None for the defaults.
         """
@@ -90,6 +92,7 @@ class Machine:
         self._doors = doors
         self._fetched = fetched
         self._abandoned = abandoned
+        self._unasked = unasked
         self._told = told
         self._further = further
         self._conduct_settings = conduct
@@ -130,7 +133,7 @@ class Machine:
         membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._starts, actors)
         segments = DiskSegments(disk, index, self.config.slot_count)
         ports: list[VirtualPort] = [
-            _Fetcher(self, self._web, self._world, self._fetched, self._abandoned),
+            _Fetcher(self, self._web, self._world, self._fetched, self._abandoned, self._unasked),
             WordyParser(self._web),
             DiskArchive(peer, disk),
             segments,
@@ -306,16 +309,26 @@ class _Fetcher(VirtualFetcher):
     """The fetcher's twin; pages are dated by the wall clock, which may be wrong, as live."""
 
     def __init__(
-        self, machine: Machine, web: Web, world: World, fetched: Fetched, abandoned: Callable[[Machine], None]
+        self,
+        machine: Machine,
+        web: Web,
+        world: World,
+        fetched: Fetched,
+        abandoned: Callable[[Machine], None],
+        unasked: Callable[[Machine, str], None],
     ) -> None:
         super().__init__(machine.peer, web, [])
         self._abandoned = abandoned
+        self._unasked = unasked
         self._machine = machine
         self._world = world
         self._fetched = fetched
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> list[Answer]:
         answers = super().receive(source, message, now)
+        for _, _, answer in answers:
+            if isinstance(answer, FetchFailed) and answer.reason is FailureReason.ADDRESS_BUSY:
+                self._unasked(self._machine, answer.url)
         if isinstance(message, AbandonFetches):
             self._abandoned(self._machine)
         elif self._log:

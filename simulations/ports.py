@@ -76,7 +76,7 @@ class VirtualFetcher:
         self._fetching: dict[int, tuple[str, Answer]] = {}  # by number: where, and what is said at the end
         self._turns = AddressTurns(lambda address: True, is_leasing=True)
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> list[Answer]:
         answers = list(self._carry_out(source, message, now))
         lessor = Address(self._here.peer, "lessor")
         return answers + [Answer(0.0, lessor, order) for order in self._turns.take_orders()]

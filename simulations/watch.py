@@ -6,8 +6,8 @@ asks no peer about itself but one thing: which slots it would crawl now.
 The rules
 =========
 *Politeness.* A host is asked when its delay has passed since the end of the request before, whoever made
-that; a request ends with its answer, with the process that made it, or when that has stood still for so long
-that it will read no answer. Clocks may run 2 % fast.
+that, and so is an address, whichever of its hosts was asked; a request ends with its answer, with the process
+that made it, or when that has stood still for so long that it will read no answer. Clocks may run 2 % fast.
 
 *One crawler.* While a peer asks a host, no other running peer may ask it too: nobody else holds its slot
 under a licence that has not run out. Who does not reach a majority of the members, be it through others,
@@ -20,7 +20,8 @@ and the peer that got the answer must have been disturbed between its request an
 or some fault must have kept it from telling. Of visits that two made who knew nothing of each other the one
 with the later time is the newest, whoever's clock said so: when that one is due, so is the URL.
 
-*Clocks.* The time at which a host may be asked never goes back in the table of a peer.
+*Clocks.* The time at which a host may be asked never goes back in the table of a peer, but once when it was
+not asked after all.
 """
 
 from __future__ import annotations
@@ -118,6 +119,8 @@ class Watch:
         self._is_calm = is_calm
         self._tell = tell
         self._hosts: dict[str, _HostClock] = {}
+        self._addresses: dict[str, _HostClock] = {}  # of machines with several hosts
+        self._unasked: set[tuple[int, str]] = set()  # machine and host that it has not asked after all
         self._clocks: dict[int, dict[bytes, float]] = {}
         self._isolated_since: dict[int, float] = {}
         self._untold: dict[int, tuple[float, float]] = {}  # since when, and until when it may not know
@@ -142,7 +145,12 @@ class Watch:
         now, host = self._now(), host_of(url)
         self.n_requests += 1
         self._tell(f"{machine.name} asks {url}: {served.status or served.failure} in {served.seconds:.2f} s")
-        self._judge_politeness(machine, url, host, now)
+        # Who asks for the rules of a host may not know the delay that they want.
+        delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(origin_of(url))
+        self._judge_politeness(machine, url, self._hosts.get(host), delay_s, now)
+        if served.ip:
+            self._judge_politeness(machine, url, self._addresses.get(served.ip), self._delay_s, now)
+            self._addresses[served.ip] = _HostClock(machine, now + served.seconds)
         self._judge_crawler(machine, url, host, now)
         if self._web.is_forbidden(url):
             self.violate(f"{machine.name} asked {url}, which robots.txt forbids")
@@ -161,9 +169,13 @@ class Watch:
         self._end_requests(machine, self._now())
 
     def _end_requests(self, machine: Machine, now: float) -> None:
-        for clock in self._hosts.values():
+        for clock in (*self._hosts.values(), *self._addresses.values()):
             if clock.machine is machine:
                 clock.until = min(clock.until, now)
+
+    def unasked(self, machine: Machine, url: str) -> None:
+        """It has not asked a host after all, as it was not the turn of its address."""
+        self._unasked.add((machine.number, host_of(url)))
 
     def abandoned(self, machine: Machine) -> None:
         """It has broken off all requests, so none of them was answered."""
@@ -243,14 +255,14 @@ class Watch:
 
     # --- Requests ---
 
-    def _judge_politeness(self, machine: Machine, url: str, host: str, now: float) -> None:
-        last = self._hosts.get(host)
+    def _judge_politeness(
+        self, machine: Machine, url: str, last: _HostClock | None, delay_s: float, now: float
+    ) -> None:
+        """Judge what is asked of a host, or of an address, after what was asked of it last."""
         if last is None:
             return
         if not last.machine.is_running:
             self._end_requests(last.machine, last.machine.changed_s + STILL_S)
-        # Who asks for the rules of a host may not know the delay that they want.
-        delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(origin_of(url))
         free_at = last.until + delay_s / (1 + DRIFT_MAX) - CLOCK_ERROR_S
         if now < free_at:
             self.violate(
@@ -347,7 +359,10 @@ class Watch:
             return
         record = _decode(value)
         next_fetch_s = record[1]
-        if next_fetch_s < clocks.get(key, -inf) - CLOCK_ERROR_S:
+        is_early = next_fetch_s < clocks.get(key, -inf) - CLOCK_ERROR_S
+        if is_early and (machine.number, record[0]) in self._unasked:
+            self._unasked.discard((machine.number, record[0]))
+        elif is_early:
             self.violate(f"the clock of {record[0]} at {machine.name} went back to {next_fetch_s:.3f}")
         clocks[key] = next_fetch_s
 

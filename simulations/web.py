@@ -105,6 +105,7 @@ class WebShape:
     split_share: float = 0.0  # hosts of two origins
     robots_share: float = 0.4  # origins with a robots.txt
     crawl_delay_share: float = 0.1  # of those: with a Crawl-delay
+    machines: int = 0  # that serve all hosts between them; 0 when each has one of its own
     seconds_median: float = 0.25  # a fast host's answer
     bytes_median: int = 12_000  # of a page as received, log-normal
 
@@ -148,6 +149,13 @@ class SyntheticWeb:
         name_end = url.index("/", 8)
         origin = url[:name_end]
         host = self._host_index.get(origin)
+        served = self._serve(url, origin, host)
+        if not self.shape.machines or host is None:
+            return served
+        return served._replace(ip=f"198.51.100.{host % self.shape.machines}")  # RFC 5737: for documentation
+
+    def _serve(self, url: str, origin: str, host: int | None) -> Served:
+        name_end = len(origin)
         path = url[name_end + 1 :]
         if host is None or host >= self.host_count:
             return self._nobody(origin)
