@@ -202,7 +202,7 @@ class LentAddresses:
         address = self._addresses.get(network)
         if address is None or (address.peer, address.number) != (peer, number):
             return []
-        address.peer, address.free_s = "", now + free_s
+        address.peer, address.free_s = "", max(address.free_s, now + free_s)
         return address.lend_next(now)
 
     # --- what others have of slots that came here ---

@@ -137,6 +137,21 @@ def test_an_address_is_lent_to_one_and_goes_to_who_waits_longest_when_it_is_give
     assert mesh.observe("c") == LessorStatistics(leased=0, lent=1, waiting=1, on_our_own=0)
 
 
+def test_who_gives_an_address_back_unasked_does_not_end_the_delay_of_the_one_before() -> None:
+    mesh = open_mesh()
+    first = mesh.want("a")
+    assert first is not None
+    assert not mesh.has("b")
+    assert not mesh.has("c")
+    mesh.leave("a", first.number)
+    second = mesh.heard("b")
+    assert second is not None
+    mesh.leave("b", second.number, free_s=0.0)
+    third = mesh.heard("c")
+    assert third is not None
+    assert third.after_s == DELAY_S
+
+
 def test_an_address_that_is_given_back_may_be_asked_for_again_at_once() -> None:
     mesh = open_mesh()
     first = mesh.want("a")
