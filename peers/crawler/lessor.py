@@ -26,10 +26,11 @@ from mesh.errors import LocalProtocolError
 from mesh.lives import numbers_of
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import decode_slots
-from peers.crawler.lent_addresses import LEASE_S, WAITING_S_MAX, Answers, LentAddresses
+from peers.crawler.lent_addresses import AHEAD_S, LEASE_S, WAITING_S_MAX, Answers, LentAddresses
 from peers.crawler.messages import AddressLent, LeasesLost, LeaveAddress, WantAddress
 from peers.crawler.wire_messages import (
     LEASES_TOLD_MAX,
+    PAUSE_S_MAX,
     AddressLeased,
     AddressReturned,
     LeaseAddress,
@@ -149,7 +150,8 @@ class Lessor(Actor):
         number, want = next(self._numbers), wish.want
         wish.asked = {each: at_s for each, at_s in wish.asked.items() if now < at_s + LEASE_S}
         wish.asked[number] = wish.asked_s = now
-        return Send(Address(owner, self.name), LeaseAddress(want.network, number, want.delay_s, want.is_held))
+        delay_s = min(want.delay_s, PAUSE_S_MAX)
+        return Send(Address(owner, self.name), LeaseAddress(want.network, number, delay_s, want.is_held))
 
     def _note_leased(self, ownership: Ownership, peer: str, leased: AddressLeased, now: float) -> list[Send]:
         """Take an answer, once, and only of who lends the address by our own view."""
@@ -165,11 +167,11 @@ class Lessor(Actor):
             if asked_s is None:
                 return []  # it was taken already
             wish.asked = {each: at_s for each, at_s in wish.asked.items() if each > number}
-            seconds = leased.seconds * (1.0 - CLOCKS_DIFFER) - (now - asked_s)
+            seconds = min(leased.seconds, LEASE_S + AHEAD_S) * (1.0 - CLOCKS_DIFFER) - (now - asked_s)
             if seconds <= 0.0:
                 return []
             wish.number, wish.until_s = number, now + seconds
-        lent = AddressLent(leased.network, number, leased.after_s, seconds, leased.is_wanted)
+        lent = AddressLent(leased.network, number, min(leased.after_s, AHEAD_S), seconds, leased.is_wanted)
         return [Send(self._fetcher, lent)]
 
     def _leave(self, ownership: Ownership, leave: LeaveAddress) -> list[Send]:
@@ -178,7 +180,7 @@ class Lessor(Actor):
         if wish is None or wish.number != leave.number or owner is None:
             return []
         wish.until_s = wish.asked_s = -inf
-        returned = AddressReturned(leave.network, leave.number, leave.free_s)
+        returned = AddressReturned(leave.network, leave.number, min(leave.free_s, PAUSE_S_MAX))
         return [Send(Address(owner, self.name), returned)]
 
     def _wish_of(self, want: WantAddress, now: float) -> _Wish:

@@ -17,10 +17,11 @@ ANCHOR_CHARS_MAX: Final = 200
 FACTS_BYTES_MAX: Final = 65_536
 WEIGHT_MAX: Final = 1_000  # of a page, as links carry it
 LEASES_TOLD_MAX: Final = 2_000  # about 60 kB
+PAUSE_S_MAX: Final = 600.0  # that a member can have an address left alone for, whatever a policy wants
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
 Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `address_turns.network_of`
-Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e6)]
+Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=PAUSE_S_MAX)]
 
 
 class LinkUse(IntEnum):
