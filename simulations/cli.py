@@ -160,20 +160,8 @@ def faults(
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        result = sum_up(
-            [
-                _told(
-                    first_seed,
-                    sizes.of(first_seed),
-                    only,
-                    has_revisits=revisits,
-                    has_liar=byzantine,
-                    has_pins=pins,
-                    has_machines=machines,
-                )
-            ],
-            first_seed,
-        )
+        told = _told(first_seed, sizes.of(first_seed), only, (revisits, byzantine, pins, machines))
+        result = sum_up([told], first_seed)
     else:
         with _progress("runs with faults") as progress:
             result = run_all(
@@ -198,16 +186,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(
-    seed: int,
-    peers: int,
-    only: str,
-    *,
-    has_revisits: bool,
-    has_liar: bool,
-    has_pins: bool,
-    has_machines: bool,
-) -> Outcome:
+def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool]) -> Outcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.fault_run import run_faults
     from simulations.faults import plan_of
@@ -217,6 +196,7 @@ def _told(
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
     tell = partial(print, file=sys.stderr)
+    has_revisits, has_liar, has_pins, has_machines = kinds
     return run_faults(
         seed,
         peers,
