@@ -164,11 +164,7 @@ class FaultRun:
         self.world = World(network, start_s=START_S)
         self.web = self._make_web()
         self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
-        self._settings = CrawlSettings(
-            delay_s=plan.delay_s,
-            backoff_s=2.0,
-            anchors_interval_s=30.0,
-        )
+        self._settings = CrawlSettings(delay_s=plan.delay_s, backoff_s=2.0, anchors_interval_s=30.0)
         if has_revisits:
             self._settings = _revisiting(self._settings, seed)
         self.watch = Watch(
