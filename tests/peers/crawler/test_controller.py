@@ -390,7 +390,7 @@ def test_the_delay_runs_from_the_end_of_a_fetch_to_the_start_of_the_next() -> No
     [
         reason
         for reason in FailureReason
-        if reason not in ("local", "no_contact", "dns", "private_address", "address_busy")
+        if reason not in ("local", "no_contact", "dns", "private_address", "address_busy", "dns_open")
     ],
 )
 def test_the_delay_holds_after_every_kind_of_failure(reason: FailureReason) -> None:
