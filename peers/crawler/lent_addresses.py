@@ -126,6 +126,7 @@ class _Inquiry:
         self.silent = set(ownership.alive)
         self.until_s = now + LEASE_S + AHEAD_S  # when all leases have ended
         self.again_s = inf  # when the silent ones are asked again; inf before it matters
+        self.asked_s = now  # until when those asked who are held for dead
 
     def is_over(self, now: float) -> bool:
         return not self.silent or now >= self.until_s or not self.slots.any()
@@ -164,7 +165,7 @@ class LentAddresses:
             self._held, self._asked_s = np.zeros_like(slots), np.full(len(slots), -inf)
         new = slots & ~self._held
         self._held = slots.copy()
-        self._asked_s[new] = now
+        self._asked_s[new] = now + LEASE_S + AHEAD_S
         self._addresses = {name: each for name, each in self._addresses.items() if slots[each.slot]}
         for inquiry in self._inquiries:
             inquiry.slots &= slots & ~new
@@ -177,7 +178,9 @@ class LentAddresses:
         for inquiry in self._inquiries:
             if inquiry.silent - alive:
                 inquiry.silent &= alive
-                self._asked_s[inquiry.slots] = dead_s
+                inquiry.asked_s = dead_s
+                if not inquiry.silent:
+                    self._open(inquiry, now)
         for each in self._addresses.values():
             if each.peer and each.peer not in alive:
                 each.until_s = min(each.until_s, dead_s)
@@ -222,8 +225,19 @@ class LentAddresses:
                 address.lend(peer, number, 0.0, now)
         if inquiry.silent:
             return []
+        self._open(inquiry, now)
         known = [each for each in self._addresses.values() if each.waiting and inquiry.slots[each.slot]]
         return [answer for each in known for answer in each.lend_next(now)]
+
+    def _open(self, inquiry: _Inquiry, now: float) -> None:
+        """Begin to lend what nobody has: who had a lease of it may have asked until he told."""
+        asked_s = max(now, inquiry.asked_s)
+        self._asked_s[inquiry.slots] = asked_s
+        for each in self._addresses.values():
+            if inquiry.slots[each.slot] and not each.peer:
+                each.free_s = asked_s + max(
+                    (waiting.delay_s for waiting in each.waiting.values()), default=0.0
+                )
 
     def next_inquiry_s(self) -> float:
         return min((each.again_s for each in self._inquiries), default=inf)

@@ -273,6 +273,22 @@ def test_what_others_had_before_a_slot_came_is_asked_for_and_stays_theirs() -> N
     assert mesh.want("a", is_held=True) is not None
 
 
+def test_what_was_given_back_to_who_does_not_know_of_it_is_left_alone_for_the_delay() -> None:
+    """Found by `tianmesh sim faults --machines`, seed 107: the one who lent it had started again."""
+    mesh = open_mesh()
+    first = mesh.want("a")
+    assert first is not None
+    mesh.start("c")
+    mesh.share(PEERS)
+    mesh.wait(5.0)
+    mesh.leave("a", first.number)
+    assert not mesh.has("b")
+    mesh.wait(0.0)
+    lent = mesh.heard("b")
+    assert lent is not None
+    assert (lent.after_s, lent.seconds > 0.0) == (DELAY_S, True)
+
+
 def test_nobody_gets_an_address_before_all_have_told_what_they_have_or_all_leases_have_ended() -> None:
     mesh = Mesh()
     del mesh.lessors["b"]
