@@ -164,11 +164,7 @@ class FaultRun:
         self.world = World(network, start_s=START_S)
         self.web = self._make_web()
         self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
-        self._settings = CrawlSettings(delay_s=plan.delay_s, backoff_s=2.0, anchors_interval_s=30.0)
-        if has_machines:  # or a host that takes its time holds up all that are beside it
-            self._settings = msgspec.structs.replace(self._settings, delay_factor=0.0)
-        if has_revisits:
-            self._settings = _revisiting(self._settings, seed)
+        self._settings = _settings_of(plan, has_revisits=has_revisits, has_machines=has_machines)
         self.watch = Watch(
             self.web,
             self._delay_of,
@@ -463,6 +459,13 @@ def _shape_of(plan: Plan) -> WebShape:
         slow_hosts_share=0.1,
         split_share=0.3,
     )
+
+
+def _settings_of(plan: Plan, *, has_revisits: bool, has_machines: bool) -> CrawlSettings:
+    settings = CrawlSettings(delay_s=plan.delay_s, backoff_s=2.0, anchors_interval_s=30.0)
+    if has_machines:  # or a host that takes its time holds up all that are beside it
+        settings = msgspec.structs.replace(settings, delay_factor=0.0)
+    return _revisiting(settings, plan.seed) if has_revisits else settings
 
 
 def _revisiting(settings: CrawlSettings, seed: int) -> CrawlSettings:
