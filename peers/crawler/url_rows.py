@@ -197,12 +197,15 @@ def join_rows(one: UrlRow, other: UrlRow) -> UrlRow:
     """Bring two rows of the same URL together: the one with more visits, of as many the better outcome.
 
     Of equal ones the later visit counts, with the least depth and hops and the most attempts of both, and
-    the courses of both joined.
+    the courses of both joined. When two peers have made the same visit and found different things, it is left
+    open which of these is shown, so the next one asks for all of the page.
     """
     mine, theirs = (one.visit, _RANKS[one.outcome[0]]), (other.visit, _RANKS[other.outcome[0]])
     if mine != theirs:
         return one if mine > theirs else other
     later, depth = max(one, other, key=_order), min(one.depth, other.depth)
+    if one[_FOUND] != other[_FOUND]:
+        later = later._replace(etag="", last_modified="")
     return later._replace(
         depth=depth,
         attempts=max(one.attempts, other.attempts),
@@ -247,8 +250,11 @@ def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
     )
 
 
+_FOUND: Final = slice(UrlRow._fields.index("digest"), UrlRow._fields.index("url"))
+
+
 def _order(row: UrlRow) -> tuple[float | str | bytes | tuple[int, ...], ...]:
-    return row.visited_s, row.due_s, row.changed_s, *row[9:13], row.outcome, row.host, row.memory
+    return row.visited_s, row.due_s, row.changed_s, row.digest, row.url, row.outcome, row.host, row.memory
 
 
 def _validator(text: str, chars_max: int = VALIDATOR_CHARS_MAX) -> str:

@@ -183,3 +183,14 @@ def test_misses_count_from_the_first_in_a_row() -> None:
     memory = with_miss(with_miss(VisitMemory(), 10.0), 30.0)
     assert (memory.misses, memory.missed_s) == (2, 10)
     assert with_check(memory, 40.0, is_changed=False).misses == 0
+
+
+def test_where_two_peers_made_the_same_visit_and_found_different_things_the_next_one_asks_for_all() -> None:
+    # A clock that was set back can make the earlier of them the version that is shown (fault seed 53).
+    one = UrlRow(b"hosthash", 0, 0, 0, "D200", 3, 9.0, 5.0, 5.0, b"content1", '"one"', "", "http://a.test/")
+    other = one._replace(visited_s=6.0, changed_s=6.0, digest=b"content2", etag='"two"')
+    joined = join_rows(one, other)
+    assert (joined.visited_s, joined.digest, joined.etag) == (6.0, b"content2", "")
+    assert join_rows(joined, other) == joined
+    later = other._replace(visit=4)
+    assert join_rows(joined, later) == later
