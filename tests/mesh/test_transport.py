@@ -7,12 +7,13 @@ import random
 import socket as sockets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
 import trio
 import zmq
+from msgspec.structs import replace
 
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.identity import PUBLISHED_CURVE_KEYS, Identity
