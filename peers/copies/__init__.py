@@ -1,4 +1,4 @@
-"""Copies: pages of the mesh with the same title and text are one group, and one of them stands for it.
+"""Copies: pages of the mesh with the same title and all the same text are one group; one stands for it.
 
 Theory of operation
 ===================

@@ -41,7 +41,12 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
 
 
 def content_digest(document: Document) -> int:
-    """Return what copies of a page have in common, 63 bits; 0 where there is no text."""
+    """Return what copies of a page have in common, 63 bits; 0 where there is no main text.
+
+    That is all their words, those around the main text too: a copy is not shown, and no word that is on it
+    alone may be lost.
+    """
     if not document.text:
         return 0
-    return xxhash.xxh3_64_intdigest(f"{document.title}\n{document.text}".encode(errors="replace")) >> 1
+    words = f"{document.title}\n{document.text}\n{document.boilerplate}"
+    return xxhash.xxh3_64_intdigest(words.encode(errors="replace")) >> 1

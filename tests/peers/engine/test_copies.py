@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from mesh.slots import slot_of
 from peers.engine.copies import COPY, CopyMark
@@ -124,3 +125,9 @@ def test_documents_of_another_index_are_shown_until_told_otherwise() -> None:
     other.adopt(content, np.ones(8, np.bool_))
     other.commit()
     assert found(other) == ALL
+
+
+def test_a_page_with_a_word_of_its_own_around_its_main_text_is_no_copy() -> None:
+    page = replace(PAGES[0], boilerplate="Home")
+    assert content_digest(replace(page, boilerplate="Home of another")) != content_digest(page)
+    assert content_digest(replace(page, url="http://mirror.test/")) == content_digest(page)
