@@ -18,10 +18,12 @@ from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION, make_actors
 from peers.crawler.controller import Controller, CrawlStatistics
+from peers.crawler.lessor import Lessor
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover, HandoverStatistics
+from peers.handover.settings import HandoverSettings
 from peers.index.counting_index import CountingIndex
 from peers.storage.cell import CellStatistics
 from peers.storage.stored_versions import StoredVersions
@@ -249,7 +251,13 @@ class SimulatedCrawl:
     def _without_documents(self, peer: str, table: Table, life: int) -> tuple[list[Actor], list[VirtualPort]]:
         stored = StoredVersions(TableSection(table, CELL_SECTION))
         controller = Controller(peer, TableSection(table, CONTROLLER_SECTION), self.settings, stored, life)
-        actors = [controller, Searcher(peer, life), Handover(peer, [controller.keeps], life)]
+        handover = HandoverSettings()
+        actors = [
+            controller,
+            Searcher(peer, life),
+            Lessor(peer, life, handover.fence_s),
+            Handover(peer, [controller.keeps], life, handover),
+        ]
         return actors, [VirtualCell(self.archives[peer]), Listener("indexer")]
 
     def _tell_ownership(self, peer: str) -> None:
