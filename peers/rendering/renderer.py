@@ -149,7 +149,7 @@ class Renderer:
             async with self._turns:
                 browser = await self._browser()
                 page = replace(fetched, body=decoded.body, codings="")
-                html = await self._shown(browser, _Visit(self, request, page))
+                body = await self._shown(browser, _Visit(self, request, page))
         except (BrowserError, Undecodable, OSError) as error:
             logger.warning("not rendered url=%s error=%s", fetched.url, error)
             self._count(failed=1)
@@ -157,9 +157,7 @@ class Renderer:
         self._count(rendered=1)
         headers = [each for each in fetched.headers if each[0].lower() not in (*_WIRE, "content-type")]
         headers += [("Content-Type", "text/html; charset=utf-8"), (RENDERED_BY, browser.version)]
-        return replace(
-            fetched, body=html.encode("utf-8", "replace"), codings="", headers=tuple(headers), is_whole=True
-        )
+        return replace(fetched, body=body, codings="", headers=tuple(headers), is_whole=True)
 
     async def _browser(self) -> Browser:
         if self._idle:
@@ -168,7 +166,7 @@ class Renderer:
         self._count(browsers=1)
         return browser
 
-    async def _shown(self, browser: Browser, visit: _Visit) -> str:
+    async def _shown(self, browser: Browser, visit: _Visit) -> bytes:
         """Have a browser show a page; it is ended if anything goes wrong, or if it has shown many."""
         is_well = False
         try:
@@ -182,9 +180,10 @@ class Renderer:
                 self._idle.append((browser, trio.current_time()))
             else:
                 await browser.end()
-        if len(html) > BODY_BYTES_MAX:
-            raise BrowserError(f"it became {len(html)} characters long")
-        return html
+        body = html.encode("utf-8", "replace")
+        if len(body) > BODY_BYTES_MAX:
+            raise BrowserError(f"it became {len(body)} bytes long")
+        return body
 
     # --- what pages ask for, by `_Visit` ---
 
