@@ -51,7 +51,7 @@ SOCKETS_MAX = 8_192  # one DEALER per member; libzmq's default of 1,023 would bo
 EXCESS_BYTES_MAX: Final = 2 * FRAME_BYTES_MAX  # that a connection may bring of a message that is not whole
 PIECE_MESSAGES: Final = 8  # worked off between two looks at the time
 TURN_S: Final = 0.01  # of a loop that works off messages, before others have theirs: pings, answers of ports
-LINGER_MS = 500  # for the last messages of a peer that leaves
+LINGER_MS = 500  # for the last messages to a peer, when one of the two leaves
 HEARTBEAT_IVL_MS = 5_000  # finds connections that died without a FIN; members are found dead by SWIM
 HEARTBEAT_TIMEOUT_MS = 15_000  # three of them lost
 RECONNECT_IVL_MS = 200  # plus as much at random; a peer that starts again is found within half a second
@@ -244,7 +244,7 @@ class Transport:
         link = self._links.get(peer_id)
         if link is not None and link.leads_to(endpoint, multicast_endpoint, curve_public):
             return
-        self.disconnect(peer_id)
+        self._unlink(peer_id, linger_ms=0)
         dealer = self._connecting(zmq.DEALER)
         dealer.copy_threshold = 0  # so that the tracker of a large message knows of all its frames
         _connect(dealer, endpoint, curve_public)
@@ -253,11 +253,14 @@ class Transport:
         self._connect_publisher(multicast_endpoint)
 
     def disconnect(self, peer_id: str) -> None:
-        """Send no more to this peer; what is queued is lost. An unknown peer is no error."""
+        """Send no more to this peer; what is queued has `LINGER_MS` to go. An unknown peer is no error."""
+        self._unlink(peer_id, LINGER_MS)
+
+    def _unlink(self, peer_id: str, linger_ms: int) -> None:
         link = self._links.pop(peer_id, None)
         if link is None:
             return
-        link.dealer.close(0)
+        link.dealer.close(linger_ms)
         self._ears[link.multicast_endpoint].remove(peer_id)
         self._connect_publisher(link.multicast_endpoint)
 

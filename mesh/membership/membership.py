@@ -303,6 +303,7 @@ class Membership(Actor):
             self._settings,
             followers,
         )
+        self._proclaiming.follow(REVOCATION, self._proclaiming.tell_expelled)
         self._proclaiming.follow(REVOCATION, self._learning.note_expelled)
         self._proclaiming.follow(RENEWAL, self._own.hear_renewals)
         self._proclaiming.follow(DRAIN, self._own.hear_orders)

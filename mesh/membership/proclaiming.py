@@ -118,6 +118,12 @@ class Proclaiming:
         ruling = (self._decrees.in_force(kind, now).get(peer) for kind in (REVOCATION, RENEWAL))
         return tuple(decree for decree in ruling if decree is not None)
 
+    def tell_expelled(self, decrees: Mapping[str, Decree], _now: float) -> None:
+        """Tell those who are expelled, while we still talk with them: silence would tell them much later."""
+        for peer in self._others.all():
+            if peer in decrees:
+                self._outbox.send(peer, DecreesTold((decrees[peer],)))
+
     def learn_all(self, teller: str, decrees: Iterable[Decree], now: float) -> None:
         """Learn what is new of what a member, or a door, tells; after a forgery nothing more of that.
 

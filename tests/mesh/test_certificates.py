@@ -136,14 +136,25 @@ def test_a_renewal_may_lower_the_weight_and_an_older_one_changes_nothing() -> No
     assert guest.observe().weight == 40
 
 
-def test_an_expelled_member_is_gone_everywhere_and_ends() -> None:
+def test_an_expelled_member_is_gone_everywhere_and_is_told_by_those_whom_it_talked_with() -> None:
     world = World(6)
     guest = mesh_with(world, 1e9)
     world.say("peer01", PublishDecree(1, expulsion("guest")))
     world.run(17.0)
     assert set(world.states_of("guest").values()) == {State.LEFT}
     assert all("guest" not in machine.connected for machine in world.up() if machine is not guest)
-    world.run(40.0)
+    assert "was expelled" in guest.refusal
+
+
+def test_an_expelled_member_that_nobody_could_tell_finds_out_at_a_door() -> None:
+    world = World(6)
+    guest = mesh_with(world, 1e9)
+    world.partition({"guest"})
+    world.say("peer01", PublishDecree(1, expulsion("guest")))
+    world.run(20.0)
+    assert not guest.refusal
+    world.heal()
+    world.run(60.0)
     assert "was expelled" in guest.refusal
 
 
