@@ -3,8 +3,8 @@
 A web and some wishes in; peers, hours, disk, memory, traffic, p99 and the bottleneck out.
 
 Each figure is a range: with the costs of the machine as measured (`Costs`), and with those that are worse by
-the uncertainty given. They were measured on two shared cores of an AMD EPYC (README, "Measured"); whoever has
-crawled something on their own machine gives the report of that.
+the uncertainty given. They were measured on two shared cores of an AMD EPYC (`tests/benchmarks/README.md`);
+whoever has crawled something on their own machine gives the report of that.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CALIBRATION: Final = (
 
 
 class Costs(msgspec.Struct, frozen=True):
-    """What one peer takes, measured; see the README."""
+    """What one peer takes, measured; see `tests/benchmarks/README.md`."""
 
     stored_share: float = 0.25  # bytes of the archive for a byte of a page, as WARC with gzip
     index_bytes: float = 3_300.0  # of a page's document: 3.1 GB for 1,000,000

@@ -1,4 +1,4 @@
-"""The configuration of nginx that README.md recommends, in front of a real gateway."""
+"""The configuration of nginx that docs/operating.md recommends, in front of a real gateway."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.live.web import ServedWeb, unavailable
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-README: Final = Path(__file__).parents[2] / "README.md"
+OPERATING: Final = Path(__file__).parents[2] / "docs" / "operating.md"
 NAME: Final = "search.example.org"
 PAGE: Final = Document(f"http://{NAME}/page", title="A page", text="the word quincunx", fetched_at=1.0)
 
@@ -79,13 +79,13 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 @contextmanager
 def nginx(folder: Path, gateway_port: int, certificate: trustme.LeafCert) -> Iterator[int]:
-    """Run it by what README.md says, but for the ports and the place of the files; yields its port."""
+    """Run it by what operating.md says, but for the ports and the place of the files; yields its port."""
     certificate.cert_chain_pems[0].write_to_path(folder / "chain.pem")
     certificate.private_key_pem.write_to_path(folder / "key.pem")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
-    found = re.search(r"```nginx\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(r"```nginx\n(.*?)```", OPERATING.read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None
     server = found[1]
     for recommended, here in (
