@@ -50,12 +50,19 @@ class QuestionsPort:
     name: ClassVar[str] = "questions"
 
     def __init__(
-        self, me: str, index: IndexView, slot_count: int, *, at_once_visits_max: int = AT_ONCE_VISITS_MAX
+        self,
+        me: str,
+        index: IndexView,
+        slot_count: int,
+        *,
+        at_once_visits_max: int = AT_ONCE_VISITS_MAX,
+        deadline_s: float = DEADLINE_S,
     ) -> None:
         self.n_at_once = self.n_in_threads = self.n_cut = 0
         self._address = Address(me, self.name)
         self._answerer = Answerer(index, slot_count)
         self._at_once_visits_max = at_once_visits_max
+        self._deadline_s = deadline_s
         self._loop_time = _LoopTime()
         self._untried = QuestionQueue()  # for want of time of the loop: most cost little
         self._costly = QuestionQueue()  # those for which that was not enough
@@ -69,7 +76,7 @@ class QuestionsPort:
             case AnswerQuestion():
                 so_far = self._try_at_once(message)
                 if so_far is None or not so_far.is_whole:
-                    self._let_wait(WaitingQuestion(message, trio.current_time() + DEADLINE_S, so_far))
+                    self._let_wait(WaitingQuestion(message, trio.current_time() + self._deadline_s, so_far))
             case _:
                 raise LocalProtocolError(f"questions does not understand {type(message).__name__}")
 

@@ -26,6 +26,7 @@ from peers.crawler.web_request import (
     retry_after_s,
 )
 from tests.fuzzing.harness import Fuzzer, unharmed
+from tests.patience import PATIENCE_S
 
 HOSTS: Final = 8  # that are asked at a time, each at a loopback address of its own
 LIMITS: Final = FetchLimits(connect_s=5.0, total_s=0.1, keep_alive_s=1.0, body_bytes_max=1 << 20)
@@ -109,7 +110,7 @@ async def test_no_answer_of_a_server_harms_the_fetcher(fuzzer: Fuzzer, nursery: 
                 for server, host in zip(servers, endpoints, strict=True):
                     asking.start_soon(_ask, fetcher, server, host, inputs)
             fetcher.close()
-            with trio.fail_after(10.0):
+            with trio.fail_after(PATIENCE_S):
                 while any(server.open_count for server in servers):
                     await trio.sleep(0.01)
         assert fetcher.observe().connections_idle == fetcher.observe().bytes_coming_in == 0

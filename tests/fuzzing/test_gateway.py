@@ -30,6 +30,7 @@ from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, QuestionAnswered
 from peers.index.wire_messages import CountTerms, ExcerptsRead, HitsFound, ReadExcerpts, SearchSlots
 from tests.fuzzing.harness import Fuzzer, unharmed
+from tests.patience import PATIENCE_S
 from tests.peers.gateway.fake_searcher import CHINESE_URL, ENGLISH_URL, FakeSearcher
 
 TOKEN: Final = "t" * 16
@@ -93,7 +94,7 @@ async def exchange(port: int, data: bytes) -> bytes:
     reply = b""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         try:
-            with trio.fail_after(20):
+            with trio.fail_after(PATIENCE_S):
                 await stream.send_all(data)
                 await stream.send_eof()
                 while part := await stream.receive_some():

@@ -15,6 +15,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.identity import Identity, bytes_of_z85
 from mesh.tcp_endpoint import host_and_port
 from mesh.transport import Transport
+from tests.patience import PATIENCE_S
 
 OWNER = Identity.of_secret(b"o" * 32)
 STRANGER = Identity.of_secret(b"s" * 32)
@@ -38,7 +39,7 @@ async def answer_questions(door: Door) -> None:
 
 
 async def knock(door: Door, question: bytes, *, owner: Identity = OWNER) -> bytes:
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE_S):
         return await mesh.door.knock(STRANGER, door.endpoint, owner.curve_public, question)
 
 
@@ -47,7 +48,7 @@ async def connect(door: Door) -> trio.SocketStream:
 
 
 async def is_shut(stream: trio.SocketStream) -> bool:
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE_S):
         try:
             return await stream.receive_some() == b""
         except trio.BrokenResourceError:
@@ -77,7 +78,9 @@ async def test_a_transport_has_a_door_and_knocks_at_others() -> None:
             assert not owner.send_door(visit, b"another answer")
 
         nursery.start_soon(answer)
-        assert await stranger.knock(owner.door_endpoint, OWNER.curve_public, b"question", 5) == b"answer"
+        assert await stranger.knock(owner.door_endpoint, OWNER.curve_public, b"question", PATIENCE_S) == (
+            b"answer"
+        )
         with pytest.raises(trio.TooSlowError):
             await stranger.knock(owner.door_endpoint, OWNER.curve_public, b"unanswered", 0.1)
         nursery.cancel_scope.cancel()

@@ -15,6 +15,7 @@ import pytest
 
 from mesh.errors import ConfigError, StorageError
 from mesh.process import first_error
+from tests.patience import PATIENCE_S
 
 PROGRAM = """
 import os, sys, trio
@@ -60,7 +61,6 @@ async def fail():
 
 sys.exit(run_node(main, while_stdin=sys.argv[2] == "stdin", verbose=False))
 """
-WAIT_S = 20.0
 
 
 def started(how: str, watch: str = "") -> subprocess.Popen[str]:
@@ -84,7 +84,7 @@ def test_a_node_says_that_it_is_ready_and_ends_cleanly_when_told_to(how: signal.
     with started("well") as process:
         assert json.loads(stream(process.stdout).readline()) == {"pid": process.pid, "id": "x"}
         process.send_signal(how)
-        assert process.wait(WAIT_S) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert stream(process.stderr).read() == ""
 
 
@@ -94,7 +94,7 @@ def test_a_second_signal_ends_at_once() -> None:
         process.send_signal(signal.SIGINT)
         assert stream(process.stdout).readline() == "stopping\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(WAIT_S) == 1
+        assert process.wait(PATIENCE_S) == 1
 
 
 def test_hangup_has_the_settings_read_again_and_what_is_wrong_is_said() -> None:
@@ -104,7 +104,7 @@ def test_hangup_has_the_settings_read_again_and_what_is_wrong_is_said() -> None:
             process.send_signal(signal.SIGHUP)
             assert stream(process.stdout).readline() == "reloaded\n"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(WAIT_S) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert "settings not read again: a setting is wrong" in stream(process.stderr).read()
 
 
@@ -113,7 +113,7 @@ def test_hangup_does_not_end_a_node_that_reads_nothing_again() -> None:
         stream(process.stdout).readline()
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(WAIT_S) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_service_manager_hears_that_a_node_is_ready_alive_and_ending(
@@ -123,7 +123,7 @@ def test_service_manager_hears_that_a_node_is_ready_alive_and_ending(
     monkeypatch.setenv("WATCHDOG_USEC", "30000")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "manager"))
-        manager.settimeout(WAIT_S)
+        manager.settimeout(PATIENCE_S)
         with started("well") as process:
             stream(process.stdout).readline()
             heard = {manager.recv(1_000) for _ in range(10)}
@@ -131,14 +131,14 @@ def test_service_manager_hears_that_a_node_is_ready_alive_and_ending(
             process.send_signal(signal.SIGTERM)
             while manager.recv(1_000) != b"STOPPING=1":
                 pass
-            assert process.wait(WAIT_S) == 0
+            assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_node_ends_with_its_standard_input_if_asked_to() -> None:
     with started("well", "stdin") as process:
         stream(process.stdout).readline()
         stream(process.stdin).close()
-        assert process.wait(WAIT_S) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_node_outlives_its_standard_input_otherwise() -> None:
@@ -148,7 +148,7 @@ def test_a_node_outlives_its_standard_input_otherwise() -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.3)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(WAIT_S) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.parametrize(
@@ -156,13 +156,13 @@ def test_a_node_outlives_its_standard_input_otherwise() -> None:
 )
 def test_what_is_wrong_is_one_sentence_and_exit_code_1(how: str, sentence: str) -> None:
     with started(how) as process:
-        assert process.wait(WAIT_S) == 1
+        assert process.wait(PATIENCE_S) == 1
         assert stream(process.stderr).read() == f"tianmesh: {sentence}\n"
 
 
 def test_a_bug_shows_its_traceback() -> None:
     with started("bug") as process:
-        assert process.wait(WAIT_S) == 1
+        assert process.wait(PATIENCE_S) == 1
         assert "ZeroDivisionError: a bug" in stream(process.stderr).read()
 
 
@@ -174,6 +174,6 @@ def test_the_first_of_several_errors_is_told() -> None:
 
 def test_what_a_node_writes_is_for_its_user_alone(tmp_path: Path) -> None:
     with started("writes", str(tmp_path)) as process:
-        assert process.wait(WAIT_S) == 0
+        assert process.wait(PATIENCE_S) == 0
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     assert modes == {"folder": 0o700, "file": 0o600}

@@ -28,9 +28,9 @@ from mesh.transport import Received
 from peers.crawler.wire_messages import LinksAccepted, LinksFound
 from peers.gateway.wire_messages import StatusWanted
 from tests.frames import DECODER, decode
+from tests.patience import PATIENCE_S
 
 ME = "me"
-SECONDS_MAX = 20.0  # before a test has failed
 
 
 class PaperTransport:
@@ -145,7 +145,7 @@ class Bench:
 
 @asynccontextmanager
 async def running(bench: Bench) -> AsyncIterator[None]:
-    with trio.fail_after(SECONDS_MAX):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             await nursery.start(bench.runtime.run)
             yield
@@ -153,7 +153,7 @@ async def running(bench: Bench) -> AsyncIterator[None]:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    with trio.fail_after(SECONDS_MAX):
+    with trio.fail_after(PATIENCE_S):
         while not is_so():
             await trio.sleep(0.002)
 
@@ -174,7 +174,7 @@ class Gate:
     def _held_write(self) -> Callable[[Batch], None]:
         def write(batch: Batch) -> None:
             self.begun += 1
-            assert self._permits.acquire(timeout=SECONDS_MAX)
+            assert self._permits.acquire(timeout=PATIENCE_S)
             self._write(batch)
             self.written += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
@@ -31,6 +32,10 @@ async def watched_step(watchdog: Watchdog, *parts: tuple[str, float]) -> None:
             compute(seconds)
             watchdog.note(name, time.perf_counter() - began_s)
 
+    await watched(watchdog, work)
+
+
+async def watched(watchdog: Watchdog, work: Callable[[], Awaitable[None]]) -> None:
     with watchdog:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(work, name="worker")
@@ -44,7 +49,12 @@ async def test_what_computes_too_long_is_counted_by_its_name(watchdog: Watchdog)
 
 
 async def test_many_short_things_in_one_step_are_blamed_on_the_task(watchdog: Watchdog) -> None:
-    await watched_step(watchdog, *[(f"part {n}", HELD_S_MAX / 4) for n in range(8)])
+    async def work() -> None:
+        for number in range(8):
+            compute(HELD_S_MAX / 4)
+            watchdog.note(f"part {number}", HELD_S_MAX / 4)  # not longer because others had the core
+
+    await watched(watchdog, work)
     (name,) = watchdog.observe().held
     assert "worker, mostly part" in name
 
@@ -62,7 +72,7 @@ async def test_a_step_that_waits_is_starved_and_blamed_on_nobody(watchdog: Watch
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)
     seen = watchdog.observe()
-    assert seen.starved == 1
+    assert seen.starved >= 1
     assert seen.starved_longest_s >= 2 * HELD_S_MAX
     assert seen.held == {}
 

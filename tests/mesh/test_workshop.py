@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import trio
 
 from mesh.workshop import RETIRED_BYTES, Answer, Fault, Workshop
 from tests.mesh import odd_process
+from tests.patience import PATIENCE_S
 
 COMMAND = (sys.executable, "-m", "tests.mesh.odd_process")
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 @asynccontextmanager
 async def working(**settings: Any) -> AsyncIterator[Workshop]:
     workshop = Workshop(COMMAND, **settings)
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(workshop.run)
             yield workshop
@@ -75,9 +75,7 @@ async def test_trips_larger_than_any_buffer_do_not_lock_up() -> None:
 async def test_an_order_that_takes_too_much_processor_time_ends_its_process_and_no_other_order() -> None:
     async with working() as workshop:
         before = await pid_of(workshop)
-        began = time.monotonic()
         assert await answers(workshop, "a", "loop", "b") == [b"a", Fault.TIME, b"b"]
-        assert time.monotonic() - began < 20
         assert await pid_of(workshop) != before
         assert workshop.observe().faults == {"time": 1}
 
@@ -143,7 +141,7 @@ async def test_a_process_that_has_grown_is_replaced() -> None:
 
 async def test_a_process_that_is_silent_is_ended() -> None:
     async with working(silence_s_max=1.0) as workshop:
-        assert await answers(workshop, "stop", "a") == [Fault.TIME, b"a"]
+        assert await answers(workshop, "stop") == [Fault.TIME]
 
 
 async def test_an_idle_process_is_ended_and_the_next_order_begins_another() -> None:
@@ -219,7 +217,10 @@ async def test_a_program_that_does_not_start_is_no_fault_of_an_order(
 ) -> None:
     workshop = Workshop((sys.executable, "-c", "raise SystemExit(3)"), start_retry_s=0.05)
     taken: list[Answer] = []
-    with caplog.at_level(logging.ERROR), trio.move_on_after(1.0):
-        await workshop.carry_out([b"a"], taken.append)
+    with caplog.at_level(logging.ERROR), trio.fail_after(PATIENCE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(workshop.carry_out, [b"a"], taken.append)
+            while "ended with 3" not in caplog.text:
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
     assert taken == []
-    assert "ended with 3" in caplog.text

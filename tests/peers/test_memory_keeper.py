@@ -8,11 +8,12 @@ from itertools import pairwise
 import trio
 
 from peers.memory_keeper import MemoryKeeper
+from tests.patience import PATIENCE_S
 
 
 async def test_memory_is_given_back_after_every_pause() -> None:
     times: list[float] = []
-    with trio.fail_after(10), trio.CancelScope() as scope:
+    with trio.fail_after(PATIENCE_S), trio.CancelScope() as scope:
 
         def note() -> None:
             times.append(time.monotonic())

@@ -29,7 +29,6 @@ def test_orders_are_carried_out_in_processes_or_here(is_needed: bool) -> None:
         assert [result_of(future) for future in futures] == [0, 2, 4]
 
 
-@pytest.mark.timeout(60)
 def test_what_nobody_waits_for_any_more_is_ended() -> None:
     before = set(multiprocessing.active_children())
     with suppress(KeyboardInterrupt), Workers(slept, 1) as workers:

@@ -8,6 +8,7 @@ from peers.crawler.body_budget import PIECE_BYTES, BodyBudget
 from peers.crawler.connection import FetchLimits
 from peers.crawler.politeness import Blame, blame_for
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
+from tests.patience import PATIENCE_S
 from tests.peers.crawler.web_host import Behaviour, WebHost, fetcher_for, page, saying
 
 LIMITS = FetchLimits(total_s=20.0, bodies_bytes_max=1 << 20)
@@ -62,13 +63,13 @@ async def test_stalled_bodies_do_not_take_more_memory_than_the_budget(nursery: t
 
     for number in range(20):  # 6 MB
         nursery.start_soon(fetch, number)
-    with trio.fail_after(15):
+    with trio.fail_after(PATIENCE_S):
         while len(results) < 17:
             assert fetcher.observe().bytes_coming_in <= LIMITS.bodies_bytes_max
             await trio.sleep(0.01)
     assert {result.reason for result in results if isinstance(result, FetchFailed)} == {FailureReason.CROWDED}
     host.behaviour = saying(page(b"x" * 100_000))
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE_S):
         result = await fetcher.fetch(FetchPage("http://h30.test/"))
     assert isinstance(result, PageFetched), "an ordinary page is disturbed"
     fetcher.close()

@@ -19,6 +19,7 @@ from peers.crawler.page_orders import DecodeBeginning, NotDecoded, Order, decode
 from peers.crawler.web_request import FailureReason
 from peers.storage.messages import ParseRecords, RecordsParsed
 from tests.helpers import fetched, seen
+from tests.patience import PATIENCE_S
 
 URL = "http://a.test/"
 MEMORY_MAX = 60 << 20  # beside what the pages need
@@ -36,7 +37,7 @@ def test_it_loads_neither_numpy_nor_anything_of_the_network() -> None:
 async def test_it_is_light_after_many_pages() -> None:
     workshop = Workshop(page_process.COMMAND)
     order = encode(ParsePage(fetched(URL, body=TREE * 5), 1))
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(workshop.run)
             for _ in range(20):

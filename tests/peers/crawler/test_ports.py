@@ -44,6 +44,7 @@ from peers.crawler.web_request import (
 from peers.documents.content import Lack
 from peers.storage.messages import ParseRecords, RecordsParsed
 from tests.helpers import ME, fetched, seen
+from tests.patience import PATIENCE_S
 from tests.peers.documents import files
 
 CONTROLLER = Address(ME, "controller")
@@ -67,7 +68,7 @@ class Inbox:
         self._news.set()
 
     async def holds(self, n: int) -> list[Message]:
-        with trio.fail_after(30):
+        with trio.fail_after(PATIENCE_S):
             while len(self.delivered) < n:
                 self._news = trio.Event()
                 await self._news.wait()
@@ -266,7 +267,7 @@ async def test_records_that_break_the_parser_have_nothing_to_index() -> None:
 
 async def test_the_parser_ends_when_it_is_told_with_orders_left_over() -> None:
     port = parser_port()
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_S):
         async with running(port) as inbox:
             for number in range(200):
                 port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))

@@ -125,21 +125,25 @@ def test_a_kernel_at_work_is_stopped_by_another_thread(view: View) -> None:
     entries = tuple(f"w{n}" for n in range(60))
     long = Query(scoring=entries, weights=(1.0,) * 60, mode=Mode.OR)
     statistics = view.statistics(entries)
-    whole, stopped = Effort(), Effort()
+    whole = Effort()
 
     began = thread_time()
     for _ in range(20):
         view.search(long, statistics, 2_000, effort=whole)
     alone_s = thread_time() - began
 
-    def stop_soon() -> None:
+    def stop_soon(effort: Effort) -> None:
         sleep(alone_s / 20 / 10)
-        stopped.stop()
+        effort.stop()
 
-    thread = Thread(target=stop_soon)
-    thread.start()
-    _, is_exact, _ = view.search(long, statistics, 2_000, effort=stopped)
-    thread.join()
-    assert stopped.is_spent
+    for _ in range(100):  # on a busy machine the thread may come too late
+        stopped = Effort()
+        thread = Thread(target=stop_soon, args=[stopped])
+        thread.start()
+        _, is_exact, _ = view.search(long, statistics, 2_000, effort=stopped)
+        thread.join()
+        assert stopped.is_spent
+        if not is_exact:
+            break
     assert not is_exact
     assert UNLIMITED - stopped.cells[LEFT] < (UNLIMITED - whole.cells[LEFT]) / 20

@@ -25,6 +25,7 @@ from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import PeerStatus
 from peers.storage.warc import response_record
 from tests.helpers import seen
+from tests.patience import PATIENCE_S
 from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
 
 pytestmark = pytest.mark.live
@@ -243,7 +244,7 @@ async def test_waiting_requests_are_answered_when_the_peer_stops() -> None:
 )
 async def test_broken_requests_do_not_disturb_others(request_text: str) -> None:
     async with running(FakeSearcher()) as http:
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE_S):
             assert not (await exchange(http.port, request_text)).startswith(b"HTTP/1.1 200")
             assert (await get(http.port, "/healthz")).startswith(b"HTTP/1.1 200")
 
@@ -269,7 +270,7 @@ async def test_client_that_does_not_read_cannot_keep_the_peer_from_stopping() ->
         assert isinstance(order, FindPage)
         return PageFound(order.ticket, order.url, 7.0, records)
 
-    with trio.fail_after(8):
+    with trio.fail_after(PATIENCE_S):
         async with running(FakeSearcher(send_much)) as http:
             client = trio.socket.socket()
             client.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 4_096)

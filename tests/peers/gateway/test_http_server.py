@@ -12,6 +12,7 @@ import trio
 from peers.gateway.asgi import ReadBody, Request, Response
 from peers.gateway.http import listen
 from peers.gateway.http_server import HttpLimits, HttpServer
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.live
 
@@ -68,7 +69,7 @@ async def running(
     limits: HttpLimits | None = None, client_limit: int = 0, large: bytes = b""
 ) -> AsyncIterator[Running]:
     it = Running(limits, client_limit, large)
-    with trio.fail_after(20):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(it.server.serve, it.stopping)
             try:

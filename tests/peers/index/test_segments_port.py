@@ -45,6 +45,7 @@ from peers.index.messages import (
 from peers.index.segments_port import REST_S, SegmentsPort
 from peers.index.segments_twin import SegmentsTwin
 from tests.helpers import seen
+from tests.patience import PATIENCE_S
 from tests.peers.engine.samples import placed_documents
 from tests.peers.engine.test_index import as_contents, contents
 
@@ -89,7 +90,7 @@ class Served:
 @asynccontextmanager
 async def serving(index: Index, rest_s: float = REST_S) -> AsyncIterator[Served]:
     served = Served(SegmentsPort("me", index, SLOTS, retry_s=0.01, rest_s=rest_s))
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(served.port.run, served.deliver)
             yield served

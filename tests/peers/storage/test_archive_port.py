@@ -35,6 +35,7 @@ from peers.storage.messages import (
 )
 from peers.storage.warc import request_record
 from tests.helpers import seen
+from tests.patience import PATIENCE_S
 from tests.peers.storage.team import ListStore
 
 CELL = Address("me", "cell")
@@ -65,7 +66,7 @@ async def serving(
     store: RecordStore, retry_s: float = 0.01, batch_bytes_max: int = BATCH_BYTES_MAX
 ) -> AsyncIterator[Served]:
     served = Served(ArchivePort("me", store, retry_s=retry_s, batch_bytes_max=batch_bytes_max))
-    with trio.fail_after(20):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(served.port.run, served.deliver)
             yield served
