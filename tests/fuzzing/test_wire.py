@@ -30,11 +30,11 @@ from tests.fuzzing.wire_frames import frames_of
 from tests.live.lab_process import get, node
 from tests.mesh.test_member import config_of, member_of, running, until
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.live
 
 STRANGERS: Final = 32  # at a time; a door has room for twice as many
 PATIENCE_S: Final = 0.2  # a door says nothing to nonsense: who has waited so long goes
-HONEST_S: Final = 30.0  # for an honest question behind all that
+HONEST_S: Final = 100.0  # for an honest question behind all that
 LARGE_BYTES: Final = 1 << 20
 FILES_MAX: Final = 16  # of the archive and the index, and connections to a newcomer
 REFUSED_S: Final = 0.01  # before a queue that was full is tried again

@@ -32,11 +32,12 @@ from tests.live.searching import (
     wrong,
 )
 from tests.live.truth import Truth
+from tests.patience import PATIENCE_S
 
 # What a peer fetches becomes durable within this time: it is parsed, stored here and by a standby.
 UNSETTLED_S: Final = 5.0
 RECOVERY_S: Final = 10.0  # from the return of a peer until it has taken what it missed
-WHOLE_S: Final = 90.0  # a standby comes in for one that is away after 20 s
+WHOLE_S: Final = 3 * PATIENCE_S  # a standby comes in for one that is away after 20 s
 REPLICAS: Final = 2
 MISS_S_MAX: Final = 2.0  # without a page that has been found before, whatever happens to one peer
 TOLD_S_MIN: Final = 0.5  # what was shorter is not worth a line
@@ -145,7 +146,7 @@ class Chaos:
         self.mesh.start(number)
         self.say(f"peer-{number} is back with an empty disk")
 
-    def drain(self, number: int, timeout: float = 90.0) -> None:
+    def drain(self, number: int, timeout: float = 3 * PATIENCE_S) -> None:
         """Have a peer give away all it has, and end it for good."""
         self.mesh.drain(number)
         self.say(f"peer-{number} gives all away")

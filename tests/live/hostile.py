@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import trio
 
 QUERY_CHARS: Final = 498
-LIMIT_S: Final = 30.0  # for an answer
+LIMIT_S: Final = 100.0  # for an answer
 # The commonest of documentation, so that every one has many pages.
 _FREQUENT: Final = (
     "the of and to in a is for this that with from be as by on or are it an at not can if you which will "

@@ -19,22 +19,23 @@ from urllib.parse import urlencode, urlsplit
 from mesh.admin_token import token_in
 from mesh.gateway_client import GatewayClient, GatewayError
 from tests.live.web import ServedWeb
+from tests.patience import PATIENCE_S
 
 COMMAND: Final = (sys.executable, "-m", "peers.cli")
-START_S: Final = 90.0
+START_S: Final = 3 * PATIENCE_S
 PAUSE_S: Final = 0.05  # between two looks at what is going on
 
 Value = TypeVar("Value")
 
 
-def tianmesh(*arguments: str | Path, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+def tianmesh(*arguments: str | Path, timeout: float = 3 * PATIENCE_S) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
     return subprocess.run(
         [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, check=False
     )
 
 
-def wait_for(look: Callable[[], Value | None], what: str, timeout: float = 30.0) -> Value:
+def wait_for(look: Callable[[], Value | None], what: str, timeout: float = PATIENCE_S) -> Value:
     """Look again and again until there is something."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -79,7 +80,9 @@ class Up:
                 client.close()
         raise AssertionError(f"no gateway answers: {self.messages}")
 
-    def wait_until(self, is_so: Callable[[dict[str, Any]], bool], timeout: float = 60.0) -> dict[str, Any]:
+    def wait_until(
+        self, is_so: Callable[[dict[str, Any]], bool], timeout: float = PATIENCE_S
+    ) -> dict[str, Any]:
         """Wait for a report that is so."""
 
         def fitting() -> dict[str, Any] | None:
@@ -88,7 +91,7 @@ class Up:
 
         return wait_for(fitting, "such a report", timeout)
 
-    def wait_until_idle(self, timeout: float = 120.0) -> dict[str, Any]:
+    def wait_until_idle(self, timeout: float = 4 * PATIENCE_S) -> dict[str, Any]:
         """Wait until all peers rest for two reports in a row, and stored pages are searchable.
 
         Peers rest too before the first seed: those are handed out once slots have come to rest.
@@ -108,7 +111,7 @@ class Up:
 
         return self.wait_until(at_rest, timeout)
 
-    def end(self, timeout: float = 60.0) -> int:
+    def end(self, timeout: float = PATIENCE_S) -> int:
         """Wait for the command to end by itself; return its exit code."""
         return self.process.wait(timeout)
 
@@ -149,7 +152,7 @@ def up(
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(60)
+                process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 process.kill()  # its peers end with their standard input
                 process.wait()
@@ -168,7 +171,7 @@ def node(kind: str, config: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(PATIENCE_S)
         process.stdout.close()
 
 
@@ -181,7 +184,7 @@ def kill(pid: int) -> None:
 def get(gateway: str, path: str, **parameters: str) -> tuple[int, str]:
     """Ask a gateway over HTTP, again when it says later; return the status and the body."""
     while True:
-        connection = http.client.HTTPConnection(urlsplit(gateway).netloc, timeout=20)
+        connection = http.client.HTTPConnection(urlsplit(gateway).netloc, timeout=PATIENCE_S)
         connection.request("GET", path + ("?" + urlencode(parameters) if parameters else ""))
         response = connection.getresponse()
         body = response.read().decode()

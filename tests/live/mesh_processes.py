@@ -38,6 +38,7 @@ from mesh.slots import SlotTable, slot_of
 from tests.live.lab_process import COMMAND, START_S, tianmesh, wait_for
 from tests.live.place import Place
 from tests.live.web import ServedWeb
+from tests.patience import PATIENCE_S
 
 AGENT: Final = "tianmesh-test/0.1"  # and the name of the peer, so that the log of the web tells them apart
 PORT: Final = 7_400  # of a peer with an address of its own, which a restart must not change
@@ -112,7 +113,7 @@ class Mesh:
         """End a peer as a service manager does; return its exit code."""
         self._ready.discard(number)
         self._processes[number].send_signal(signal.SIGTERM)
-        return self._processes[number].wait(60)
+        return self._processes[number].wait(PATIENCE_S)
 
     def pause(self, number: int) -> None:
         self._paused.add(number)
@@ -184,7 +185,7 @@ class Mesh:
         return next((row for row in rows if row["id"] == self.peer_id(number)), {})
 
     def wait_until(
-        self, is_so: Callable[[Mapping[str, Any]], bool], what: str, timeout: float = 60.0
+        self, is_so: Callable[[Mapping[str, Any]], bool], what: str, timeout: float = PATIENCE_S
     ) -> dict[str, Any]:
         """Wait for a report that is so."""
 
@@ -194,7 +195,7 @@ class Mesh:
 
         return wait_for(fitting, what, timeout)
 
-    def wait_until_met(self, timeout: float = 30.0) -> dict[str, Any]:
+    def wait_until_met(self, timeout: float = PATIENCE_S) -> dict[str, Any]:
         """Wait until the peers that run have one view, with all of them and nobody else in it."""
         members = len(self.running()) + self.is_running(0)
 
@@ -206,7 +207,7 @@ class Mesh:
 
         return self.wait_until(have_met, f"one view of {members} members", timeout)
 
-    def wait_until_idle(self, timeout: float = 120.0) -> dict[str, Any]:
+    def wait_until_idle(self, timeout: float = 4 * PATIENCE_S) -> dict[str, Any]:
         """Wait until all that run rest, for two reports in a row between which nothing has happened."""
         before: dict[str, Any] = {}
 
@@ -223,7 +224,7 @@ class Mesh:
 
         return self.wait_until(at_rest, "rest", timeout)
 
-    def wait_until_balanced(self, timeout: float = 90.0) -> dict[str, Any]:
+    def wait_until_balanced(self, timeout: float = 3 * PATIENCE_S) -> dict[str, Any]:
         """Wait until every slot is crawled, kept and searched where it belongs, and nowhere else."""
         before: Mapping[str, Any] = {}
 
@@ -280,7 +281,7 @@ class Mesh:
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)
                 process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + 40.0
+        deadline = time.monotonic() + PATIENCE_S
         for process in self._processes.values():
             try:
                 process.wait(max(0.1, deadline - time.monotonic()))

@@ -88,7 +88,7 @@ def played_web(trace: Sequence[TracedPage], folder: Path) -> Iterator[PlayedWeb]
     thread = threading.Thread(target=trio.run, args=(serve,))
     thread.start()
     try:
-        assert is_open.wait(10), "the web does not open"
+        assert is_open.wait(100), "the web does not open"
         yield web
     finally:
         token[0].run_sync_soon(over.set)

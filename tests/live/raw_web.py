@@ -68,12 +68,13 @@ class _Answering(socketserver.StreamRequestHandler):
         if etag and f"\r\nETag: {etag}\r\n".encode() in said.partition(b"\r\n\r\n")[0] + b"\r\n":
             self.server.not_modified.append((host, path))
             said = answer(b"", f"ETag: {etag}", status="304 Not Modified")
+        ended_s = time.time()  # not after the write: who has the answer may go on before this thread does
         try:
             self.wfile.write(said)
         except OSError:
             pass  # who has read the beginning hangs up
         ends = self.client_address[1], host, path, int(said[9:12]), agent
-        self.server.accesses.append(Access(began_s, time.time(), *ends))
+        self.server.accesses.append(Access(began_s, ended_s, *ends))
 
 
 @contextmanager

@@ -39,7 +39,8 @@ def reachable(web: ServedWeb, *, without: Collection[str] = (), with_bodies: boo
     queue = deque(seed for seed in web.seeds if urlsplit(seed).netloc in hosts)
     seen = set(queue)
     connections = {
-        host: http.client.HTTPConnection(address, PORT, timeout=20) for host, address in web.addresses.items()
+        host: http.client.HTTPConnection(address, PORT, timeout=100)
+        for host, address in web.addresses.items()
     }
     while queue:
         url = queue.popleft()

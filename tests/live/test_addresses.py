@@ -20,7 +20,7 @@ from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.raw_web import RawWeb, answer, served
 from tests.live.web import ServedWeb
 
-pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 ADDRESSES: Final = ("127.0.7.1", "127.0.7.2", "127.0.7.3")
 NAMES: Final = tuple(f"h{number}.test" for number in range(12))
@@ -93,14 +93,14 @@ def test_names_and_addresses_keep_their_delay_and_every_version_is_kept_while_pe
             mesh.start(1, 2, 3)
             mesh.wait_until_met()
             mesh.seed()
-            wait_for(lambda: web.visits() >= 1, "visit of every page", 120.0)
+            wait_for(lambda: web.visits() >= 1, "visit of every page", 400.0)
             for number in range(KILLS):
                 if number == KILLS // 2:
                     mesh.start(4)
                 _kill(mesh, 1 + number % 3, excuses)
             mesh.drain(4)
             before = web.visits()
-            wait_for(lambda: web.visits() > before, "visit of every page after all that", 120.0)
+            wait_for(lambda: web.visits() > before, "visit of every page after all that", 400.0)
             mesh.assert_logs_are_clean()
             last_s = time.time() - UNSETTLED_S
             _assert_all_versions_are_kept(mesh, web, excuses, last_s)
@@ -147,5 +147,5 @@ def _assert_all_versions_are_kept(mesh: Mesh, web: _Web, excuses: list[Excuse], 
         assert status == 200, body
         kept[url] = [version["fetched_at"] for version in json.loads(body)["versions"]]
     for access in asked:
-        is_kept = any(-1.0 < access.began_s - at_s < 1.0 for at_s in kept[access.url])
+        is_kept = any(abs(access.began_s - at_s) < AGAIN_S / 3 for at_s in kept[access.url])
         assert is_kept or _is_excused(access, excuses), f"{access} is not among {kept[access.url]}"

@@ -18,7 +18,7 @@ from tests.live.lab_process import Up, kill, up
 from tests.live.reachable import reachable
 from tests.live.web import GBK_HOST, PORT, ServedWeb, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.live
 
 HOSTS = ("www.debian.org", "httpd.apache.org", "anarchism.pageabode.com")  # 1,200 pages
 EARLY = 250  # pages stored when it happens
@@ -86,7 +86,7 @@ def _finish(folder: Path, web: ServedWeb) -> int:
     """Start the lab again without seeds; when all is as it must be, return how many fetches were repeated."""
     result = folder / "report.json"
     with up(folder, web, "--once", "--report", result) as lab:
-        assert lab.end(120) == 0, lab.messages
+        assert lab.end(400) == 0, lab.messages
     accesses = web.accesses()
     expected = reachable(web)
     copies = archived_urls(folder / "mesh")  # reads every record there is

@@ -12,7 +12,7 @@ from tests.live.mesh_processes import mesh_of
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 
 @pytest.mark.parametrize("damage", ["cut short", "flipped"])

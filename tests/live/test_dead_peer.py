@@ -12,7 +12,7 @@ import pytest
 from tests.live.lab_process import PAUSE_S, kill, node, search, search_all, up, wait_for
 from tests.live.web import ServedWeb, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 QUERY = "debian copies:all"  # which of several copies is shown is not settled for a moment
 FOUND_DEAD_S = 5.0  # until then others are asked in its place

@@ -20,7 +20,7 @@ from tests.live.place import Place
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 DESCRIPTORS: Final = 200
 IDLERS: Final = 400

@@ -20,7 +20,7 @@ from tests.live.lab_process import Up, get, search_all, up, wait_for
 from tests.live.reachable import Reachable, reachable
 from tests.live.web import GBK_HOST, ServedWeb, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 REPORT_FIELDS: Final = {
     *("pages_fetched", "pages_stored", "pages_indexed", "urls_seen", "fetch_status", "bytes_fetched"),

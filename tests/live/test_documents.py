@@ -12,7 +12,7 @@ from tests.live.lab_process import up
 from tests.live.raw_web import answer, served
 from tests.peers.documents import files
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.live
 
 HOST: Final = "a.test"
 PDF: Final = files.pdf(files.line("The text of a paper"), link="/linked")

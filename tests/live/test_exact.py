@@ -22,7 +22,7 @@ from simulations.web import SyntheticWeb, WebShape
 from tests.live.lab_process import up
 from tests.live.played_web import played_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 DELAY_S: Final = 0.5
 # What of a synthetic web is served: seconds that count beside those that two cores need for so many pages.

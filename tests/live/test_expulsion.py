@@ -15,7 +15,7 @@ from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 EXPELLED_S_MAX: Final = 60.0
 PEERS: Final = range(1, 6)

@@ -13,7 +13,7 @@ from bootstrap.toml_edit import with_settings
 from mesh.config import DoorConfig
 from tests.live.lab_process import node, tianmesh
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def _founded(mesh: Path) -> Path:
 
 def _refusal(code: int, *arguments: str | Path) -> str:
     """Run a command that must fail so; return the one sentence that it says."""
-    done = tianmesh(*arguments, timeout=50)
+    done = tianmesh(*arguments)
     assert done.returncode == code, done.stderr
     said = done.stderr.strip().splitlines()
     assert len(said) == 1, done.stderr

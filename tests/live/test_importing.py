@@ -24,8 +24,9 @@ from peers.storage.warc import WarcRecord, parse_response, response_record
 from tests.helpers import seen
 from tests.live.archives import archived_urls
 from tests.live.lab_process import COMMAND, node, search, tianmesh, up, wait_for
+from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 COPIES = 4  # of the demo web, each under hosts of its own: 1,000 pages, some seconds of importing
 
@@ -45,7 +46,7 @@ def two_peers(folder: Path) -> Iterator[tuple[list[str], Any]]:
         second = Restarted(folder / "peer-2" / "config.toml")
         stack.callback(second.stop)
         client = GatewayClient(first["gateway"])
-        wait_for(lambda: len(client.status()["peers"]) == 2, "two peers that know each other", 60.0)
+        wait_for(lambda: len(client.status()["peers"]) == 2, "two peers that know each other")
         client.close()
         yield [first["gateway"], second.gateway], second
 
@@ -71,7 +72,7 @@ class Restarted:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=PATIENCE_S)
 
 
 def demo_copies(warc: Path, lines: Path) -> dict[str, str]:
@@ -108,7 +109,7 @@ def start_import(file: Path, gateway: str, checkpoint: Path) -> subprocess.Popen
 
 
 def end_of(process: subprocess.Popen[bytes]) -> Mapping[str, Any]:
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=3 * PATIENCE_S)
     assert process.returncode == 0
     summary: Mapping[str, Any] = json.loads(out)
     return summary
@@ -133,7 +134,7 @@ def assert_found(gateway: str, words: Mapping[str, str]) -> None:
         return not lost
 
     try:
-        wait_for(are_found, "page of every word", 60.0)
+        wait_for(are_found, "page of every word")
     except AssertionError:
         raise AssertionError(f"{len(lost)} of {len(words)} not found, as {sorted(lost)[:3]}") from None
 
@@ -146,7 +147,7 @@ def test_import_goes_on_after_kills_and_every_page_is_found(
     words = demo_copies(warc, lines)
     with two_peers(tmp_path / "mesh") as (gateways, second):
         killed = start_import(warc, gateways[0], checkpoint)
-        wait_for(lambda: offset_in(checkpoint) > 0, "a checkpoint", 60.0)
+        wait_for(lambda: offset_in(checkpoint) > 0, "a checkpoint")
         os.killpg(killed.pid, signal.SIGKILL)
         killed.communicate()
         offset = offset_in(checkpoint)

@@ -16,7 +16,7 @@ import pytest
 from tests.live.lab_process import tianmesh
 from tests.live.ssh_machines import PORT, SshMachines, ssh_machines
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 COMMAND = Path(sys.executable).with_name("tianmesh")
 NOWHERE = "192.0.2.1"  # RFC 5737: of no machine

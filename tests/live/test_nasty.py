@@ -14,7 +14,7 @@ from tests.live.lab_process import up
 from tests.live.reachable import reachable
 from tests.live.web import REFUSING_HOST, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.live
 
 # The page that is too slow is tried again behind all others of its depth: this ends before, and saves
 # two time-outs of 30 s. The seeds bring the traps that are deeper before it.

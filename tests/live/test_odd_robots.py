@@ -12,7 +12,7 @@ import pytest
 from tests.live.lab_process import up
 from tests.live.raw_web import answer, served
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.live
 
 FORBIDS: Final = b"User-agent: *\nDisallow: /\n"
 PAGE: Final = b"<title>page</title><p>nobody may read this"

@@ -11,7 +11,7 @@ import pytest
 from tests.live.lab_process import up
 from tests.live.raw_web import answer, served
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.live
 
 HOSTS: Final = tuple(f"h{number}.test" for number in range(6))
 LONG_HOST: Final = ".".join(["long" * 15] * 5)  # 304 characters, which DNS cannot hold

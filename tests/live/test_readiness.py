@@ -15,8 +15,9 @@ from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_
 from mesh.config import DoorConfig
 from mesh.gateway_client import GatewayClient
 from tests.live.lab_process import COMMAND, get, node, tianmesh, wait_for
+from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 PAGES: Final = 60  # on as many hosts, so that every peer has its share
 
@@ -73,7 +74,7 @@ def test_a_run_right_after_a_restart_is_complete(files: tuple[Path, Path], tmp_p
             )
         wait_for(lambda: "waiting until" in (tmp_path / "told").read_text(), "word that it waits")
         start_others(mesh, stack)
-        report, _ = asking.communicate(timeout=120)
+        report, _ = asking.communicate(timeout=3 * PATIENCE_S)
         assert asking.returncode == 0, (tmp_path / "told").read_text()
         assert get(gateway, "/readyz")[0] == 200
 

@@ -25,7 +25,7 @@ from tests.live.lab_process import wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.web import ServedWeb, unavailable
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 OPERATING: Final = Path(__file__).parents[2] / "docs" / "operating.md"
 NAME: Final = "search.example.org"
@@ -43,7 +43,7 @@ class Proxy(NamedTuple):
         self, method: str, path: str, address: str = "127.0.0.1", headers: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
         """Ask as somebody else's browser does, who has looked up the name."""
-        raw = socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(address, 0))
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=100, source_address=(address, 0))
         with self.trusting.wrap_socket(raw, server_hostname=NAME) as stream:
             connection = http.client.HTTPSConnection(NAME)
             connection.sock = stream
@@ -121,7 +121,7 @@ def nginx(folder: Path, gateway_port: int, certificate: trustme.LeafCert) -> Ite
         yield port
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(100)
 
 
 def test_people_search_through_it(proxy: Proxy) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.live.lab_process import up
 from tests.live.raw_web import answer, served
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.live
 
 HOST: Final = "a.test"
 OTHER: Final = "b.test"  # which need not be of the same peer

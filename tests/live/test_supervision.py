@@ -9,7 +9,7 @@ import pytest
 
 from tests.live.lab_process import kill, up
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.live
 
 PEERS = 2
 

@@ -19,9 +19,9 @@ from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
-DOWN_S_MAX = 60.0
+DOWN_S_MAX = 100.0
 
 
 def test_page_that_is_taken_down_is_gone_everywhere_also_at_a_peer_that_was_away(
@@ -72,7 +72,7 @@ def _shows(gateway: str, page: KnownPage) -> bool:
 def _has_copy(gateway: str, url: str) -> bool:
     """Does it show a stored copy?"""
     try:
-        with urlopen(f"{gateway}/page?{urlencode({'url': url})}", timeout=10):
+        with urlopen(f"{gateway}/page?{urlencode({'url': url})}", timeout=100):
             return True
     except HTTPError:
         return False

@@ -13,7 +13,7 @@ import pytest
 from tests.live.lab_process import get, search, up, wait_for
 from tests.live.raw_web import answer, served
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.live
 
 AGAIN_S: Final = 6.0
 HOSTS: Final = ("first.test", "second.test")  # which need not be of one peer
@@ -70,11 +70,11 @@ def test_what_changes_vanishes_or_hides_is_found_as_the_last_visit_saw_it(tmp_pa
         with up(tmp_path, None, *options, seeds=[f"http://{host}/" for host in HOSTS], delay_s=0.1) as lab:
             gateways = lab.gateways()
             assert len(gateways) == 2
-            wait_for(lambda: finds_just(gateways, OLD), "page of the first visits", 60.0)
+            wait_for(lambda: finds_just(gateways, OLD), "page of the first visits")
             changing.has_changed = True
-            wait_for(lambda: finds_just(gateways, NEW), "page of the visits after", 60.0)
+            wait_for(lambda: finds_just(gateways, NEW), "page of the visits after")
             visits = changing.visits()
-            wait_for(lambda: changing.visits() >= visits + 2, "visits further on", 60.0)
+            wait_for(lambda: changing.visits() >= visits + 2, "visits further on")
             assert finds_just(gateways, NEW), "and so it stays"
             assert {(host, path) for host in HOSTS for path in NEW} <= set(web.not_modified)
             for gateway, host in itertools.product(gateways, HOSTS):

@@ -242,7 +242,7 @@ def _closed_port() -> Iterator[int]:
 
 def _serve_web(*arguments: str, command: Sequence[str] = ()) -> None:
     serve = [*command, sys.executable, str(shared("web/serve_web.py")), *arguments]
-    done = subprocess.run(serve, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(serve, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, f"serve_web.py {arguments[0]}: {done.stdout}{done.stderr}"
 
 

@@ -36,7 +36,7 @@ connect_until_refused()
 
 def outcome_of(folder: Path, program: str, reserve: str) -> str:
     command = [sys.executable, "-c", EXHAUST + program, str(folder), reserve]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
     return "done" if done.returncode == 0 else done.stderr.splitlines()[-1]
 
 

@@ -444,7 +444,7 @@ def test_a_manifest_leads_out_of_no_folder(lab: Lab, out: Path, path: str) -> No
 def test_the_commands_tell_what_they_did(lab: Lab, out: Path, new: Path) -> None:
     def told(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "peers.cli", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
 
     saved = told("backup", out, "--data", lab.folder)
     assert saved.returncode == 0, saved.stderr

@@ -30,7 +30,7 @@ FLAGS = (
 )
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
 PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-WAIT_S = 10
+WAIT_S = 100
 
 
 def _program(name: str) -> str:
