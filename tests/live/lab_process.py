@@ -70,15 +70,19 @@ class Up:
 
     def status(self) -> dict[str, Any]:
         """The report of the mesh, from the first gateway that answers."""
-        for url in self.gateways():
-            client = GatewayClient(url, token_in(self.folder))
-            try:
-                return client.status()
-            except GatewayError:
-                continue
-            finally:
-                client.close()
-        raise AssertionError(f"no gateway answers: {self.messages}")
+
+        def answered() -> dict[str, Any] | None:
+            for url in self.gateways():
+                client = GatewayClient(url, token_in(self.folder))
+                try:
+                    return client.status()
+                except GatewayError:
+                    continue
+                finally:
+                    client.close()
+            return None
+
+        return wait_for(answered, "gateway that answers")
 
     def wait_until(
         self, is_so: Callable[[dict[str, Any]], bool], timeout: float = PATIENCE_S

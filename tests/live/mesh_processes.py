@@ -169,15 +169,19 @@ class Mesh:
 
     def report(self, number: int | None = None) -> dict[str, Any]:
         """The status of the mesh as this peer's gateway gives it, or the first that answers."""
-        for each in [number] if number is not None else self.running():
-            client = GatewayClient(self.gateway(each), token_in(self.folder))
-            try:
-                return client.status()
-            except GatewayError:
-                continue
-            finally:
-                client.close()
-        raise AssertionError(f"no gateway of {number or self.running()} answers")
+
+        def answered() -> dict[str, Any] | None:
+            for each in [number] if number is not None else self.running():
+                client = GatewayClient(self.gateway(each), token_in(self.folder))
+                try:
+                    return client.status()
+                except GatewayError:
+                    continue
+                finally:
+                    client.close()
+            return None
+
+        return wait_for(answered, f"gateway of {number or self.running()} that answers")
 
     def row(self, number: int, seen_by: int | None = None) -> dict[str, Any]:
         """The status of one peer; empty when the others have none of it."""
