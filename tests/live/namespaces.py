@@ -38,7 +38,7 @@ WEB_HOSTS_MAX: Final = 64
 _PREFIX: Final = "tianmesh-test"
 _WEB: Final = 128  # last byte of the web's own network
 _ROOT: Final = 254
-_numbers = count(os.getpid())
+_numbers = count(os.getpid() * 37)  # apart from those of another test run
 
 
 class SmallInternet:
@@ -198,7 +198,8 @@ def remove_namespaces(prefix: str) -> None:
     """Kill what runs in these namespaces and delete them; each is tried, whatever happens to the others."""
     for name in namespaces():
         if name == prefix or name.startswith(f"{prefix}-"):
-            for pid in _ip("netns", "pids", name).split():
+            pids = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False)
+            for pid in pids.stdout.split():  # none when another test run has deleted it meanwhile
                 try:
                     os.kill(int(pid), signal.SIGKILL)
                 except ProcessLookupError:
