@@ -1108,10 +1108,11 @@ static PyObject *judged(Reader *r, const Network *networks, bool is_measured)
     size_t n_seen = 2 * (size_t)n + 1, n_table = 2 * (size_t)layout.n_elements + 1;
     double *sums = PyMem_Malloc((n_numbers + 1) * sizeof *sums);
     float *scores = PyMem_Malloc(((size_t)n + 1) * sizeof *scores);
+    float *units = PyMem_Malloc(((size_t)n + 1) * UNITS * sizeof *units);
     uint64_t *seen = PyMem_Calloc(n_seen, sizeof *seen);
     int32_t *table = PyMem_Malloc(2 * n_table * sizeof *table);
     PyObject *result = NULL;
-    if (sums == NULL || scores == NULL || seen == NULL || table == NULL) {
+    if (sums == NULL || scores == NULL || units == NULL || seen == NULL || table == NULL) {
         PyErr_NoMemory();
     } else {
         for (size_t i = 0; i < n_table; i++) {
@@ -1124,7 +1125,7 @@ static PyObject *judged(Reader *r, const Network *networks, bool is_measured)
         read_blocks(&layout, title, title ? (size_t)title_size : 0, seen, n_seen);
         double *first = is_measured ? sums + layout.n_elements : NULL;
         double *second = is_measured ? first + n * FIRST_FEATURES : NULL;
-        judge(&layout, networks, scores, sums, first, second);
+        judge(&layout, networks, scores, units, sums, first, second);
         if (is_measured)
             result = Py_BuildValue(
                 "NN", floats_of(first, n * FIRST_FEATURES), floats_of(second, n * SECOND_FEATURES));
@@ -1140,6 +1141,7 @@ static PyObject *judged(Reader *r, const Network *networks, bool is_measured)
     }
     PyMem_Free(sums);
     PyMem_Free(scores);
+    PyMem_Free(units);
     PyMem_Free(seen);
     PyMem_Free(table);
     return result;

@@ -130,6 +130,8 @@ typedef struct {
     float words, linked, ends, commas, digits, capitals, good, blocks;
 } Counts;
 
+#define CONTAINER 8 /* features of a container */
+
 /* An element that begins a line. */
 typedef struct {
     int32_t parent; /* -1 for none */
@@ -142,6 +144,7 @@ typedef struct {
     Counts counts;
     float mass; /* words, by how much they are main text */
     int32_t container; /* the next element around it that has more than it, -1 for none */
+    double shape[CONTAINER]; /* features of the blocks in it */
     bool is_in_core[2]; /* by good words, and by what the first pass says */
 } Element;
 
@@ -157,6 +160,7 @@ typedef struct {
     bool ends_sentence, has_sign; /* "©", "|" and the like */
     bool after_headline, is_first_headline;
     Counts counts;
+    double size; /* its words as a feature */
     float score; /* how much of it is main text, 0 to 1 */
 } Block;
 
@@ -303,7 +307,6 @@ static void add_counts(Counts *to, const Counts *counts)
 #define LEVELS 4 /* of containers that are looked at */
 #define NEAR 3 /* neighbours on each side */
 #define SHAPE 6 /* features of a neighbour */
-#define CONTAINER 8 /* features of a container */
 #define OWN_HINTS 2 /* levels of containers whose own names are looked at */
 #define FIRST_FEATURES \
     (16 + N_TOPICS + N_PARTS + N_PARTS + N_HINTS * (1 + OWN_HINTS) + 8 + 2 * NEAR * SHAPE + LEVELS * CONTAINER \
@@ -370,7 +373,7 @@ static double *put_shape(double *to, const Layout *layout, int64_t i)
         return to + SHAPE;
     }
     const Block *block = layout->blocks + i;
-    *to++ = scaled(block->counts.words);
+    *to++ = block->size;
     *to++ = share(block->counts.linked, block->counts.words);
     *to++ = block->ends_sentence;
     *to++ = block->part == HEADLINE;
@@ -381,20 +384,33 @@ static double *put_shape(double *to, const Layout *layout, int64_t i)
 
 static double *put_container(double *to, const Layout *layout, int32_t element)
 {
-    if (element < 0) {
+    if (element < 0)
         memset(to, 0, CONTAINER * sizeof *to);
-        return to + CONTAINER;
+    else
+        memcpy(to, layout->elements[element].shape, CONTAINER * sizeof *to);
+    return to + CONTAINER;
+}
+
+/* Reckon once what the rows of many blocks have: the sizes of neighbours, the shapes of containers. */
+static void measure_surroundings(Layout *layout)
+{
+    for (int64_t i = 0; i < layout->n_blocks; i++)
+        layout->blocks[i].size = scaled(layout->blocks[i].counts.words);
+    for (int64_t i = 0; i < layout->n_elements; i++) {
+        Element *element = layout->elements + i;
+        const Counts *counts = &element->counts;
+        double *to = element->shape;
+        if (counts->blocks == 0)
+            continue; /* it is around no block */
+        *to++ = scaled(counts->words);
+        *to++ = share(counts->linked, counts->words);
+        *to++ = share(counts->good, counts->words);
+        *to++ = share(counts->good, layout->page.good);
+        *to++ = share(counts->ends, counts->blocks) / 4.0;
+        *to++ = scaled(share(counts->words, counts->blocks));
+        *to++ = scaled(element->n_alike) * 2.0;
+        *to++ = element->n_alike > 1;
     }
-    const Counts *counts = &layout->elements[element].counts;
-    *to++ = scaled(counts->words);
-    *to++ = share(counts->linked, counts->words);
-    *to++ = share(counts->good, counts->words);
-    *to++ = share(counts->good, layout->page.good);
-    *to++ = share(counts->ends, counts->blocks) / 4.0;
-    *to++ = scaled(share(counts->words, counts->blocks));
-    *to++ = scaled(layout->elements[element].n_alike) * 2.0;
-    *to++ = layout->elements[element].n_alike > 1;
-    return to;
 }
 
 /* Put the features of a block for the first pass; return where they end. */
@@ -404,7 +420,7 @@ static double *put_features(double *to, const Layout *layout, int64_t i)
     const Counts *counts = &block->counts;
     const Element *in = block->element >= 0 ? layout->elements + block->element : NULL;
     double words = counts->words;
-    *to++ = scaled(words);
+    *to++ = block->size;
     *to++ = words >= 10;
     *to++ = words >= 25;
     *to++ = words <= 3;
@@ -549,6 +565,20 @@ static uint32_t next_word(const char **at, const char *end)
     return *at > start ? hash | 1 : 0;
 }
 
+/* Return the hash of a text, eight bytes at a time. */
+static uint64_t hash_of(const char *at, const char *end)
+{
+    uint64_t hash = 14695981039346656037u ^ (uint64_t)(end - at), bytes;
+    for (; end - at >= 8; at += 8) {
+        memcpy(&bytes, at, 8);
+        hash = (hash ^ bytes) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
+    }
+    for (; at < end; at++)
+        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    return hash ^ hash >> 32;
+}
+
 /* Compare short blocks with the title, look for phrases in them, and find those that say the same. */
 static void read_blocks(Layout *layout, const char *title, size_t title_size, uint64_t *seen, size_t n_seen)
 {
@@ -560,9 +590,7 @@ static void read_blocks(Layout *layout, const char *title, size_t title_size, ui
         Block *block = layout->blocks + i;
         const char *at = layout->text + block->start, *end = layout->text + block->end;
         block->is_cut = end - at > 3 && (memcmp(end - 3, "...", 3) == 0 || memcmp(end - 3, "…", 3) == 0);
-        uint64_t hash = 14695981039346656037u;
-        for (const char *each = at; each < end; each++)
-            hash = (hash ^ (unsigned char)*each) * 1099511628211u;
+        uint64_t hash = hash_of(at, end);
         size_t place = hash % n_seen;
         while (seen[place] && seen[place] != (hash | 1))
             place = (place + 1) % n_seen;
@@ -660,54 +688,89 @@ static inline int64_t network_size(int n_features)
     return (int64_t)UNITS * (n_features + 2) + 1;
 }
 
-static float run_network(const double *features, int n, Network network)
+/* Add what features weigh in a network to the sums of its units, which begin as its biases.
+
+   Args: first: number of the first of these features. */
+static inline void add_weighted(float *sums, const double *features, int first, int n, Network network)
 {
-    float sums[UNITS];
-    memcpy(sums, network, sizeof sums);
     for (int f = 0; f < n; f++) {
-        const float *weights = network + (int64_t)UNITS * (f + 1), value = (float)features[f];
+        const float *weights = network + (int64_t)UNITS * (first + f + 1), value = (float)features[f];
         if (value == 0.0f) /* as most are */
             continue;
         for (int unit = 0; unit < UNITS; unit++)
             sums[unit] += value * weights[unit];
     }
-    const float *last = network + (int64_t)UNITS * (n + 1);
+}
+
+/* Return the score that follows from the sums of the units. */
+static float score_of(const float *sums, int n_features, Network network)
+{
+    const float *last = network + (int64_t)UNITS * (n_features + 1);
     float total = last[UNITS];
     for (int unit = 0; unit < UNITS; unit++)
         total += sums[unit] > 0 ? sums[unit] * last[unit] : 0.0f;
     return (float)rounded(1.0 / (1.0 + exp(-(double)total)));
 }
 
-/* Let a network say how much of each block is main text, the same for all while it does.
+/* Let the first network say how much of each block is main text.
 
-   What it goes by is kept in `rows`, a row a block, unless that is NULL. `scores` is room for one of each. */
-static void score_blocks(Layout *layout, Network network, int n_features, float *scores, double *rows)
+   What both networks go by is looked up once: `sums` takes what it weighs in the second one, a row of UNITS a
+   block. What it is is kept in `rows`, a row a block, unless that is NULL. */
+static void score_first(Layout *layout, const Network *networks, float *sums, double *rows)
 {
-    double features[SECOND_FEATURES];
+    double features[FIRST_FEATURES];
     for (int64_t i = 0; i < layout->n_blocks; i++) {
-        double *row = rows ? rows + i * n_features : features;
-        double *end = put_features(row, layout, i);
-        if (n_features == SECOND_FEATURES)
-            put_second(end, layout, i);
-        scores[i] = layout->blocks[i].is_hidden ? 0.0f
-            : network ? run_network(row, n_features, network) : 0.5f;
+        double *row = rows ? rows + i * FIRST_FEATURES : features;
+        put_features(row, layout, i);
+        layout->blocks[i].score = layout->blocks[i].is_hidden ? 0.0f : 0.5f;
+        float own[UNITS], *later = sums + i * UNITS;
+        if (networks[1]) {
+            memcpy(later, networks[1], UNITS * sizeof *later);
+            add_weighted(later, row, 0, FIRST_FEATURES, networks[1]);
+        }
+        if (networks[0] && !layout->blocks[i].is_hidden) {
+            memcpy(own, networks[0], sizeof own);
+            add_weighted(own, row, 0, FIRST_FEATURES, networks[0]);
+            layout->blocks[i].score = score_of(own, FIRST_FEATURES, networks[0]);
+        }
+    }
+}
+
+/* Let the second network say it, from what the first says of a block and of what is around it.
+
+   The scores are the same for all while it does: `scores` is room for one of each. */
+static void score_second(Layout *layout, Network network, float *sums, float *scores, double *rows)
+{
+    double features[SECOND_FEATURES - FIRST_FEATURES];
+    for (int64_t i = 0; i < layout->n_blocks; i++) {
+        double *row = rows ? rows + i * SECOND_FEATURES + FIRST_FEATURES : features;
+        if (rows)
+            put_features(rows + i * SECOND_FEATURES, layout, i);
+        put_second(row, layout, i);
+        scores[i] = layout->blocks[i].is_hidden ? 0.0f : 0.5f;
+        if (network && !layout->blocks[i].is_hidden) {
+            add_weighted(sums + i * UNITS, row, FIRST_FEATURES, SECOND_FEATURES - FIRST_FEATURES, network);
+            scores[i] = score_of(sums + i * UNITS, SECOND_FEATURES, network);
+        }
     }
     for (int64_t i = 0; i < layout->n_blocks; i++)
         layout->blocks[i].score = scores[i];
 }
 
 /* Score the blocks of a page in both passes. */
-static void judge(Layout *layout, const Network *networks, float *scores, double *sums, double *first, double *second)
+static void judge(
+    Layout *layout, const Network *networks, float *scores, float *units, double *sums, double *first, double *second)
 {
     sum_counts(layout);
     find_containers(layout);
+    measure_surroundings(layout);
     for (int64_t i = 0; i < layout->n_elements; i++)
         sums[i] = layout->elements[i].counts.good;
     layout->core = find_core(layout, 0, sums, CORE_SHARE * layout->page.good);
-    score_blocks(layout, networks[0], FIRST_FEATURES, scores, first);
+    score_first(layout, networks, units, first);
     sum_mass(layout);
     for (int64_t i = 0; i < layout->n_elements; i++)
         sums[i] = layout->elements[i].mass;
     layout->core_of_mass = find_core(layout, 1, sums, CORE_SHARE * layout->mass);
-    score_blocks(layout, networks[1], SECOND_FEATURES, scores, second);
+    score_second(layout, networks[1], units, scores, second);
 }
