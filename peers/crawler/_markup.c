@@ -1079,6 +1079,44 @@ static bool read_all(Reader *r)
     return close_elements(r, 0) && end_link(r);
 }
 
+/* --- Scripts ----------------------------------------------------------------------------------------- */
+
+enum { HAN, KANA, HANGUL, CYRILLIC, THAI, LATIN, N_SCRIPTS };
+
+typedef struct {
+    Py_UCS4 first, last;
+    int script;
+} Letters;
+
+/* In order. */
+static const Letters letters[] = {
+    {'A', 'Z', LATIN}, {'a', 'z', LATIN}, {0xC0, 0x24F, LATIN}, {0x400, 0x4FF, CYRILLIC}, {0xE01, 0xE5B, THAI},
+    {0x1100, 0x11FF, HANGUL}, {0x1E00, 0x1EFF, LATIN}, {0x3041, 0x30FF, KANA}, {0x3130, 0x318F, HANGUL},
+    {0x31F0, 0x31FF, KANA}, {0x3400, 0x4DBF, HAN}, {0x4E00, 0x9FFF, HAN}, {0xAC00, 0xD7A3, HANGUL},
+    {0xF900, 0xFAFF, HAN},
+};
+#define N_LETTERS ((int)(sizeof letters / sizeof *letters))
+
+static PyObject *count_letters(PyObject *module, PyObject *text)
+{
+    (void)module;
+    if (!PyUnicode_Check(text))
+        return PyErr_Format(PyExc_TypeError, "a text is expected");
+    Py_ssize_t counts[N_SCRIPTS] = {0};
+    const Letters *of = letters; /* the range that the character before is in or before: mostly the next one's too */
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text); i++) {
+        Py_UCS4 c = PyUnicode_READ_CHAR(text, i);
+        while (of > letters && c <= of[-1].last)
+            of--;
+        while (of < letters + N_LETTERS - 1 && c > of->last)
+            of++;
+        if (of->first <= c && c <= of->last)
+            counts[of->script]++;
+    }
+    return Py_BuildValue(
+        "nnnnnn", counts[HAN], counts[KANA], counts[HANGUL], counts[CYRILLIC], counts[THAI], counts[LATIN]);
+}
+
 /* --- The module -------------------------------------------------------------------------------------- */
 
 /* Take weights as they are given, none for no bytes; false when they are for other features. */
@@ -1221,6 +1259,7 @@ static PyObject *measure_blocks(PyObject *module, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"read_markup", read_markup, METH_VARARGS, "See _markup.pyi."},
     {"measure_blocks", measure_blocks, METH_VARARGS, "See _markup.pyi."},
+    {"count_letters", count_letters, METH_O, "See _markup.pyi."},
     {NULL, NULL, 0, NULL},
 };
 

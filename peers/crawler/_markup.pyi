@@ -52,3 +52,6 @@ def measure_blocks(
     /,
 ) -> tuple[str, tuple[bytes, bytes]]:
     """Read as `read_markup`; return the text, and what the networks go by: a row of float64 for each line."""
+
+def count_letters(text: str, /) -> tuple[int, int, int, int, int, int]:
+    """Return how many letters of Han, kana, Hangul, Cyrillic, Thai and Latin a text has."""

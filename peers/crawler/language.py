@@ -11,22 +11,14 @@ import re
 from collections import Counter
 from typing import Final
 
+from peers.crawler._markup import count_letters
+
 SAMPLE_CHARS: Final = 8_192  # that are looked at, from the beginning
 LETTERS_MIN: Final = 20
 SHARE_MIN: Final = 0.2  # of the letters; an English manual with some Chinese examples stays English
 KANA_SHARE_MIN: Final = 0.1  # of kana among Han and kana; Japanese has half, Chinese with a name a few
 FUNCTION_SHARE_MIN: Final = 0.08  # of the words; running text has 0.25 to 0.5, lists of names none
 
-# Runs of letters: a match for each letter would cost three times as much.
-_SCRIPTS: Final = {
-    "han": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"),
-    "kana": re.compile("[\u3041-\u30ff\u31f0-\u31ff]+"),
-    "hangul": re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]+"),
-    "cyrillic": re.compile("[\u0400-\u04ff]+"),
-    "thai": re.compile("[\u0e01-\u0e5b]+"),
-    "latin": re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+"),
-}
-_OF_SCRIPT: Final = {"hangul": "ko", "cyrillic": "ru", "thai": "th"}
 _WORD: Final = re.compile("[a-z\u00df-\u024f\u1ea0-\u1eff]+")
 _FUNCTION_WORDS: Final = {
     language: frozenset(words.split())
@@ -51,25 +43,18 @@ _LANGUAGES_OF: Final = {
 def language_of(text: str) -> str:
     """Return a primary language subtag as `zh`, `ja`, `ko`, `en`; "" when the text does not tell."""
     sample = text[:SAMPLE_CHARS]
-    counts = _letters_by_script(sample)
-    n_letters = sum(counts.values())
+    han, kana, hangul, cyrillic, thai, latin = count_letters(sample)
+    east_asian = han + kana
+    n_letters = east_asian + hangul + cyrillic + thai + latin
     if n_letters < LETTERS_MIN:
         return ""
     # A Han character or kana is as much text as about two letters of an alphabet.
-    east_asian = counts["han"] + counts["kana"]
     if 2 * east_asian >= SHARE_MIN * (n_letters + east_asian):
-        return "ja" if counts["kana"] >= KANA_SHARE_MIN * east_asian else "zh"
-    for script, language in _OF_SCRIPT.items():
-        if counts[script] >= SHARE_MIN * n_letters:
+        return "ja" if kana >= KANA_SHARE_MIN * east_asian else "zh"
+    for count, language in ((hangul, "ko"), (cyrillic, "ru"), (thai, "th")):
+        if count >= SHARE_MIN * n_letters:
             return language
     return _by_function_words(sample)
-
-
-def _letters_by_script(sample: str) -> dict[str, int]:
-    counts = dict.fromkeys(_SCRIPTS, 0)
-    for name in ("latin",) if sample.isascii() else _SCRIPTS:
-        counts[name] = sum(map(len, _SCRIPTS[name].findall(sample)))
-    return counts
 
 
 def _by_function_words(sample: str) -> str:

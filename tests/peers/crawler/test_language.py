@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from random import Random
+from typing import Final
+
 import pytest
 
+from peers.crawler._markup import count_letters
 from peers.crawler.language import language_of
 from peers.crawler.parser import parse_page
 
@@ -35,3 +40,23 @@ def test_what_the_page_says_comes_first() -> None:
     body = '<html lang="en"><p>搜索引擎是一种从互联网上收集网页并为用户提供检索服务的系统。'.encode()
     assert parse_page("http://a.test/", body).language == "en"
     assert parse_page("http://a.test/", body.replace(b'lang="en"', b"")).language == "zh"
+
+
+# In the order of what is counted.
+LETTERS: Final = (
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]",
+    "[\u3041-\u30ff\u31f0-\u31ff]",
+    "[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]",
+    "[\u0400-\u04ff]",
+    "[\u0e01-\u0e5b]",
+    "[A-Za-z\u00c0-\u024f\u1e00-\u1eff]",
+)
+
+
+def test_letters_are_counted_by_script_at_their_borders_too() -> None:
+    borders = [ord(c) for pattern in LETTERS for c in re.findall("[^\\[\\]-]", pattern)]
+    near = [chr(code + step) for code in borders for step in (-1, 0, 1)]
+    random = Random(1)
+    for n in (0, 1, 5, 200, 200, 200):
+        text = "".join(random.choices(near, k=n))
+        assert count_letters(text) == tuple(len(re.findall(each, text)) for each in LETTERS)
