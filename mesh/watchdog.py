@@ -63,16 +63,23 @@ class Watchdog(Instrument):
         gc.callbacks.remove(self._note_collection)
         trio.lowlevel.remove_instrument(self)
 
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self._name, self._longest_s = "", 0.0
-        self._began_s = began_s = perf_counter()
-        if began_s > self._looked_s + CPU_LOOK_S:
-            self._looked_s, self._looked_cpu_s = began_s, thread_time()
+    def after_io_wait(self, timeout: float) -> None:
+        self._begin(perf_counter())
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        seconds = perf_counter() - self._began_s
+        """One step ends and the next one begins, unless the loop waits: half the calls that both would take."""
+        ended_s = perf_counter()
+        seconds = ended_s - self._began_s
         if seconds > HELD_S_MAX:
             self._note_long(task.name, seconds, thread_time() - self._looked_cpu_s)
+        self._begin(ended_s)
+
+    def _begin(self, began_s: float) -> None:
+        if self._longest_s:
+            self._name, self._longest_s = "", 0.0
+        self._began_s = began_s
+        if began_s > self._looked_s + CPU_LOOK_S:
+            self._looked_s, self._looked_cpu_s = began_s, thread_time()
 
     def note(self, name: str, seconds: float) -> None:
         """Tell what a part of the step that is under way did, and how long it took."""
