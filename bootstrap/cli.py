@@ -108,6 +108,15 @@ FirstGatewayOption = Annotated[
         show_default=GatewaySettings().listen,
     ),
 ]
+DiskMaxOption = Annotated[
+    float | None,
+    typer.Option(
+        "--disk-max",
+        min=0.0,
+        help="GB of disk over which a peer fetches nothing; 0 for no limit.",
+        show_default="no limit",
+    ),
+]
 OrderOption = Annotated[
     Order | None,
     typer.Option(
@@ -266,6 +275,7 @@ def up(
     anywhere: AnywhereOption = False,
     depth_max: DepthOption = None,
     pages_max: PagesMaxOption = None,
+    disk_max: DiskMaxOption = None,
     order: OrderOption = None,
     guide: GuideOption = None,
     revisit: RevisitOption = None,
@@ -292,8 +302,7 @@ def up(
     _check_lab(data, gateway, replicas, is_for_nothing=once and not urls)
     _check_writable(report, record)
     given = {
-        "crawl.delay_s": delay,
-        "crawl.pages_per_host_max": pages_per_host,
+        **_limits(delay, pages_per_host, disk_max),
         **_ordering(order, guide),
         **_revisiting(revisit, revisit_after, gone_after, data),
         **_web_given(urls, resolver, data, contact, is_allowed=allow_private),
@@ -316,6 +325,15 @@ def _scope(within: list[str] | None, anywhere: bool, depth_max: int | None, page
     """Where the crawl stays."""
     limits = Rule(action=Action.CRAWL, depth_max=depth_max)
     return Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
+
+
+def _limits(delay_s: float | None, pages_per_host: int | None, disk_max_gb: float | None) -> dict[str, Any]:
+    """Settings of how much is fetched, None where nothing is given."""
+    return {
+        "crawl.delay_s": delay_s,
+        "crawl.pages_per_host_max": pages_per_host,
+        "storage.disk_max_bytes": None if disk_max_gb is None else round(disk_max_gb * 1e9),
+    }
 
 
 def _ordering(order: Order | None, guide: list[str] | None) -> dict[str, Any]:

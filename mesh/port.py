@@ -12,7 +12,10 @@ Deliver: TypeAlias = Callable[[Address, str, Message], None]
 
 
 class DiskFilled(Message, frozen=True):
-    """A port that writes to cell and controller: no space is left; fetching stops, search goes on."""
+    """A port to controller, and cell if it cannot write: no space is left; fetching stops, search goes on.
+
+    Repeated while it is so.
+    """
 
     detail: str
 

@@ -13,6 +13,7 @@ from mesh.membership.balance import BalanceSettings
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.settings import GatewaySettings
 from peers.handover.settings import HandoverSettings
+from peers.storage.disk_limit import DiskLimit
 
 
 class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -72,6 +73,24 @@ class StorageConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         float,
         Meta(ge=0, description="for which a version is kept after a newer one has come; 0 for ever"),
     ] = 0.0
+    disk_max_bytes: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="of archive, index and table together, over which this peer fetches nothing until "
+            "there is less; copies of what others crawl come all the same; 0 for no limit",
+        ),
+    ] = 0
+    disk_free_min_bytes: Annotated[
+        int,
+        Meta(
+            ge=0, description="that the disk has to have left, else it fetches nothing, likewise; 0 for none"
+        ),
+    ] = 0
+
+    @property
+    def disk_limit(self) -> DiskLimit:
+        return DiskLimit(self.disk_max_bytes, self.disk_free_min_bytes)
 
 
 class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

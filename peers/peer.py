@@ -144,7 +144,7 @@ async def _run(
             ports.append(TraceRecorder(folder / config.web.trace))
         conduct = conduct_of(config.conduct)
         runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of)
-        vitals = Vitals(member, runtime, index, workshop, gateway, data)
+        vitals = Vitals(member, runtime, index, workshop, gateway, data, config.storage.disk_limit)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         async with reloading(partial(_reload, config_file, config, http, runtime)):
             await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))

@@ -40,6 +40,7 @@ from peers.history.messages import VitalsTaken
 from peers.history.sample import Counters, Gauges
 from peers.index.indexer import IndexerStatistics
 from peers.storage.cell import CellStatistics
+from peers.storage.disk_limit import DiskLimit, DiskUse
 
 VERSION: Final = version("tianmesh")
 SPEED_S: Final = 4.0  # over which the speed of moving slots is taken
@@ -54,15 +55,31 @@ class _Used(NamedTuple):
     rss_bytes: int
 
 
+class _Disk(NamedTuple):
+    """What there is of a peer's disk; see `PeerStatus`."""
+
+    free_bytes: int
+    bytes_per_s: float
+    stop: str
+
+
 class Vitals:
     """Takes the status of one peer; now and then even if nobody asks, so that speeds are those of now."""
 
     def __init__(
-        self, member: Member, runtime: Runtime, index: Index, workshop: Workshop, gateway: str, data: Path
+        self,
+        member: Member,
+        runtime: Runtime,
+        index: Index,
+        workshop: Workshop,
+        gateway: str,
+        data: Path,
+        disk_limit: DiskLimit,
     ) -> None:
-        """Args: data: the folder of archive and index."""
+        """Args: data: the folder of archive, index and table."""
         self._member = member
         self._data = data
+        self._disk_limit = disk_limit
         self._runtime = runtime
         self._index = index
         self._workshop = workshop
@@ -77,10 +94,9 @@ class Vitals:
         seen = self._runtime.observe()
         crawl, cell, indexer, membership, handover, searcher = _of_actors(seen)
         sent, seconds = self._member.transport.observe(), time.monotonic() - self._started
-        waiting = _waiting_count(cell, indexer)
-        stores = store_counts(seen.values(), handover.wanted)
+        waiting, stores = _waiting_count(cell, indexer), store_counts(seen.values(), handover.wanted)
         moved = sum(store.bytes_received for store in stores.values())
-        slots, used = _slot_counts(handover, searcher), self._used()
+        slots, used, disk = _slot_counts(handover, searcher), self._used(), self._disk(cell)
         return PeerStatus(
             id=self._member.peer_id,
             pid=os.getpid(),
@@ -104,7 +120,7 @@ class Vitals:
             documents=self._index.snapshot().document_count,
             index_bytes=self._index.snapshot().index_bytes,
             archive_bytes=cell.archive_bytes,
-            idle=crawl.is_idle and not waiting and handover.is_quiet and _is_balanced(membership),
+            idle=_is_at_rest(crawl, disk.stop) and not waiting and _is_settled(handover, membership),
             disk_full=cell.is_full,
             frontier=FrontierSize(hosts=crawl.hosts, queued=crawl.due, in_flight=crawl.in_flight),
             pending=crawl.in_progress + crawl.outbox + crawl.anchors_changed + waiting,
@@ -127,10 +143,11 @@ class Vitals:
             machine=socket.gethostname()[:TEXT_CHARS_MAX],
             version=VERSION,
             pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
-            disk_free_bytes=_free_bytes(self._data),
-            disk_bytes_per_s=max(self._filled.note(self._on_disk(cell), time.monotonic()), 0.0),
+            disk_free_bytes=disk.free_bytes,
+            disk_bytes_per_s=disk.bytes_per_s,
             relay=membership.relay,
             relayed=self._member.n_relayed,
+            disk_stop=disk.stop,
         )
 
     def _used(self) -> _Used:
@@ -140,6 +157,11 @@ class Vitals:
             memory.private_bytes + workshop.private_bytes,
             memory.rss_bytes + workshop.rss_bytes,
         )
+
+    def _disk(self, cell: CellStatistics) -> _Disk:
+        free, filled = _free_bytes(self._data), self._filled.note(self._on_disk(cell), time.monotonic())
+        use = DiskUse(self._on_disk(cell) + _table_bytes(self._data), free)
+        return _Disk(free or 0, max(filled, 0.0), self._disk_limit.stop(use))
 
     def _on_disk(self, cell: CellStatistics) -> int:
         return cell.archive_bytes + self._index.snapshot().index_bytes
@@ -174,7 +196,7 @@ def vitals_of(status: PeerStatus, search_classes: tuple[int, ...]) -> VitalsTake
             version=status.version,
             slots_owned=slots.owned,
             slots_wanted=slots.wanted,
-            is_disk_full=status.disk_full,
+            is_disk_full=status.disk_full or bool(status.disk_stop),
             is_draining=status.is_draining,
             quarantined=frozenset(each.peer for each in status.misconduct if each.is_quarantined),
             unreachable=frozenset(peer for peer, _ in status.unreachable),
@@ -238,12 +260,31 @@ class Speed:
         return (count - before) / max(now - then, least_s)
 
 
-def _free_bytes(folder: Path) -> int:
-    """What a disk has left for us; 0 when it cannot be asked."""
+def _free_bytes(folder: Path) -> int | None:
+    """What a disk has left for us; None when it cannot be asked."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:
+        return None
+
+
+def _table_bytes(folder: Path) -> int:
+    """What the table takes of the disk, however large its file says it is."""
+    try:
+        return 512 * (folder / "table" / "data.mdb").stat().st_blocks
+    except OSError:
         return 0
+
+
+def _is_at_rest(crawl: CrawlStatistics, disk_stop: str) -> bool:
+    """Is nothing on its way, and nothing to be fetched: all is done, or the disk has enough?"""
+    is_done = not (crawl.in_flight or crawl.in_progress or crawl.outbox or crawl.anchors_changed)
+    return crawl.is_idle or (bool(disk_stop) and is_done)
+
+
+def _is_settled(handover: HandoverStatistics, membership: MembershipStatistics) -> bool:
+    """Will no slots move?"""
+    return handover.is_quiet and _is_balanced(membership)
 
 
 def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> SlotCounts:

@@ -151,13 +151,19 @@ def _disk_line(status: PeerStatus, say: Say) -> str:
 
 
 def stop_lines(report: Report, say: Say) -> list[str]:
-    """Return a line that says why nothing is fetched, when it is the limit of the policy."""
+    """Return lines that say why nothing is fetched, when it is a limit of the policy or of a disk."""
+    full = [
+        say("disk_stopped", peer=status.id, why=printable(status.disk_stop))
+        for status in report.peers
+        if status.disk_stop
+    ]
     stopped = [status for status in report.peers if status.pages_max]
     if not stopped:
-        return []
+        return full
     queued = sum(status.frontier.queued for status in report.peers)
     limit = f"{stopped[0].pages_max:,}"
-    return [say("stopped", stopped=len(stopped), peers=len(report.peers), limit=limit, queued=f"{queued:,}")]
+    line = say("stopped", stopped=len(stopped), peers=len(report.peers), limit=limit, queued=f"{queued:,}")
+    return [line, *full]
 
 
 def misconduct_lines(report: Report, say: Say) -> list[str]:

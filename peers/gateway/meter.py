@@ -1,4 +1,7 @@
-"""The port that tells how this peer is, who asks and its historian, and logs what happened. [io]"""
+"""The port that tells how this peer is, who asks and its historian, and logs what happened. [io]
+
+It tells the controller, too, while the disk has as much as it may.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
-from mesh.port import Deliver
+from mesh.port import Deliver, DiskFilled
 from peers.gateway.messages import MeterRead, ReadMeter
 from peers.gateway.status import PeerStatus, encode
 from peers.history.event import GRAVE, line_of
@@ -61,7 +64,10 @@ class Meter:
                 deliver(self._address, actor, MeterRead(order.request, encode(self._measure())))
 
     async def _measure_regularly(self, deliver: Deliver) -> None:
-        """Speeds are differences to what was measured before."""
+        """Speeds are differences to what was measured before; a crawl stops when its disk has enough."""
         while True:
             await trio.sleep(MEASURE_EVERY_S)
-            deliver(self._address, "historian", self._vitals_of(self._measure()))
+            status = self._measure()
+            deliver(self._address, "historian", self._vitals_of(status))
+            if status.disk_stop:
+                deliver(self._address, "controller", DiskFilled(status.disk_stop))

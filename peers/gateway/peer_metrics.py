@@ -84,7 +84,12 @@ _TOLD: Final = (
     _Told("weight", _G, "Share of the slots, relative to those of others.", lambda s: s.weight),
     _Told("idle", _G, "1 when there is nothing to do.", lambda s: s.idle),
     _Told("disk_free_bytes", _G, "Space left on the disk of archive and index.", lambda s: s.disk_free_bytes),
-    _Told("disk_full", _G, "1 while nothing is fetched for lack of space.", lambda s: s.disk_full),
+    _Told(
+        "disk_full",
+        _G,
+        "1 while nothing is fetched for lack of space.",
+        lambda s: s.disk_full or bool(s.disk_stop),
+    ),
     _Told(
         "members_quarantined",
         _G,

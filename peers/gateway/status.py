@@ -153,6 +153,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     disk_bytes_per_s: Amount = 0.0  # by which these grow, over the last ten minutes
     relay: Text = ""  # the member over which others reach it
     relayed: Count = 0  # peers that others reach over this one
+    disk_stop: Text = ""  # why it fetches nothing, when that is a limit of its disk by its settings
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,6 +214,7 @@ def public_part(report: Report) -> Report:
             misconduct=(),
             unreachable=(),
             disk_free_bytes=0,
+            disk_stop="",
         )
         for peer in report.peers
     )

@@ -18,7 +18,7 @@ _ADVICE: Final = {
     Hold.STOPPED: "start the mesh again to go on",
     Hold.UNLICENSED: "`tianmesh status` shows who is down: start them again",
     Hold.HELD_UP: "`tianmesh status` shows who does not answer",
-    Hold.DISK_FULL: "make room on its disk, and it goes on by itself",
+    Hold.DISK_FULL: "make room on its disk, or raise the limit in its [storage], and it goes on by itself",
     Hold.PAUSED: "wait a moment, and look at its network if that comes again",
     Hold.PAGE_LIMIT: "`tianmesh seed URL --pages-max N` with a larger number goes on",
     Hold.ALL_PAUSED: "`tianmesh resume` goes on",

@@ -8,7 +8,8 @@ back), `repairs` (what was found damaged) and `dead_segments`, and `take_downs` 
 over the `ledger`: which versions there are, each a `place`; with `index_marks` (what the index has of them),
 `segment_counts` and `totals`. The shape of its keys is in `ledger_keys`; others of the peer read it by
 `stored_versions`. Who keeps a page with us is said by `teams`, what others tell of it by `link_texts`; limits
-are `settings`, its messages are `messages`, and `wire_messages` to other cells and to gateways.
+are `settings`, and of the whole disk `disk_limit`; its messages are `messages`, and `wire_messages` to other
+cells and to gateways.
 
 Whole slots go from cell to cell by `cell_store`, in parts whose content is in `part_content`.
 

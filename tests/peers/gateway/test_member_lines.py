@@ -92,6 +92,11 @@ def test_limit_of_pages_that_stops_the_crawl_is_told() -> None:
     assert stop_lines(PeerStatus(id="ann")) == []
 
 
+def test_limit_of_a_disk_that_stops_a_peer_is_told() -> None:
+    [line] = stop_lines(PeerStatus(id="ann"), PeerStatus(id="bob", disk_stop="2.00 GB are used"))
+    assert line.startswith("bob fetches no more, as 2.00 GB are used: make room")
+
+
 def disk_lines(**told: float) -> list[str]:
     status = msgspec.convert({"id": "ann", **told}, PeerStatus)
     return member_lines.disk_lines(report_of([status]), SAY)

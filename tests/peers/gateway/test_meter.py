@@ -8,6 +8,7 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
+from mesh.port import DiskFilled
 from peers.gateway.messages import MeterRead, ReadMeter
 from peers.gateway.meter import MEASURE_EVERY_S, REQUESTS_MAX, Meter
 from peers.gateway.status import PeerStatus, encode
@@ -53,6 +54,20 @@ async def test_meter_tells_the_historian_now_and_then(nursery: trio.Nursery, aut
     nursery.start_soon(meter_of().run, lambda *delivery: delivered.append(delivery))
     await trio.sleep(2.5 * MEASURE_EVERY_S)
     assert delivered == [(Address("ann", "meter"), "historian", VITALS)] * 2
+    nursery.cancel_scope.cancel()
+
+
+async def test_meter_tells_the_controller_while_the_disk_has_enough(
+    nursery: trio.Nursery, autojump_clock: object
+) -> None:
+    why = ["", "2 GB are used", ""]
+    delivered: list[tuple[Address, str, Message]] = []
+    meter = meter_of(lambda: PeerStatus(id="ann", disk_stop=why.pop(0)))
+    nursery.start_soon(meter.run, lambda *delivery: delivered.append(delivery))
+    await trio.sleep(3.5 * MEASURE_EVERY_S)
+    assert [each for each in delivered if each[1] == "controller"] == [
+        (Address("ann", "meter"), "controller", DiskFilled("2 GB are used"))
+    ]
     nursery.cancel_scope.cancel()
 
 
