@@ -46,7 +46,7 @@ def crawled(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     report = folder / "report.json"
     with served_web(packages, gbk=True) as web:
         with up(folder, web, "--peers", "3", "--once", "--report", report, seeds=web.seeds) as lab:
-            assert lab.end(200) == 0, lab.messages
+            assert lab.end() == 0, lab.messages
         accesses = web.accesses()
         yield Crawled(web, folder, json.loads(report.read_text()), accesses, reachable(web))
 

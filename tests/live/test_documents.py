@@ -37,7 +37,7 @@ def test_documents_are_crawled_and_their_links_followed(tmp_path: Path) -> None:
     with served(answer_to) as web:
         options = ("--resolver", web.write_resolver(tmp_path, (HOST,)), "--once", "--report", report)
         with up(tmp_path, None, *options, seeds=[f"http://{HOST}/"], delay_s=0.1) as lab:
-            assert lab.end(100) == 0, lab.messages
+            assert lab.end() == 0, lab.messages
     asked = {path for _, path in web.requests if path != "/robots.txt"}
     assert asked == {"/", "/paper", "/broken", "/image", "/linked"}
     total = json.loads(report.read_text())["total"]
