@@ -115,7 +115,7 @@ class Up:
 
         return self.wait_until(at_rest, timeout)
 
-    def end(self, timeout: float = 4 * PATIENCE_S) -> int:
+    def end(self, timeout: float = 6 * PATIENCE_S) -> int:
         """Wait for the command to end by itself; return its exit code."""
         return self.process.wait(timeout)
 

@@ -20,7 +20,7 @@ from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.raw_web import RawWeb, answer, served
 from tests.live.web import ServedWeb
 
-pytestmark = [pytest.mark.live, pytest.mark.timed]
+pytestmark = pytest.mark.live
 
 ADDRESSES: Final = ("127.0.7.1", "127.0.7.2", "127.0.7.3")
 NAMES: Final = tuple(f"h{number}.test" for number in range(12))
@@ -118,7 +118,7 @@ def _kill(mesh: Mesh, number: int, excuses: list[Excuse]) -> None:
     excuses.append(Excuse(number, killed_s - UNSETTLED_S, time.time() + ANSWER_S + 1.0))
     time.sleep(KILLED_S)
     mesh.start(number)
-    time.sleep(3.0)
+    time.sleep(1.5)
 
 
 def _is_excused(access: Access, excuses: list[Excuse]) -> bool:

@@ -18,7 +18,7 @@ from tests.live.lab_process import search_all, up
 from tests.live.reachable import reachable
 from tests.live.web import ServedWeb, served_web, unavailable
 
-pytestmark = [pytest.mark.live, pytest.mark.timed]
+pytestmark = pytest.mark.live
 
 # 1,200 pages, which need some 30 MB; a disk of 22 MB is full after some 900, of which some are in the index.
 HOSTS = ("www.debian.org", "anarchism.pageabode.com", "httpd.apache.org")

@@ -11,7 +11,7 @@ from tests.live.access_log import assert_one_connection_at_a_time, assert_polite
 from tests.live.lab_process import up
 from tests.live.web import PORT, SECOND_PORT, SMALL_HOSTS, TLS_PORT, ServedWeb, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timed]
+pytestmark = pytest.mark.live
 
 DELAY_S = 0.3
 PAGES_PER_HOST = 10  # those of the trap host that come before its slow ones
