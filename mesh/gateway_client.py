@@ -255,6 +255,7 @@ _LEFT_OUT: Final = (
     "policy_budget",
     "address_busy",
     "dns_open",
+    "alias",
     "silent",
     "busy",
 )

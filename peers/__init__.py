@@ -17,7 +17,7 @@
     `exporting/` files of what a peer has, read beside it while it runs
     `backup/`    copies of peers, made beside them too, and peers made from copies
     `evaluation/` how good the answers are, beside other engines
-    `actors`     makes the eight, for a peer and for a simulation; `peer` is the composition root
+    `actors`     makes them all, for a peer and for a simulation; `peer` is the composition root
     `charges`    what messages of other peers cost them of their quotas
     `wire_tags`  every message that peers send each other; each stands in `wire_messages` of its room
     `config`     the configuration file; `vitals` the status; `cli` begins the command line,

@@ -9,6 +9,7 @@ from mesh.actor import Actor
 from mesh.decree import POLICY
 from mesh.table import Table, TableSection
 from peers.copies.copies import Copies
+from peers.crawler.aliases import Aliases
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.lessor import Lessor
 from peers.crawler.link_texts import KeptTexts
@@ -63,10 +64,10 @@ def make_actors(
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
     section = TableSection(table, CELL_SECTION)
-    texts = KeptTexts(TableSection(crawl, FRONTIER_SECTION))
+    frontier = TableSection(crawl, FRONTIER_SECTION)
     holders: list[StoreActor] = [
         Controller(me, crawl, settings, StoredVersions(section), life),
-        Cell(me, section, texts, cell, life),
+        Cell(me, section, KeptTexts(frontier), cell, life),
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         *further(me, table, life),
     ]
@@ -76,6 +77,7 @@ def make_actors(
         Indexer(me, index),
         Searcher(me, life, gateway),
         Lessor(me, life, handover.fence_s),
+        Aliases(me, frontier, life),
         Handover(me, [holder.keeps for holder in holders], life, handover),
         Importer(me, life),
         Historian(me, TableSection(table, HISTORIAN_SECTION)),

@@ -16,7 +16,7 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
 )
 from peers.copies.wire_messages import ContentsTold, CopiesNamed
-from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, LinksFound
+from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, HomesTold, HomeTold, LinksFound, MarksWanted
 from peers.importing.wire_messages import ImportPage
 from peers.storage.wire_messages import ReplicatePage
 
@@ -33,6 +33,10 @@ def _pages(message: ContentsTold | CopiesNamed) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.pages)
 
 
+def _marks(message: MarksWanted) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.urls)
+
+
 def _gossip(message: Ping | RumoursSpread) -> tuple[Quota, float]:
     return Quota.RUMOURS, 1.0 + len(message.gossip)
 
@@ -45,6 +49,9 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     LinksFound: _links,
     ContentsTold: _pages,
     CopiesNamed: _pages,
+    MarksWanted: _marks,
+    HomeTold: _each(Quota.LINKS),
+    HomesTold: _each(Quota.LINKS),
     ReplicatePage: _each(Quota.PAGES),
     ImportPage: _each(Quota.IMPORTS),
     ExplainUrl: _each(Quota.QUESTIONS),

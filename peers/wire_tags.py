@@ -38,10 +38,14 @@ from peers.crawler.wire_messages import (
     CrawlExplained,
     ExplainCrawl,
     ExplainUrl,
+    HomesTold,
+    HomeTold,
     LeaseAddress,
     LeasesTold,
     LinksAccepted,
     LinksFound,
+    MarksTold,
+    MarksWanted,
     TellLeases,
     UrlExplained,
 )
@@ -155,5 +159,10 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         101: ContentsNoted,
         102: CopiesNamed,
         103: CopiesNoted,
+        # Aliases of hosts
+        104: MarksWanted,
+        105: MarksTold,
+        106: HomeTold,
+        107: HomesTold,
     }
 )

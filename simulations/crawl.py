@@ -17,7 +17,8 @@ from mesh.table import Table, TableSection
 from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION, make_actors
-from peers.crawler.controller import Controller, CrawlStatistics
+from peers.crawler.aliases import Aliases
+from peers.crawler.controller import FRONTIER_SECTION, Controller, CrawlStatistics
 from peers.crawler.lessor import Lessor
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
@@ -250,12 +251,14 @@ class SimulatedCrawl:
 
     def _without_documents(self, peer: str, table: Table, life: int) -> tuple[list[Actor], list[VirtualPort]]:
         stored = StoredVersions(TableSection(table, CELL_SECTION))
-        controller = Controller(peer, TableSection(table, CONTROLLER_SECTION), self.settings, stored, life)
+        crawl = TableSection(table, CONTROLLER_SECTION)
+        controller = Controller(peer, crawl, self.settings, stored, life)
         handover = HandoverSettings()
         actors = [
             controller,
             Searcher(peer, life),
             Lessor(peer, life, handover.fence_s),
+            Aliases(peer, TableSection(crawl, FRONTIER_SECTION), life),
             Handover(peer, [controller.keeps], life, handover),
         ]
         return actors, [VirtualCell(self.archives[peer]), Listener("indexer")]

@@ -163,7 +163,8 @@ class VirtualParser:
                 document = self.document(url, stamp, page.body) if has_document else None
                 links = self._links(url) if is_there else ()
                 digest = xxh3_64_digest(page.body)
-                parsed = PageParsed(url, self.records(url, stamp, page.body), document, links, digest)
+                records, mark = self.records(url, stamp, page.body), self.text_mark(url)
+                parsed = PageParsed(url, records, document, links, digest, text_mark=mark)
                 return (Answer(PARSE_S, source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))
@@ -183,6 +184,10 @@ class VirtualParser:
     def body_in(self, records: bytes) -> bytes:
         """The body that records stand for."""
         return b""
+
+    def text_mark(self, url: str) -> int:
+        """The mark of the text of a page; 0 where that is not known."""
+        return 0
 
     def document(self, url: str, stamp: Stamp, body: bytes) -> Document | None:
         """Stands for the document of a page; None when it asks not to be indexed."""

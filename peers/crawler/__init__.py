@@ -21,6 +21,9 @@ link texts there (`link_texts`).
 
 Actor: `lessor` leases addresses for our fetcher and lends those of our slots to all (`lent_addresses`).
 
+Actor: `aliases` finds out which hosts are other names of one site, by `host_samples` of what they have, as
+`alias_judging` wants it.
+
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`, `proxy`),
 `parser_port` over the processes of a workshop: `page_process`, asked in `page_orders`, which has the
 `extraction` (`parser` with `main_text`, `charset`, `language`, `dates`; `page_reader` for what is no HTML,

@@ -35,7 +35,7 @@ from peers.crawler.frontier_keys import slot_in
 from peers.crawler.frontier_store import FrontierStore
 from peers.crawler.left_out_links import LeftOutLinks
 from peers.crawler.links import Links
-from peers.crawler.messages import ChangeSettings, PageParsed, ParseFailed, StopCrawl
+from peers.crawler.messages import CallAlias, ChangeSettings, PageParsed, ParseFailed, StopCrawl
 from peers.crawler.outbox import Outbox
 from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
@@ -82,6 +82,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     lists_read: int  # sitemaps and feeds
     pages_told: int  # that are due at once as their sites say that they have changed
     hosts: int
+    aliases: int  # of these in memory: other names of sites, visited by their first one
     queued: int
     due: int  # queued on hosts that were not given up
     in_flight: int
@@ -190,6 +191,9 @@ class Controller(StoreActor):
                 sends = self._change_settings(settings)
             case ExplainUrl() | ExplainCrawl():
                 sends = self._explain(source, message, now)
+            case CallAlias(host, representative):
+                self._frontier.call_alias(host, representative)
+                sends = []
             case StopCrawl():
                 self._is_stopped = True
                 sends = self._flush(now)
@@ -257,6 +261,7 @@ class Controller(StoreActor):
             lists_read=pages.list_count,
             pages_told=links.told_count,
             hosts=frontier.host_count,
+            aliases=len(frontier.hosts.aliases),
             queued=frontier.queued_count,
             due=frontier.due_count,
             in_flight=len(visits),
@@ -294,14 +299,12 @@ class Controller(StoreActor):
 
     def _is_mismeasured(self) -> bool:
         """Is the queue much longer or shorter than the membership knows, or does each page count?"""
-        measured = self._measured
         if self._limit.is_given and self._pages_told() != self._measured_pages:
             return True
-        return abs(self._frontier.due_count - measured) * MEASURE_SHARE > measured
+        return abs(self._frontier.due_count - self._measured) * MEASURE_SHARE > self._measured
 
     def _measure(self, now: float) -> Send:
-        frontier = self._frontier
-        self._measured = frontier.due_count
+        self._measured = self._frontier.due_count
         self._measure_at_s, self._measure_due_s = now + self._measure_s, inf
         self._measured_pages = self._pages_told()
         return Send(self._addresses["membership"], QueueMeasured(self._measured, self._measured_pages))
@@ -417,8 +420,7 @@ class Controller(StoreActor):
         self._frontier.hold(_numbers(slots & inherited), now)
         self._frontier.hold(_numbers(slots & ~held & ~inherited))
         self._limit.move(self._visits.visited_count - visited)
-        if self._stopping:
-            self._stopping = {slot: at for slot, at in self._stopping.items() if not slots[slot]}
+        self._stopping = {slot: at for slot, at in self._stopping.items() if not slots[slot]}
         gone = _numbers(held & ~slots)
         self._frontier.stop(gone)
         self._stopping.update(dict.fromkeys(gone, now))

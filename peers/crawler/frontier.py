@@ -67,7 +67,7 @@ from peers.crawler.host_state import HostState
 from peers.crawler.host_turns import HostTurns
 from peers.crawler.origin_rows import OriginRows
 from peers.crawler.parked_hosts import record_in
-from peers.crawler.politeness import HostRecord
+from peers.crawler.politeness import HostRecord, judged
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.steering import Steering
 from peers.crawler.url_queues import QueuedUrl, UrlQueues
@@ -222,6 +222,12 @@ class Frontier:
     def save_quietly(self, state: HostState, record: HostRecord) -> None:
         """Do the same, but let others hear of it with its next change."""
         self._hosts.save(state, record)
+
+    def call_alias(self, host: str, representative: str) -> None:
+        """Let a host be another name of this one, "" of none, if it is of a slot held."""
+        state = self._hosts.find(host)
+        if state is not None:
+            self.save(state, judged(state.record, representative))
 
     def settle(self, state: HostState, taken: QueuedUrl, conclusion: Conclusion) -> None:
         """Bring a visit to its end."""

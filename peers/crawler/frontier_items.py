@@ -7,7 +7,8 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
     anchors  the union, of which the smallest linkers and uses stay (`peers.engine.linkers`), the texts of
              these uses, and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash the
              smaller text
-    host     the later clock, with what goes with it; the greater count of pages (`politeness.join`)
+    host     the later clock, with what goes with it; the greater count of pages; of what it is an alias, the
+             last judgement (`politeness.join`)
     robots   of an origin: the one that expires later
 """
 
@@ -27,6 +28,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.slots import slot_of
 from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
 from mesh.wire_fields import Slot, Url
+from peers.crawler.alias_judging import is_name, is_preferred
 from peers.crawler.course import COURSE_BYTES, Course, course_in
 from peers.crawler.politeness import SILENCES_MAX
 from peers.crawler.robots import ROBOTS_BYTES_MAX
@@ -83,7 +85,7 @@ class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
 
 
 class HostItem(msgspec.Struct, frozen=True, array_like=True):
-    """The clock of a host."""
+    """The clock of a host, and of which other one it is an alias."""
 
     host: Url  # its name
     next_fetch_s: float
@@ -95,6 +97,8 @@ class HostItem(msgspec.Struct, frozen=True, array_like=True):
     of_day: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
     silences: Annotated[int, Meta(ge=0, le=SILENCES_MAX)] = 0
     silent_s: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
+    judged: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
+    alias_of: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
 
 
 class RobotsItem(msgspec.Struct, frozen=True, array_like=True):
@@ -291,7 +295,8 @@ def _is_text_of(url: str, item: VisitedItem, row: UrlRow, slot_in: Callable[[str
 
 def _is_host(item: HostItem) -> bool:
     url = f"http://{item.host}/"
-    return canonical(url) == url and host_of(url) == item.host and isfinite(item.next_fetch_s)
+    is_alias = not item.alias_of or (is_name(item.alias_of) and is_preferred(item.alias_of, item.host))
+    return canonical(url) == url and host_of(url) == item.host and isfinite(item.next_fetch_s) and is_alias
 
 
 def _is_of_origin(item: RobotsItem) -> bool:

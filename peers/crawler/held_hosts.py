@@ -58,6 +58,7 @@ class HeldHosts:
         self._held = bytearray(SLOTS_MAX)
         self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
         self._hosts: dict[str, HostState] = {}
+        self.aliases: dict[str, str] = {}  # of these, with their representatives; not to be changed
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of slots that have hosts; by hash
         self._idle: dict[str, HostState] = {}  # some have got something to come since
         self._parked = ParkedHosts(table, self.is_held, self._is_here)
@@ -242,6 +243,13 @@ class HeldHosts:
         if record.given_up != state.record.given_up:
             self._count(state.slot, 0, 0, state.queued if record.given_up else -state.queued)
         state.record = record
+        self._note_alias(record)
+
+    def _note_alias(self, record: HostRecord) -> None:
+        if record.alias_of:
+            self.aliases[record.host] = record.alias_of
+        else:
+            self.aliases.pop(record.host, None)
 
     def _as_asked(self, slot: int, record: HostRecord) -> HostRecord:
         """The record of a host that counts as asked when its slot does."""
@@ -281,6 +289,7 @@ class HeldHosts:
         state = HostState(slot, self._as_asked(slot, record), digest, domain, window_urls)
         domain.let_rest(state)
         self._hosts[record.host] = state
+        self._note_alias(record)
         self._by_slot.setdefault(slot, {})[digest] = state
         return state
 
@@ -303,6 +312,7 @@ class HeldHosts:
         if (due_s := state.due_s()) < inf and self._held[state.slot]:
             self._parked.park(state.domain, state.slot, due_s)
         del self._hosts[state.host]
+        self.aliases.pop(state.host, None)
         of_slot = self._by_slot[state.slot]
         del of_slot[state.hash]
         if not of_slot:

@@ -8,7 +8,7 @@ accepted them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Final
 
@@ -19,6 +19,7 @@ from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.ownership import Ownership
 from mesh.urls import canonical, fingerprint, host_of, looks_like_trap
 from peers.crawler import politeness
+from peers.crawler.alias_judging import moved
 from peers.crawler.course import UNLIMITED, Course
 from peers.crawler.deaf_members import DeafMembers
 from peers.crawler.frontier import Frontier
@@ -133,7 +134,7 @@ class Links:
 
     def route(self, links: Iterable[FoundLink], now: float) -> None:
         """Bring links of a page of ours to the peers that own their hosts, if that was not done just now."""
-        for link in links:
+        for link in self._and_moved(links):
             if not self._is_new(link):
                 continue
             host = host_of(link.url)
@@ -239,7 +240,7 @@ class Links:
           is_instead: what is of slots that we keep for others is ours to take, too.
         """
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
-        for link in links:
+        for link in self._and_moved(links):
             host = host_of(link.url)
             slot, owner = self.place_of(host)
             if owner == self._me or (is_instead and self._is_kept(slot)):
@@ -251,6 +252,23 @@ class Links:
             for peer, theirs in elsewhere.items()
             for batch in self._outbox.add(peer, theirs, now, hold_off_s=hold_off_s)
         ]
+
+    def _and_moved(self, links: Iterable[FoundLink]) -> Iterator[FoundLink]:
+        """Yield links, and after each to a page of an alias of ours one to the same page elsewhere.
+
+        That of the alias stays known, in case it turns out to be none. Where a redirect leads is meant.
+        """
+        aliases = self._frontier.hosts.aliases
+        for link in links:
+            yield link
+            url, seen = link.url, link
+            while aliases and not (seen.hops or seen.use is LinkUse.STORED):
+                representative = aliases.get(host_of(url))
+                there = moved(url, representative) if representative else None
+                if there is None:
+                    break
+                url = there
+                yield replace(link, url=url)
 
     def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
         if link.use is LinkUse.FETCH:

@@ -1,5 +1,5 @@
-"""What the controller says to the parser and the recorder of its peer, and the fetcher and the lessor to each
-other; for controller and fetcher see `web_request`."""
+"""What the controller says to the parser and the recorder of its peer, and it and the actor of aliases, the
+fetcher and the lessor to each other; for controller and fetcher see `web_request`."""
 
 from __future__ import annotations
 
@@ -73,6 +73,19 @@ class RecordPage(Message, frozen=True):
     text_chars: tuple[int, ...] = ()  # length of the text of each link
     status: int = 200  # HTTP
     visit: int = 1
+
+
+class HostGrown(Message, frozen=True):
+    """Controller to aliases: of this host more pages were seen; it may be compared with others again."""
+
+    host: str
+
+
+class CallAlias(Message, frozen=True):
+    """Aliases to controller: this host is another name of that one, or of none any more."""
+
+    host: str
+    representative: str  # "" for none
 
 
 class WantAddress(Message, frozen=True):

@@ -19,6 +19,7 @@ from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import fingerprint
 from peers.crawler import politeness
+from peers.crawler.alias_judging import moved
 from peers.crawler.ancestors import with_ancestors
 from peers.crawler.course import Course
 from peers.crawler.frontier import Frontier
@@ -160,10 +161,14 @@ class PagesInProgress:
         Args:
           outcome: of the visit, as `url_rows` has it.
         """
-        stamp = Stamp(self._visit(state, taken), round(now, 6))
-        page = Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, "", "", finding=finding)
+        page = self._unseen_page(state, taken, outcome, now)
+        page.finding = finding
         self._take_in(page)
-        return [self._have_stored(page, absence_record(taken.url, outcome[1:], stamp), None)]
+        return [self._have_stored(page, absence_record(taken.url, outcome[1:], page.stamp), None)]
+
+    def _unseen_page(self, state: HostState, taken: QueuedUrl, outcome: str, now: float) -> Page:
+        stamp = Stamp(self._visit(state, taken), round(now, 6))
+        return Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, "", "")
 
     def validators(self, state: HostState, taken: QueuedUrl) -> tuple[str, str]:
         """Return ETag and Last-Modified by which to ask whether a stored page is still what it was.
@@ -314,6 +319,15 @@ class PagesInProgress:
         self._settle_left_out(state, taken, reason, now)
         self._links.leave_out(link_to(taken.url, taken, hops=taken.hops))
 
+    def leave_to_representative(self, state: HostState, taken: QueuedUrl, now: float) -> None:
+        """Be done with a URL of an alias: it is visited elsewhere, and looked at again in a day."""
+        page = self._unseen_page(state, taken, f"X{politeness.ALIAS}", now)
+        there = moved(taken.url, state.record.alias_of)
+        if taken.before is None and there is not None:
+            page.links = (link_to(there, taken, hops=taken.hops),)
+            self._links.route(page.links, now)
+        self._finish(page, now)
+
     def _settle_left_out(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         """Look again in a day, by the same policy too: a page may change, and its host move."""
         due_s = due_at(now + politeness.POLICY_REVIEW_S)
@@ -432,7 +446,7 @@ class PagesInProgress:
 
     def _settle_page(self, page: Page, now: float) -> list[Send]:
         state, taken = page.state, page.taken
-        key = self._frontier.settle_quietly(state, taken, self._conclusion_of(page, now))
+        key = self._frontier.settle_quietly(state, taken, _conclusion_of(page, self.settings, now))
         if key not in self._store.held_back:
             self._frontier.note_change(key)
         if page.status == 200 and page.anchors != self._frontier.anchors_of(taken.url, state.slot):
@@ -451,18 +465,6 @@ class PagesInProgress:
         )
         return [Send(self._recorder, record)]
 
-    def _conclusion_of(self, page: Page, now: float) -> Conclusion:
-        is_gone = page.status != 200
-        finding = Finding.GONE if is_gone and page.finding is Finding.NOTHING else page.finding
-        conclusion = concluded_by(
-            self.settings, page.outcome, page.taken.before, finding, now, page.text
-        )._replace(visit=page.stamp.visit)
-        if page.is_list:
-            return conclusion
-        if is_gone:
-            return conclusion._replace(is_gone=True)
-        return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)
-
 
 def link_to(url: str, taken: QueuedUrl, hops: int) -> FoundLink:
     """Return a link that leads on from where a URL was found, as if it was found there instead."""
@@ -475,3 +477,17 @@ def link_to(url: str, taken: QueuedUrl, hops: int) -> FoundLink:
         steps=course.steps,
         is_ahead=course.is_ahead,
     )
+
+
+def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusion:
+    is_gone = page.status != 200
+    finding = Finding.GONE if is_gone and page.finding is Finding.NOTHING else page.finding
+    before, visit = page.taken.before, page.stamp.visit
+    conclusion = concluded_by(settings, page.outcome, before, finding, now, page.text)._replace(visit=visit)
+    if page.outcome == f"X{politeness.ALIAS}":
+        return conclusion._replace(due_s=due_at(now + politeness.POLICY_REVIEW_S))
+    if page.is_list:
+        return conclusion
+    if is_gone:
+        return conclusion._replace(is_gone=True)
+    return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)

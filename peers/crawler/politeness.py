@@ -27,6 +27,7 @@ from typing import Final
 
 import msgspec
 
+from mesh.urls import fingerprint
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.web_request import FailureReason
@@ -45,11 +46,14 @@ DAY_S: Final = 86_400.0
 DOUBTFUL_SHARE: Final = 0.7
 DOUBTFUL_PAUSE_S: Final = 0.5  # of a doubtful host for which there is no room
 SILENCES_MAX: Final = 255
+ALIAS: Final = "alias"  # why a page is not asked for
+COMPARED_AT_PAGES: Final = 16  # asked for of a host, before it is first compared with others
+ALIAS_SAMPLE: Final = 8  # of 256 pages of an alias that are visited all the same
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
 class HostRecord(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered of a host: its politeness clock."""
+    """What is remembered of a host: its politeness clock, and whether it is another name of a second one."""
 
     host: str
     next_fetch_s: float = 0.0  # mesh clock; not before
@@ -61,6 +65,8 @@ class HostRecord(msgspec.Struct, frozen=True, array_like=True):
     of_day: int = 0  # questions on that day
     silences: int = 0  # times in a row that it had no address, or no robots.txt could be had
     silent_s: float = 0.0  # mesh clock: the first of these
+    judged: int = 0  # times that its representative has changed
+    alias_of: str = ""  # its representative, see `aliases`; "" when it is none of an alias
 
 
 class Blame(Enum):
@@ -314,6 +320,35 @@ def origins_reason(origin_count: int, settings: CrawlSettings) -> str | None:
     return "host_origins" if origin_count >= settings.origins_per_host_max else None
 
 
+# --- Other names of a site ---
+
+
+def is_to_compare(host: HostRecord) -> bool:
+    """Tell whether a host is to be compared with others that may be the same, as one more page was asked for.
+
+    When these have doubled; an alias each time, since of it little is asked for.
+    """
+    return bool(host.alias_of) or (
+        host.fetched >= COMPARED_AT_PAGES and host.fetched & (host.fetched - 1) == 0
+    )
+
+
+def judged(host: HostRecord, representative: str) -> HostRecord:
+    """Return a host that is another name of this one from now on; "" of none."""
+    if representative == host.alias_of:
+        return host
+    return msgspec.structs.replace(host, judged=host.judged + 1, alias_of=representative)
+
+
+def is_left_to_representative(host: HostRecord, url: str, depth: int, hops: int) -> bool:
+    """Tell whether a page that was never stored is visited at the representative of its host instead.
+
+    Of an alias some are visited all the same, so that it is seen when it is none any more; and what is given
+    as a seed, or a redirect leads to: there somebody wants it under this name.
+    """
+    return bool(host.alias_of) and depth > 0 and hops == 0 and fingerprint(url)[0] >= ALIAS_SAMPLE
+
+
 # --- What the owner of the mesh decrees ---
 
 
@@ -380,11 +415,22 @@ def longest_pause_s(settings: CrawlSettings) -> float:
 
 
 def join(one: HostRecord, other: HostRecord) -> HostRecord:
-    """Bring together what two peers know of a host: the later clock, what goes with it, the most pages."""
+    """Bring together what two peers know of a host.
+
+    The later clock, and what goes with it; the most pages; the last judgement whether it is an alias.
+    """
     clock = max(one, other, key=_clock_order)
     day, of_day = max((one.day, one.of_day), (other.day, other.of_day))
-    fetched = max(one.fetched, other.fetched)
-    return msgspec.structs.replace(clock, host=one.host, fetched=fetched, day=day, of_day=of_day)
+    judged, alias_of = max((one.judged, one.alias_of), (other.judged, other.alias_of))
+    return msgspec.structs.replace(
+        clock,
+        host=one.host,
+        fetched=max(one.fetched, other.fetched),
+        day=day,
+        of_day=of_day,
+        judged=judged,
+        alias_of=alias_of,
+    )
 
 
 def _clock_order(host: HostRecord) -> tuple[float, int, bool, float, int, float]:

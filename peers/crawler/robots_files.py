@@ -84,6 +84,8 @@ class RobotsFiles:
         may_be_trap = self.settings.avoids_traps and taken.depth > 0  # what is given as a seed is wanted
         if may_be_trap and state.traps is not None and state.traps.is_trap(taken.url):
             return "trap"
+        if politeness.is_left_to_representative(state.record, taken.url, taken.depth, taken.hops):
+            return politeness.ALIAS
         return self._budget_reason(state, decreed)
 
     def _budget_reason(self, state: HostState, decreed: Rule | None) -> str | None:

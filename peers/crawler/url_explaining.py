@@ -267,6 +267,7 @@ class UrlExplaining:
             address=self._address,
             address_delay_s=self._sources.visits.clocks.address_delay_s(self._host),
             refusal=politeness.budget_reason(record, asked_count, settings) or "",
+            alias_of=record.alias_of,
         )
 
     def _delay(self, state: HostState | None, seconds: float) -> tuple[float, str]:

@@ -115,6 +115,11 @@ def is_new_row(data: bytes) -> bool:
     return data[:1] in _NEW
 
 
+def is_of_host(data: bytes, host: bytes) -> bool:
+    """Is a row as it is kept one of the host with this hash, and was it visited?"""
+    return data[1:9] == host and not is_new_row(data)
+
+
 def row_bytes(row: UrlRow) -> bytes:
     if row.course is None:
         return _bare_bytes(row)

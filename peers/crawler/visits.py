@@ -16,7 +16,7 @@ from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.messages import PageParsed
+from peers.crawler.messages import HostGrown, PageParsed
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.politeness import Blame
@@ -66,7 +66,7 @@ class Visits:
     ) -> None:
         self._settings = settings
         self._limit = limit
-        self._fetcher = Address(me, "fetcher")
+        self._fetcher, self._aliases = Address(me, "fetcher"), Address(me, "aliases")
         self._frontier = frontier
         self._pages = pages
         self._clocks = HostClocks(frontier, settings)
@@ -207,6 +207,9 @@ class Visits:
         if reason in politeness.POLICY_REASONS:
             self._pages.leave_out_unseen(state, taken, reason, now)
             return []
+        if reason == politeness.ALIAS:
+            self._pages.leave_to_representative(state, taken, now)
+            return []
         is_unreachable = reason is FailureReason.UNREACHABLE and known is not None
         is_unanswered = is_unreachable and self._pages.is_shown(state, taken)
         finding = Finding.UNANSWERED if is_unanswered else Finding.NOTHING
@@ -310,7 +313,8 @@ class Visits:
             return self._retry_or_fail(state, taken, str(status), now)
         self._clocks.forgive(state)
         if status == 200:
-            return self._pages.parse(state, taken, fetched)
+            grown = [Send(self._aliases, HostGrown(state.host))] * politeness.is_to_compare(state.record)
+            return self._pages.parse(state, taken, fetched) + grown
         if status == 304:
             self._not_modified(visit, fetched, now)
             return []

@@ -1,5 +1,5 @@
-"""How links get to the controllers that own their hosts, how these explain what they do, and how lessors lend
-addresses to each other's peers."""
+"""How links get to the controllers that own their hosts, how these explain what they do, how lessors lend
+addresses to each other's peers, and how it is found out which hosts are other names of one site."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ ANCHOR_CHARS_MAX: Final = 200
 FACTS_BYTES_MAX: Final = 65_536
 WEIGHT_MAX: Final = 1_000  # of a page, as links carry it
 LEASES_TOLD_MAX: Final = 2_000  # about 60 kB
+COMPARED_MAX: Final = 16  # pages of two hosts at once
+HOMES_MAX: Final = 8  # hosts that are told of with one home page
 PAUSE_S_MAX: Final = 600.0  # that a member can have an address left alone for, whatever a policy wants
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
 Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `address_turns.network_of`
 Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=PAUSE_S_MAX)]
+HostName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
+Mark: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 32)]  # see `alias_judging.mark_in`
 
 
 class LinkUse(IntEnum):
@@ -146,3 +150,38 @@ class LeasesTold(Message, frozen=True, array_like=True, tag=89):
 
     number: Count
     leases: Annotated[tuple[tuple[Network, Count], ...], Meta(max_length=LEASES_TOLD_MAX)] = ()
+
+
+class MarksWanted(Message, frozen=True, array_like=True, tag=104):
+    """Who crawls a host to who crawls another: what do these pages of yours say?
+
+    What they are to be compared with is not in it, so that nobody answers what is wanted to be heard.
+    """
+
+    number: Count
+    urls: Annotated[tuple[Url, ...], Meta(max_length=COMPARED_MAX)]
+
+
+class MarksTold(Message, frozen=True, array_like=True, tag=105):
+    """Answer to `MarksWanted`, in order."""
+
+    number: Count
+    marks: Annotated[tuple[Mark, ...], Meta(max_length=COMPARED_MAX)]
+
+
+class HomeTold(Message, frozen=True, array_like=True, tag=106):
+    """Who crawls a host to who owns the slot of the mark of its home page: which hosts have the same?"""
+
+    host: HostName
+    mark: Mark
+
+
+class HomesTold(Message, frozen=True, array_like=True, tag=107):
+    """Answer to `HomeTold`, and said again when there are others: these come before the host as its names.
+
+    It promises nothing: whether they are one site is found out by comparing their pages.
+    """
+
+    host: HostName
+    mark: Mark
+    others: Annotated[tuple[HostName, ...], Meta(max_length=HOMES_MAX)]

@@ -123,6 +123,8 @@ def _host_rows(host: HostFacts | None, now: float) -> Iterator[Row]:
         yield "host", f"{host.failures} failures in a row{', given up' * host.is_given_up}"
     elif host.is_given_up:
         yield "host", "given up: no address that may be asked"
+    if host.alias_of:
+        yield "host", f"another name of {host.alias_of}, where what is new is visited"
     if host.next_s > now:
         yield "host", f"may be asked again {when(host.next_s, now)}"
     if host.refusal:

@@ -16,6 +16,7 @@ _REASONS: Final = {
     "policy_budget": "the policy sets a limit of pages or depth",
     "host_budget": "as many pages of its host were asked for as may be",
     "domain_budget": "as many questions were asked of its domain as may be",
+    "alias": "its host is another name of a site whose pages are visited under the first one",
     "trap": "pages with URLs like it were copies of each other",
     "host_origins": "its host has more schemes and ports than are visited",
     "crawl_delay": "its robots.txt wants a longer delay than we wait",
@@ -131,6 +132,11 @@ def _left_out(facts: UrlFacts) -> str:
     refused = next((each for each in facts.rulings if each.refusal), None)
     if facts.outcome.startswith("policy") and refused is not None:
         return f"{ruling_text(refused)}; `tianmesh policy show` has the rules"
+    if facts.outcome == "alias" and facts.host is not None and facts.host.alias_of:
+        other = facts.host.alias_of
+        return (
+            f"its host has the pages of {other} and is taken for another name of it: they are visited there"
+        )
     return f"{reason_text(facts.outcome)}{_next(facts)}"
 
 

@@ -132,7 +132,7 @@ class Handover(Actor):
         self._stores = tuple(stores)
         self._store_of = {store.actor: store.name for store in self._stores}
         self._holders = [Address(me, store.actor) for store in self._stores]
-        self._crawlers = Address(me, "controller"), Address(me, "lessor")
+        self._crawlers = [Address(me, actor) for actor in ("controller", "lessor", "aliases")]
         self._indexer = Address(me, "indexer")
         self._membership = Address(me, "membership")
         self._is_begun = False  # the first ownership is there, and with it all that `_begin` makes

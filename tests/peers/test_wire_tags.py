@@ -107,6 +107,10 @@ TAGS = {
     "ContentsNoted": 101,
     "CopiesNamed": 102,
     "CopiesNoted": 103,
+    "MarksWanted": 104,
+    "MarksTold": 105,
+    "HomeTold": 106,
+    "HomesTold": 107,
 }
 
 RETIRED_TAGS = {10, 32, 33}

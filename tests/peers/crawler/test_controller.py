@@ -1254,6 +1254,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         links_refused=0,
         links_left_out=0,
         links_overlisted=0,
+        aliases=0,
         lists_read=0,
         pages_told=0,
         hosts=1,

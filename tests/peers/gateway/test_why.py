@@ -9,6 +9,7 @@ from peers.crawler.explanations import (
     ArchiveFacts,
     CrawlFacts,
     Hold,
+    HostFacts,
     RobotsFacts,
     Ruling,
     Underway,
@@ -27,6 +28,7 @@ URL = "http://a.test/x"
 UNKNOWN = UrlFacts(at_s=1_000.0, url=URL, state=UrlState.UNKNOWN, is_held=True, rulings=(Ruling(1, "crawl"),))
 FORBIDDING = RobotsFacts("http://a.test", 200, 1.0, 0.0, False, True, None, 4, "Disallow: /x")
 INDEXED = ArchiveFacts(1, False, 5, 1.0, 200, True, True, "in the index")
+ALIAS = HostFacts("www.a.test", 0.0, 1.0, "", 5, 0, False, alias_of="a.test")
 UNRULED = (Ruling(0, refusal="unruled"),)
 IDLE = CrawlFacts(at_s=1_000.0, slots_owned=10, slots_held=10)
 
@@ -82,6 +84,10 @@ def said_of_crawl(*facts: CrawlFacts) -> str:
         (
             replace(UNKNOWN, state=UrlState.LEFT_OUT, visits=1, outcome="host_budget"),
             ("as many pages of its host",),
+        ),
+        (
+            replace(UNKNOWN, state=UrlState.LEFT_OUT, visits=1, outcome="alias", host=ALIAS),
+            ("taken for another name", "pages of a.test", "visited there"),
         ),
         (
             replace(UNKNOWN, state=UrlState.VISITED, visits=1, outcome="301"),
