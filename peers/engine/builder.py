@@ -55,11 +55,15 @@ def host_and_parents(host: str) -> list[str]:
     return [".".join(labels[i:]) for i in range(max(0, len(labels) - _HOST_LABELS_MAX), len(labels))]
 
 
-def _marks_of(document: Document) -> list[str]:
-    """Return the entries of a document that are not from its text."""
+def _marks_of(document: Document, other_language: str) -> list[str]:
+    """Return the entries of a document that are not from its text.
+
+    Args:
+      other_language: that a part of it is in.
+    """
     marks = [HOST_PREFIX + host for host in host_and_parents(host_of_url(document.url))]
-    if document.language:
-        marks.append(LANGUAGE_PREFIX + document.language[:_MARK_CHARS_MAX])
+    for language in filter(None, (document.language, other_language)):
+        marks.append(LANGUAGE_PREFIX + language[:_MARK_CHARS_MAX])
     if document.type:
         marks.append(TYPE_PREFIX + document.type[:_MARK_CHARS_MAX])
     return marks
@@ -82,7 +86,8 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     inverter = Inverter(len(by_url))
     for number, item in enumerate(by_url):
         inverter.add(number, item.document)
-        inverter.mark(number, _marks_of(item.document))
+    for number, (item, other) in enumerate(zip(by_url, inverter.languages(), strict=True)):
+        inverter.mark(number, _marks_of(item.document, other))
     occurrences = inverter.finish()
     entries = occurrences.entries
     # Number 0 is the break between runs, no entry.

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from peers.engine.document import Document
 from peers.engine.kernels import (
+    BODY,
     BOILERPLATE,
     DOCUMENT_SHIFT,
     FIELD_COUNT,
@@ -35,6 +36,16 @@ from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
 from peers.text.characters import codes_of, fold_evenly, text_of
 from peers.text.compounds import GROUPING, LINKS, MIXED_CHARS_MAX, chain, grouped_number, marked, mixed
 from peers.text.folding import fold
+from peers.text.line_languages import (
+    LANGUAGES,
+    NONE,
+    Runs,
+    function_masks,
+    line_languages,
+    other_languages,
+    own_language,
+    script_masks,
+)
 from peers.text.runs import KIND_OF_CHARACTER, RunKind
 from peers.text.segmentation import segment_han
 from peers.text.stemming import FORM_PREFIX, NATIVE_STEMMERS, form_of, native_form_of, native_language
@@ -55,6 +66,8 @@ _FORMLESS = -1
 _UNKNOWN = -2
 _NATIVE = ("", *NATIVE_STEMMERS)
 _NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
+# Of each of `LANGUAGES`, and at last, where NONE is found, of none.
+_NATIVE_OF = np.array([_NATIVE_NUMBERS[native_language(each)] for each in (*LANGUAGES, "")])
 _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
 _known_form_of = lru_cache(_FORMS_CACHED)(form_of)
 _known_native_form_of = lru_cache(_FORMS_CACHED)(native_form_of)
@@ -143,6 +156,7 @@ class _WordNumbers:
         self._words = DistinctWords()
         self._number_of: Ints = np.zeros(0, np.int64)  # by the word's place among the distinct ones
         self._form_of: Ints = np.zeros(0, np.int64)  # likewise its form's number, or _FORMLESS
+        self._mask_of: Ints = np.zeros(0, np.int64)  # likewise of its `function_masks`
         self._distinct: list[str] = []
         # By language, likewise the number of a form that it has there alone, _UNKNOWN until it is met.
         self._native_form_of: dict[str, Ints] = {}
@@ -158,8 +172,17 @@ class _WordNumbers:
             numbers = np.arange(first, first + len(new))
             self._number_of = np.concatenate([self._number_of, numbers])
             self._form_of = np.concatenate([self._form_of, np.array(forms, np.int64)])
+            self._mask_of = np.concatenate([self._mask_of, function_masks(new)])
             self._distinct += new
         return found, self._number_of[found], self._form_of[found]
+
+    def function_masks(self, found: Ints) -> Ints:
+        """Return of which languages each word is a function word.
+
+        Args:
+          found: places of words.
+        """
+        return self._mask_of[found]
 
     def native_forms(self, found: Ints, language: str) -> Ints:
         """Return the number of each word's own form in a language, _FORMLESS where `numbers` has it.
@@ -205,11 +228,14 @@ class Inverter:
         self._texts: list[str] = []
         self._text_keys: list[int] = []
         self._batch_chars = 0
-        self._natives = np.zeros(n_documents, np.uint8)  # of each document, its place in `_NATIVE`
+        self._natives = np.zeros(n_documents, np.int64)  # of each document, its place in `_NATIVE`
+        self._own = np.full(n_documents, NONE)  # likewise its `own_language`
+        self._others = np.full(n_documents, NONE)  # likewise one of `LANGUAGES` that a part of it is in
 
     def add(self, number: int, document: Document) -> None:
         """Add a document; its fields in the order of the lengths in `segment_format`."""
         self._natives[number] = _NATIVE_NUMBERS[native_language(document.language)]
+        self._own[number] = own_language(document.language)
         self._add_text(number, 0, document.title)
         anchors_chars = 0
         for anchor in document.anchors[:ANCHORS_MAX]:
@@ -218,16 +244,21 @@ class Inverter:
             if anchors_chars > FIELD_CHARS_MAX:
                 break
         self._add_text(number, 2, document.headings)
-        self._add_text(number, 3, document.text)
+        self._add_text(number, BODY, document.text)
         self._add_text(number, 4, unquote(document.url.partition("://")[2], errors="replace"))
         self._add_text(number, BOILERPLATE, document.boilerplate)
         if self._batch_chars > _BATCH_CHARS:
             self._flush_batch()
 
     def mark(self, number: int, entries: Sequence[str]) -> None:
-        """Put a document, that was added last, under entries that are not from its text."""
+        """Put a document under entries that are not from its text; after those before it."""
         self._marks += entries
         self._mark_keys += [number << DOCUMENT_SHIFT] * len(entries)
+
+    def languages(self) -> list[str]:
+        """Return of each document the language besides its own that a part of it is in, or ""."""
+        self._flush_batch()
+        return ["" if other == NONE else LANGUAGES[other] for other in self._others.tolist()]
 
     def finish(self) -> Occurrences:
         """Return all that was added."""
@@ -262,25 +293,53 @@ class Inverter:
     def _add_words(self, batch: _Batch) -> None:
         is_word = batch.run_kinds == RunKind.WORD
         keys = batch.run_keys[is_word]
-        if len(keys):
+        if len(batch.run_keys):
             starts, lengths = batch.run_starts[is_word], batch.run_lengths[is_word]
             found, numbers, forms = self._word_numbers.numbers(batch.codes, starts, lengths)
             self._count(numbers, keys)
-            self._add_forms(*self._with_native_forms(found, forms, keys), batch)
+            masks = self._word_numbers.function_masks(found)
+            natives = self._natives_of_words(batch, is_word, masks)
+            self._add_forms(*self._with_native_forms(found, forms, keys, natives), batch)
 
-    def _with_native_forms(self, found: Ints, forms: Ints, keys: Ints) -> tuple[Ints, Ints]:
-        """Return the forms of words and their keys, with those of the languages of the documents."""
-        natives = self._natives[keys >> DOCUMENT_SHIFT]
-        all_forms, all_keys = [forms], [keys]
-        for number in np.unique(natives[natives > 0]).tolist():
-            is_native = natives == number
-            all_forms.append(self._word_numbers.native_forms(found[is_native], _NATIVE[number]))
-            all_keys.append(keys[is_native])
-        if len(all_keys) == 1:
-            return forms, keys
-        forms, keys = np.concatenate(all_forms), np.concatenate(all_keys)
-        order = np.argsort(keys, kind="stable")
-        return forms[order], keys[order]
+    def _natives_of_words(self, batch: _Batch, is_word: NDArray[np.bool_], masks: Ints) -> list[Ints]:
+        """Return the languages of words, places in `_NATIVE`, and a second one of those that may be in two.
+
+        Args:
+          is_word: which runs of the batch are. masks: of these, of which languages they are function words.
+        """
+        lines = batch.lines()
+        firsts = np.flatnonzero(np.diff(lines, prepend=NONE))
+        keys = batch.run_keys[firsts]
+        documents, is_body = keys >> DOCUMENT_SHIFT, keys >> FIELD_SHIFT & 15 == BODY
+        found = line_languages(Runs(lines, *batch.telling(is_word, masks)), self._own[documents])
+        first, end = int(documents[0]), int(documents[-1]) + 1
+        pages = np.where(is_body, documents - first, NONE)
+        self._others[first:end] = other_languages(found, pages, self._own[first:end])
+        natives, others = self._natives[documents], self._others[documents]
+        if (others != NONE).any():
+            is_other = (found.told == others) & (others != NONE)
+            is_own = (found.told == self._own[documents]) & (found.told != NONE)
+            each = [np.where(is_other, 0, natives), np.where(is_own, 0, _NATIVE_OF[others])]
+        else:
+            each = [natives]
+        return [of_lines[lines[is_word]] for of_lines in each]
+
+    def _with_native_forms(
+        self, found: Ints, forms: Ints, keys: Ints, natives: list[Ints]
+    ) -> tuple[Ints, Ints]:
+        """Return the forms of words and their keys, with those of the languages that they may be in."""
+        before = forms
+        all_forms, all_keys = forms, keys
+        for of_words in natives:
+            own_forms = np.full(len(found), _FORMLESS)
+            for number in np.unique(of_words[of_words > 0]).tolist():
+                is_native = of_words == number
+                own_forms[is_native] = self._word_numbers.native_forms(found[is_native], _NATIVE[number])
+            is_own = (own_forms != _FORMLESS) & (own_forms != before)  # what two have alike counts once
+            places = np.searchsorted(all_keys, keys[is_own])
+            all_forms = np.insert(all_forms, places, own_forms[is_own])
+            all_keys, before = np.insert(all_keys, places, keys[is_own]), own_forms
+        return all_forms, all_keys
 
     def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
         """Add the forms of words, among which are those of numbers in groups, and the compounds."""
@@ -387,6 +446,22 @@ class _Batch:
         group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
         text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
         self.run_keys = text_base[text_of_run] + atoms_before
+
+    def lines(self) -> Ints:
+        """Return the line of each run, numbered from 0 without those that have no runs."""
+        is_first = np.zeros(len(self.run_starts) + 1, np.int64)
+        is_first[np.searchsorted(self.run_starts, np.flatnonzero(self.codes == ord(_BREAK)))] = 1
+        is_first[0] = 0
+        return np.cumsum(is_first[:-1])
+
+    def telling(self, is_word: NDArray[np.bool_], masks: Ints) -> tuple[Ints, Ints]:
+        """Return size and mask of each run, see `line_languages.Runs`; the masks of words are given."""
+        sizes, all_masks = np.ones(len(is_word), np.int64), np.zeros(len(is_word), np.int64)
+        all_masks[is_word] = masks
+        others = np.flatnonzero(~is_word)
+        sizes[others] = self.run_lengths[others]
+        all_masks[others] = script_masks(self.run_kinds[others], self.codes[self.run_starts[others]])
+        return sizes, all_masks
 
     def compounds(self) -> Iterator[tuple[int, str]]:
         """Yield (key, entry) of everything that `compounds_of` finds in the texts, in no order.

@@ -172,18 +172,17 @@ def _terms_of_run(run: str) -> Sequence[str]:
     return segment_han(run) if kind is RunKind.HAN else pair_atoms(run)
 
 
-def frequency_entries(text: str, language: str = "") -> list[str]:
+def frequency_entries(text: str, *languages: str) -> list[str]:
     """Return the entries without positions that a text is found under besides its terms, in no order.
 
     Args:
-      language: of the page.
+      languages: that it may be in besides English, see `line_languages`.
     """
     folded = fold(text)
     words = [run[:TERM_CHARS_MAX] for run in runs_of(folded) if kind_of(run) is RunKind.WORD]
-    forms = [form for word in words if (form := form_of(word))]
-    if native := native_language(language):
-        forms += [form for word in words if (form := native_form_of(word, native)) and form != form_of(word)]
-    return forms + [compound.entry for compound in compounds_of(folded)]
+    natives = [native for language in languages if (native := native_language(language))]
+    forms = [form for word in words for form in {form_of(word), *(native_form_of(word, n) for n in natives)}]
+    return [*filter(None, forms), *(compound.entry for compound in compounds_of(folded))]
 
 
 def atoms(text: str) -> list[str]:

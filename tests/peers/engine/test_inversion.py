@@ -12,24 +12,53 @@ from peers.engine.document import Document
 from peers.engine.inversion import Inverter
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK
 from peers.text.analysis import analyse, atoms, frequency_entries, is_atom_key
+from peers.text.folding import fold
+from peers.text.line_languages import PART_MIN, PART_SHARE
 from tests.peers.text.samples import any_text, han_text, signed_text
+from tests.peers.text.test_line_languages import LINES, told
 
 texts = any_text | han_text | signed_text
+long_texts = st.lists(st.sampled_from(LINES) | texts, max_size=6).map("\n".join)
 documents = st.builds(
     Document,
     url=texts.map("http://h/".__add__),
     title=texts,
     headings=texts,
-    boilerplate=texts,
-    text=texts,
+    boilerplate=texts | long_texts,
+    text=texts | long_texts,
     anchors=st.tuples(texts),
-    language=st.sampled_from(["", "en", "de", "fr", "nb"]),
+    language=st.sampled_from(["", "en", "de", "fr", "nb", "hu", "zh"]),
 )
 
 
 def fields_of(document: Document) -> list[str]:
     url = unquote(document.url.partition("://")[2], errors="replace")
     return [document.title, document.anchors[0], document.headings, document.text, url, document.boilerplate]
+
+
+def other_language_of(document: Document) -> str:
+    """Return what a part of the text of a document is in, as `line_languages` describes it, line by line."""
+    sizes: Counter[str] = Counter()
+    for line in fold(document.text).split("\n"):
+        sizes[told(line, document.language)] += len(atoms(line))
+    total = sizes.total()
+    others = [
+        each for each in sizes if each not in ("", "no" if document.language == "nb" else document.language)
+    ]
+    best = max(others, key=lambda each: sizes[each], default="")
+    return best if sizes[best] >= PART_MIN and PART_SHARE * sizes[best] >= total else ""
+
+
+def entries_of(text: str, document: Document) -> list[str]:
+    """Return all entries of one of the texts of a document."""
+    own, other = document.language, other_language_of(document)
+    found: list[str] = []
+    for line in fold(text).split("\n"):
+        language = told(line, own) if other else ""
+        known = "no" if own == "nb" else own
+        languages = [other] if other and language == other else [own] if language == known else [own, other]
+        found += analyse(line) + frequency_entries(line, *languages)
+    return found
 
 
 def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tuple[int, int], str]]:
@@ -39,8 +68,7 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
     for field, text in enumerate(fields_of(document)):
         found = atoms(text)
         placed |= {(field, position): entry for position, entry in enumerate(found)}
-        entries = analyse(text) + frequency_entries(text, document.language)
-        others = [entry for entry in entries if not is_atom_key(entry)]
+        others = [entry for entry in entries_of(text, document) if not is_atom_key(entry)]
         frequencies.update((entry, field) for entry in found + others)
     return frequencies, placed
 

@@ -52,6 +52,21 @@ def test_a_german_word_finds_its_other_forms_where_most_pages_are_english() -> N
     assert found(view, parse_query("Tabellen")) == {"http://de.test/0"}
 
 
+def test_a_german_half_of_a_page_is_found_as_german_pages_are() -> None:
+    german = "Die Tabelle eines Dokuments ist in der Liste, die unter dem Text zu finden ist\n" * 4
+    english = "The relations of a document are in the list that is to be found below the text\n" * 4
+    view = view_of(("en", [*ENGLISH, f"Overview\n{english}Übersicht\n{german}"]), ("fr", ["page"]))
+    for text in ("Tabellen", "Tabellen lang:de", "Übersichten"):  # the last in a line that tells no language
+        query = meant(view, text)
+        assert query.language == "de"
+        assert found(view, query) == {"http://en.test/4"}
+    assert found(view, meant(view, "relation lang:en")) == {"http://en.test/4"}
+    counted = view.statistics(("\x03relat", "\x03relation", "\x03dokument")).doc_freqs
+    assert counted == {"\x03relat": 1, "\x03dokument": 1}  # the English half has no German forms
+    facets = view.facets(parse_query("document"))
+    assert (facets.languages, meant(view, "Tabellen lang:fr").language) == ({"en": 1, "de": 1}, "")
+
+
 def test_an_english_word_stays_english() -> None:
     view = view_of(("de", GERMAN), ("en", ENGLISH * 2))
     assert meant(view, "tables") == parse_query("tables")
