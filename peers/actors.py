@@ -75,7 +75,7 @@ def make_actors(
     return [
         *holders,
         Indexer(me, index),
-        Searcher(me, life, gateway),
+        Searcher(me, life, gateway, settings.ordering),
         Lessor(me, life, handover.fence_s),
         Aliases(me, frontier, life),
         Handover(me, [holder.keeps for holder in holders], life, handover),

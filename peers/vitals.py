@@ -148,6 +148,7 @@ class Vitals:
             relay=membership.relay,
             relayed=self._member.n_relayed,
             disk_stop=disk.stop,
+            searched_words=crawl.searched_words,
         )
 
     def _used(self) -> _Used:

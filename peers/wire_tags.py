@@ -48,6 +48,7 @@ from peers.crawler.wire_messages import (
     MarksWanted,
     TellLeases,
     UrlExplained,
+    WordsSearched,
 )
 from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.handover.wire_messages import (
@@ -164,5 +165,7 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         105: MarksTold,
         106: HomeTold,
         107: HomesTold,
+        # What people search for; 110 to 119 are others'
+        120: WordsSearched,
     }
 )

@@ -16,7 +16,15 @@ from rich.table import Table
 from rich.text import Text
 
 from mesh.gateway_client import GatewayClient, error_count
-from peers.gateway.member_lines import MemberLine, Presence, advice, doors, member_lines, printable
+from peers.gateway.member_lines import (
+    MemberLine,
+    Presence,
+    advice,
+    doors,
+    member_lines,
+    printable,
+    searched_words,
+)
 from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import PeerStatus, Report, Total
 from peers.gateway.texts import text_in
@@ -80,6 +88,8 @@ def shown(report: Report, readiness: ReadinessJson) -> Group:
     if report.total.hot_hosts:
         named = ", ".join(f"{host} ({urls:,})" for host, urls in report.total.hot_hosts)
         lines.append(f"longest queues: {named}")
+    if words := searched_words(report):
+        lines.append(f"guide words of searches: {', '.join(words)}")
     return Group(members_table(report), status_table(report), slots_table(report), *map(Text, lines))
 
 

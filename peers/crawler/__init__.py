@@ -7,8 +7,9 @@ Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, 
 (one of them and its registrable domain: `host_state`; those that have no place in memory: `parked_hosts`),
 who of them is next by `host_turns`, what their origins say to robots in `origin_rows`, `filled_slots`,
 `changed_texts` for the index; the shape of its keys is in `frontier_keys`. Which new page comes first say
-`orders`, by what is relevant to some words (`relevance`), held by `steering`; it is the `course` in a row,
-another order means `reordering`; URLs can be guessed (`ancestors`). When a page is due again says
+`orders`, by what is relevant to some words (`relevance`), held by `steering`, to which those come that
+searchers want (`searchers_words`); it is the `course` in a row, another order means `reordering`; URLs can be
+guessed (`ancestors`). When a page is due again says
 `revisiting`, by the `visit_memory` of its row; what we owe hosts is `politeness`; what was asked of a domain
 is in `domain_budgets`, what URLs bring copies in `traps`; our part of the pages that the mesh may visit is
 `page_limit`; how we crawl is `settings`, which can be replaced at any time; why things are as they are says

@@ -44,7 +44,7 @@ from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_explaining import Sources
 from peers.crawler.visits import Visits
 from peers.crawler.web_request import FetchFailed, PageFetched
-from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, LinksAccepted, LinksFound
+from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, LinksAccepted, LinksFound, WordsSearched
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge
@@ -97,6 +97,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     is_held_up: bool  # no fetch begins because other peers do not accept links
     is_shared: bool  # the others of the teams have kept all that has changed here
     is_idle: bool  # nothing is due and nothing is on its way
+    searched_words: tuple[str, ...]  # guide words that are there since searchers want them
     pages_max: int  # that the policy lets the whole mesh visit, when that is why no fetch begins; else 0
 
 
@@ -106,7 +107,7 @@ class Controller(StoreActor):
     name: ClassVar[str] = "controller"
     keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
     remote_messages: ClassVar[frozenset[type[Message]]] = (
-        QUESTIONS | STORE_MESSAGES | {LinksFound, LinksAccepted}
+        QUESTIONS | STORE_MESSAGES | {LinksFound, LinksAccepted, WordsSearched}
     )
 
     def __init__(
@@ -169,6 +170,9 @@ class Controller(StoreActor):
                 sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []
             case LinksFound():
                 sends = self._links.take_in(source, message, now)
+            case WordsSearched(words):
+                self._links.note_searched(source.peer, words, now)
+                sends = []
             case LinksAccepted(batch):
                 sends = self._redeem(self._links.accepted(source.peer, batch, now))
             case OwnershipChanged(ownership):
@@ -209,7 +213,8 @@ class Controller(StoreActor):
         if self._flush_due_s() <= now:
             sends += self._flush(now)
         if self._links.look_at_s <= now:
-            self._links.look_for_deaf(now, is_pressed=self._is_pressed())
+            is_pressed = 2 * len(self._store.held_back) >= self._settings.pages_held_back_max
+            self._links.look_for_deaf(now, is_pressed=is_pressed)
         if self._links.due_s() <= now:
             sends += self._links.send(now)
         if self._anchors_due_s() <= now:
@@ -235,10 +240,9 @@ class Controller(StoreActor):
             self._measure_due_s,
             self._rules_end_s,
         )
-        licensed_until = self._licensed_until_s
+        licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
         if len(self._visits) and -inf < licensed_until < at:
             at = licensed_until
-        fetch_at = self._fetch_at_s
         if fetch_at < at and fetch_at < licensed_until and self._may_fetch() and self._visits.has_room():
             at = fetch_at
         return at
@@ -276,6 +280,7 @@ class Controller(StoreActor):
             is_held_up=self._is_held_up(),
             is_shared=self._mirror.is_idle,
             is_idle=self._is_idle(),
+            searched_words=frontier.steering.searched_words,
             pages_max=(self._limit.pages_max or 0) if self._limit.is_reached(visits.page_count) else 0,
         )
 
@@ -355,10 +360,6 @@ class Controller(StoreActor):
     def _is_held_up(self) -> bool:
         """Do other peers leave us with more links than we want to wait with, or pages that wait for those?"""
         return self._links.is_full or len(self._store.held_back) >= self._settings.pages_held_back_max
-
-    def _is_pressed(self) -> bool:
-        """Are pages held back half as many as may be?"""
-        return 2 * len(self._store.held_back) >= self._settings.pages_held_back_max
 
     def _lose(self, url: str, reason: str, now: float) -> list[Send]:
         sends = self._pages.lose(url, reason, now)

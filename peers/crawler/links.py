@@ -28,6 +28,7 @@ from peers.crawler.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
 from peers.crawler.reordering import Reordering
 from peers.crawler.revisiting import due_now, made_due
+from peers.crawler.searchers_words import SearchersWords
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
@@ -67,6 +68,7 @@ class Links:
         self._left_out = left_out
         self._mirror = mirror
         self._reordering = reordering
+        self._searched = SearchersWords()
         self._ownership: Ownership | None = None
         self._has_owners = False  # does anybody own slots? all are owned or none is
         self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who takes its links
@@ -99,6 +101,10 @@ class Links:
             self._left_out.begin_review()
             self._frontier.steering.change_decreed(policy.ordering)
             self._reordering.look()
+
+    def note_searched(self, peer: str, words: tuple[str, ...], now: float) -> None:
+        """Note which words a gateway's searchers want, which may become guide words."""
+        self._searched.hear(peer, words, now)
 
     def note_policy(self, number: int | None) -> None:
         """Know which number it has; None leaves what was."""
@@ -310,12 +316,20 @@ class Links:
         """When to call `send`, mesh clock."""
         if not self._has_owners:
             return inf
-        return min(self._outbox.wake_at(), self._left_out.review_at_s, self._reordering.at_s)
+        return min(
+            self._outbox.wake_at(),
+            self._left_out.review_at_s,
+            self._reordering.at_s,
+            self._searched.change_at_s,
+        )
 
     def send(self, now: float) -> list[Send]:
         """Send the batches that are due, and put links that belong to others by now into new ones."""
         if self._left_out.review_at_s <= now:
             self._review(now)
+        if self._searched.change_at_s <= now:
+            self._frontier.steering.change_searched(self._searched.change(now))
+            self._reordering.look()
         if self._reordering.at_s <= now:
             self._reordering.do_some(now)
         sends: list[Send] = []

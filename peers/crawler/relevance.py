@@ -3,9 +3,9 @@
     relevance = 1 - e^(-hits / full)        hits = sum over the guide words of min(times it occurs, 3)
 
 One that occurs in a title counts three times. A text of a link or a path is short, so that one hit there says
-as much as three in a page (`full` is 1 and 3). A guide word of letters counts where it stands as a word, in
-capitals or not; one with Han anywhere, as nothing separates words there; one of several words where these
-follow each other.
+as much as three in a page (`full` is 1 and 3). Spellings are equal as in the index (`peers.text.folding`). A
+guide word of letters counts where it stands as a word; one with Han anywhere, as nothing separates words
+there; one of several words where these follow each other.
 
 Source: Li, Yan, Wang 2004, 6.1 and 9.4; the book gives no formula.
 """
@@ -20,6 +20,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from peers.engine.document import Document
+from peers.text.folding import fold
 
 TEXT_CHARS_MAX: Final = 20_000  # of a page that are looked at: some 2 ms, and what it is about stands there
 HITS_MAX: Final = 3  # of one guide word in one text
@@ -35,7 +36,7 @@ class GuideWords:
     """Words of what is wanted, ready to be looked for."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        lowered = dict.fromkeys(word.casefold() for word in words)
+        lowered = dict.fromkeys(fold(word) for word in words)
         self._single = frozenset(word for word in lowered if _ONE_WORD.fullmatch(word))
         self._others = tuple(word for word in lowered if word not in self._single)
 
@@ -59,7 +60,7 @@ class GuideWords:
     def _hits(self, text: str) -> int:
         if not text:
             return 0
-        lowered = text.casefold()
+        lowered = fold(text)
         hits = sum(min(lowered.count(word), HITS_MAX) for word in self._others)
         if self._single:
             counts = Counter(word for word in _WORD.findall(lowered) if word in self._single)

@@ -1,6 +1,7 @@
 """The order by which a peer goes now, and what follows from it for links and pages, held in one place.
 
-What the policy of the mesh says of it counts, else what the peer's own settings say. As long as that is
+What the policy of the mesh says of it counts, else what the peer's own settings say; what searchers want may
+come to its guide words. As long as that is
 breadth-first, and no seed has levels, a link costs no more than a look at that.
 """
 
@@ -36,6 +37,7 @@ class Steering:
         """Go by the peer's own settings."""
         self._own = own
         self._decreed: Ordering | None = None
+        self._searched: tuple[str, ...] = ()
         self._follow()
 
     def change_own(self, own: Ordering) -> None:
@@ -48,9 +50,21 @@ class Steering:
         self._decreed = decreed
         self._follow()
 
+    def change_searched(self, words: tuple[str, ...]) -> None:
+        """Take other words for what searchers want, those that most want first."""
+        self._searched = words
+        self._follow()
+
     def _follow(self) -> None:
-        self.ordering = self._own if self._decreed is None else self._decreed
+        ordering = self._own if self._decreed is None else self._decreed
+        self.ordering = ordering.with_searched(self._searched)
         self.guide = GuideWords(self.ordering.guide_words)
+
+    @property
+    def searched_words(self) -> tuple[str, ...]:
+        """Those of the guide words that are there since searchers want them."""
+        own = self._own if self._decreed is None else self._decreed
+        return self.ordering.guide_words[len(own.guide_words) :]
 
     @property
     def goes_by_citations(self) -> bool:

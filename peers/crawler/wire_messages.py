@@ -1,5 +1,6 @@
 """How links get to the controllers that own their hosts, how these explain what they do, how lessors lend
-addresses to each other's peers, and how it is found out which hosts are other names of one site."""
+addresses to each other's peers, how it is found out which hosts are other names of one site, and what gateways
+tell of searches."""
 
 from __future__ import annotations
 
@@ -19,9 +20,12 @@ WEIGHT_MAX: Final = 1_000  # of a page, as links carry it
 LEASES_TOLD_MAX: Final = 2_000  # about 60 kB
 COMPARED_MAX: Final = 16  # pages of two hosts at once
 HOMES_MAX: Final = 8  # hosts that are told of with one home page
+WORD_CHARS_MAX: Final = 64
+WORDS_TOLD_MAX: Final = 16  # by one gateway
 PAUSE_S_MAX: Final = 600.0  # that a member can have an address left alone for, whatever a policy wants
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
+Word: TypeAlias = Annotated[str, Meta(min_length=1, max_length=WORD_CHARS_MAX)]
 Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `address_turns.network_of`
 Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=PAUSE_S_MAX)]
 HostName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -185,3 +189,12 @@ class HomesTold(Message, frozen=True, array_like=True, tag=107):
     host: HostName
     mark: Mark
     others: Annotated[tuple[HostName, ...], Meta(max_length=HOMES_MAX)]
+
+
+class WordsSearched(Message, frozen=True, array_like=True, tag=120):
+    """A gateway to every controller: several searched here for each of these words, and found little.
+
+    Those that most searched for first. Repeated, with none too, as long as the crawl goes by it.
+    """
+
+    words: Annotated[tuple[Word, ...], Meta(max_length=WORDS_TOLD_MAX)] = ()

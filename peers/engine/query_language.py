@@ -132,6 +132,18 @@ def read(text: str, remarks: Remarks) -> Node:
     return Words(text) if _is_nothing(node) else node
 
 
+def plain_texts(node: Node) -> tuple[str, ...]:
+    """Return the texts that are asked for; none where there are conditions on anything else, as a site."""
+    match node:
+        case Words(text) | Phrase(text):
+            return (text,)
+        case And(nodes) | Or(nodes):
+            parts = [plain_texts(each) for each in nodes if not isinstance(each, Not)]
+            return tuple(text for part in parts for text in part) if all(parts) else ()
+        case _:
+            return ()
+
+
 class _Sign(StrEnum):
     WORD = "word"
     PHRASE = "phrase"

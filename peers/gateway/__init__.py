@@ -5,10 +5,11 @@ Actor: `searcher` does the errands of users (`errand`). A `search` goes through 
 finds too little (`relaxation`); what they answer is counted together (`term_statistics`) and put into one
 order (`merging`, `hit_list`) in which copies are one (`folding`), that can be gone on with (`cursor`), or
 shown again while nothing has changed (`result_cache`). `plan` and `punctuality` say who is asked for whom;
-what all searches share is a `view`. Other errands: the stored copy of a page (`page_lookup`) and its versions
-(`versions_lookup`, a `team_errand`), seeds (`seeding`), how all peers are and were (a `roundup` each:
-`status_roundup` of `status`, `history_roundup`), why things are as they are (`inquiry`), draining
-(`draining`), and whether the whole mesh answers (`readiness`).
+what all searches share is a `view`; what several searched for in vain is counted by `searched_words`. Other
+errands: the stored copy of a page (`page_lookup`) and its versions (`versions_lookup`, a `team_errand`),
+seeds (`seeding`), how all peers are and were (a `roundup` each: `status_roundup` of `status`,
+`history_roundup`), why things are as they are (`inquiry`), draining (`draining`), and whether the whole mesh
+answers (`readiness`).
 
 Ports [io]: `http` and `meter`. `http` asks who a request is from (`rights`), what that client has left
 (`quotas`) and whose turn it is (`turns`). Under it are a server (`http_server`, `http_connection`,

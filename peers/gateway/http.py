@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from hashlib import blake2b
 from math import ceil
 from typing import ClassVar, Final, TypeVar
 
@@ -35,6 +36,7 @@ from peers.gateway.messages import (
     PagesFound,
     ReadinessTold,
     RequestRefused,
+    SearchedInVain,
     SearchPages,
     SeedsAdded,
     StatusGathered,
@@ -47,6 +49,7 @@ from peers.gateway.peer_metrics import Family, Kind, Sample, families_of, histog
 from peers.gateway.quotas import Quotas, client_of
 from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.routes import Busy, Refused, application
+from peers.gateway.searched_words import words_in_vain
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import PeerStatus
 from peers.gateway.stored_page import StoredPage
@@ -159,6 +162,7 @@ class Http:
         self._deliver: Deliver | None = None
         self._waiting: dict[int, _Waiter] = {}
         self._next_ticket = 1
+        self._asker_key = os.urandom(16)
         self._reader_turns = Turns(STORED_READERS_MAX, LOOK_UPS_WAITING_MAX)
         self._search_turns = Turns(SEARCHES_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
         self._costly_turns = Turns(COSTLY_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
@@ -226,7 +230,17 @@ class Http:
             self._asks -= 1
         if isinstance(message, SearchPages):
             self._search_s.note(trio.current_time() - began)
+            self._note_vain(client, message, found)
         return found
+
+    def _note_vain(self, client: str, order: SearchPages, found: Message) -> None:
+        """Tell which words a client has searched for and found little of, and of the client only a digest."""
+        if self._deliver is None or not isinstance(found, PagesFound) or order.offset or order.cursor:
+            return
+        words = words_in_vain(order.text, found)
+        if words:
+            digest = blake2b(client.encode(), digest_size=8, key=self._asker_key).digest()
+            self._deliver(self.address, "searcher", SearchedInVain(int.from_bytes(digest), words))
 
     def _turns_for(self, order: Message, client: str) -> Turns | None:
         """Those that an order waits for; None for one of an administrator."""

@@ -166,6 +166,11 @@ def stop_lines(report: Report, say: Say) -> list[str]:
     return [line, *full]
 
 
+def searched_words(report: Report) -> list[str]:
+    """Return the guide words that the crawl has of searches, by whatever peer."""
+    return list(dict.fromkeys(printable(word) for status in report.peers for word in status.searched_words))
+
+
 def misconduct_lines(report: Report, say: Say) -> list[str]:
     """Return a line for each member that others hold for malicious, and what to do."""
     seen: dict[str, list[tuple[str, MemberMisconduct]]] = {}

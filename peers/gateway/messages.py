@@ -29,6 +29,13 @@ class SearchPages(Message, frozen=True):
     wants_explanations: bool = False
 
 
+class SearchedInVain(Message, frozen=True):
+    """HTTP to searcher: a client has searched for these words and found little."""
+
+    asker: int  # a digest of who it is
+    words: tuple[str, ...]
+
+
 class FoundPage(msgspec.Struct, frozen=True):
     """One result as the JSON of /api/search shows it."""
 

@@ -24,7 +24,7 @@ from peers.engine.kinds import KINDS, kind_of
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import QUERY_CHARS_MAX
-from peers.gateway.member_lines import MemberLine, Presence, advice, member_lines, printable
+from peers.gateway.member_lines import MemberLine, Presence, advice, member_lines, printable, searched_words
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import PeerState, PeerStatus, Report, Total
@@ -379,6 +379,7 @@ def status_page(reader: Reader, report: Report, readiness: ReadinessJson, *, may
             )
             for host, urls in total.hot_hosts
         ],
+        searched=", ".join(searched_words(report)),
         may_see=may_see,
     )
 

@@ -12,13 +12,13 @@ from typing import ClassVar, Final, TypeAlias
 
 import msgspec
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
 from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold
 from mesh.ownership import Ownership, OwnershipChanged
-from peers.crawler.wire_messages import CrawlExplained, LinksAccepted, UrlExplained
+from peers.crawler.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
 from peers.engine.reading import read_query
 from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
@@ -39,11 +39,13 @@ from peers.gateway.messages import (
     PagesFound,
     ReadMeter,
     RequestRefused,
+    SearchedInVain,
     SearchPages,
 )
 from peers.gateway.page_lookup import PageLookup
 from peers.gateway.readiness import Readiness
 from peers.gateway.search import Search
+from peers.gateway.searched_words import SearchedWords
 from peers.gateway.seeding import Seeding
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status_roundup import StatusRoundup
@@ -53,6 +55,7 @@ from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 from peers.policy.decreed import number_of, policy_of
+from peers.policy.ordering import PLAIN, Ordering
 from peers.policy.rules import EVERYTHING
 from peers.storage.wire_messages import PageRead, VersionsListed
 
@@ -64,6 +67,7 @@ STARTING: Final = (
     "and why none opens"
 )
 EARLY_S: Final = 5.0  # so long an order waits for a peer that is starting; joining takes a second or two
+TELL_WORDS_S: Final = 300.0  # between two messages to the controllers, if the crawl goes by searches
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
 
 Order: TypeAlias = (
@@ -126,7 +130,9 @@ class Searcher(Actor):
         }
     )
 
-    def __init__(self, me: str, life: int = 1, settings: GatewaySettings | None = None) -> None:
+    def __init__(
+        self, me: str, life: int = 1, settings: GatewaySettings | None = None, ordering: Ordering = PLAIN
+    ) -> None:
         """Begin without owners: orders wait a while for the first `OwnershipChanged`.
 
         Args:
@@ -134,6 +140,7 @@ class Searcher(Actor):
           life: of this peer: answers to questions of an earlier one are not taken for answers to questions
             of this one.
           settings: until `ChangeGateway`.
+          ordering: of the crawl, where the policy of the mesh says none.
         """
         self._me = me
         self._settings = settings or GatewaySettings()
@@ -146,6 +153,10 @@ class Searcher(Actor):
         self._next_reading = 1
         self._down_at: dict[str, float] = {}  # of members, since they were seen here last
         self._searches = self._refused = self._ignored = 0
+        self._own_ordering = ordering
+        self._searched = SearchedWords()
+        self._tell_words_s = inf
+        self._follow_ordering()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
@@ -183,6 +194,10 @@ class Searcher(Actor):
             case ChangeGateway(settings):
                 self._change_settings(settings)
                 return []
+            case SearchedInVain(asker, words):
+                if self._tell_words_s < inf:
+                    self._searched.note(asker, words, now)
+                return []
             case _:
                 raise LocalProtocolError(f"the searcher got {type(message).__name__} from {source}")
 
@@ -194,11 +209,19 @@ class Searcher(Actor):
             if errand.wake_at() <= now:
                 sends += errand.wake(now)
                 self._forget_if_done(number, errand)
+        if self._tell_words_s <= now:
+            self._tell_words_s = now + TELL_WORDS_S
+            told = WordsSearched(self._searched.wanted(now))
+            sends += [Send(Address(EVERYBODY, "controller"), told)] if self._view is not None else []
         return sends + self._reports()
 
     def wake_at(self) -> float:
         early_s = self._early[0][0] if self._early else inf
-        return min(early_s, min((errand.wake_at() for errand in self._errands.values()), default=inf))
+        return min(
+            early_s,
+            self._tell_words_s,
+            min((errand.wake_at() for errand in self._errands.values()), default=inf),
+        )
 
     def observe(self) -> SearcherStatistics:
         own = SearcherStatistics(
@@ -361,8 +384,17 @@ class Searcher(Actor):
         if policy is None:
             return
         self._policy = policy
+        self._follow_ordering()
         if self._view is not None:
             self._view.change_policy(policy)
+
+    def _follow_ordering(self) -> None:
+        """Count what is searched for in vain if the crawl goes by it; else forget what was."""
+        ordering = self._policy.ordering or self._own_ordering
+        if not ordering.goes_by_searches:
+            self._searched, self._tell_words_s = SearchedWords(), inf
+        elif self._tell_words_s == inf:
+            self._tell_words_s = -inf
 
     # --- Our own status, for other gateways ------------------------------------------------------
 

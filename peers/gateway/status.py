@@ -21,6 +21,7 @@ TEXT_CHARS_MAX: Final = 300  # of a name
 REASONS_MAX: Final = 1_000  # distinct HTTP status codes and failure reasons of one peer
 OTHER: Final = "other"  # counts together those that would be too many
 HOT_HOSTS_MAX: Final = 10  # named, of one peer and of all
+SEARCHED_WORDS_MAX: Final = 64
 STORES_MAX: Final = 64  # of one peer
 UNREACHABLE_TOLD_MAX: Final = UNREACHABLE_MAX + 1  # and the peer itself
 OFFENCES_MAX: Final = 64  # kinds
@@ -153,6 +154,9 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     disk_bytes_per_s: Amount = 0.0  # by which these grow, over the last ten minutes
     relay: Text = ""  # the member over which others reach it
     relayed: Count = 0  # peers that others reach over this one
+    searched_words: Annotated[
+        tuple[Text, ...], Meta(max_length=SEARCHED_WORDS_MAX)
+    ] = ()  # see `CrawlStatistics`
     disk_stop: Text = ""  # why it fetches nothing, when that is a limit of its disk by its settings
 
 
@@ -215,6 +219,7 @@ def public_part(report: Report) -> Report:
             unreachable=(),
             disk_free_bytes=0,
             disk_stop="",
+            searched_words=(),
         )
         for peer in report.peers
     )

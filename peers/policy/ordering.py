@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 GUIDE_WORDS_MAX: Final = 64
 GuideWord = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^\S+( \S+)*$")]
@@ -76,9 +77,35 @@ class Ordering(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         int, Meta(ge=0, le=1_000, description="so many at random, so that nothing waits for ever")
     ] = 1
 
+    searched_words_max: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=GUIDE_WORDS_MAX,
+            description="of weight, fish and focused: words that several searched for and found little of "
+            "are guide words as well, so many at most; 0 counts no searches",
+        ),
+    ] = 0
+
     def __post_init__(self) -> None:
         if self.order in (Order.FISH, Order.FOCUSED) and not self.guide_words:
             raise ValueError(f"the order {self.order} goes by guide_words, and there are none")
+
+    @property
+    def goes_by_searches(self) -> bool:
+        """Are words that searchers want guide words, too?"""
+        return self.searched_words_max > 0 and self.order in (Order.WEIGHT, Order.FISH, Order.FOCUSED)
+
+    def with_searched(self, words: tuple[str, ...]) -> Ordering:
+        """Return it with those guide words as well that searchers want, as far as it goes by them.
+
+        Args:
+          words: those that most want first.
+        """
+        if not self.goes_by_searches:
+            return self
+        guide_words = dict.fromkeys((*self.guide_words, *words[: self.searched_words_max]))
+        return replace(self, guide_words=tuple(guide_words)[:GUIDE_WORDS_MAX])
 
     @property
     def is_plain(self) -> bool:

@@ -111,6 +111,7 @@ TAGS = {
     "MarksTold": 105,
     "HomeTold": 106,
     "HomesTold": 107,
+    "WordsSearched": 120,
 }
 
 RETIRED_TAGS = {10, 32, 33}

@@ -1243,6 +1243,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
     desk.tell(fetched(urls[2], body=b"abc"))
     assert desk.observe() == CrawlStatistics(
         store=desk.observe().store,
+        searched_words=(),
         pages_fetched=2,
         pages_stored=1,
         urls_seen=5,

@@ -28,6 +28,7 @@ from peers.gateway.messages import (
     PagesFound,
     ReadinessTold,
     Relaxed,
+    SearchedInVain,
     SearchPages,
     SeedsAdded,
     StatusGathered,
@@ -260,11 +261,15 @@ class FakeSearcher:
 
     def __init__(self, answer: Callable[[Message], Message | None] = answer_to) -> None:
         self.orders: list[Message] = []
+        self.in_vain: list[SearchedInVain] = []
         self._answer = answer
         self.http: Http | None = None
 
     def deliver(self, source: Address, actor: str, message: Message) -> None:
         assert (source.actor, actor) == ("http", "searcher")
+        if isinstance(message, SearchedInVain):
+            self.in_vain.append(message)
+            return
         self.orders.append(message)
         answer = self._answer(message)
         if answer is not None:
