@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import trio
@@ -121,13 +121,21 @@ OrderOption = Annotated[
     Order | None,
     typer.Option(
         help="Which new page comes next; `docs/operating.md` tells the orders apart. Fish and focused go by "
-        "--guide.",
+        "--guide or --like.",
         show_default="breadth",
     ),
 ]
 GuideOption = Annotated[
     list[str] | None,
     typer.Option(help="A word of what is wanted, for the order; may be given again.", show_default=False),
+]
+LikeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A page of what is wanted: it is fetched, and its main words become guide words; may be given "
+        "again.",
+        show_default=False,
+    ),
 ]
 RevisitOption = Annotated[
     Revisit | None,
@@ -278,6 +286,7 @@ def up(
     disk_max: DiskMaxOption = None,
     order: OrderOption = None,
     guide: GuideOption = None,
+    like: LikeOption = None,
     revisit: RevisitOption = None,
     revisit_after: RevisitAfterOption = None,
     gone_after: GoneAfterOption = None,
@@ -300,10 +309,9 @@ def up(
     """
     urls = _seeds_of(seed_urls, seeds)
     _check_lab(data, gateway, replicas, is_for_nothing=once and not urls)
-    _check_writable(report, record)
     given = {
         **_limits(delay, pages_per_host, disk_max),
-        **_ordering(order, guide),
+        **({} if like else _ordering(order, guide)),
         **_revisiting(revisit, revisit_after, gone_after, data),
         **_web_given(urls, resolver, data, contact, is_allowed=allow_private),
     }
@@ -317,8 +325,18 @@ def up(
         is_traced=record is not None,
         is_supervised=restart,
     )
-    scope = _scope(within, anywhere, depth_max, pages_max)
-    _crawl(options, urls, scope, once=once, report=report, record=record, as_json=as_json)
+    wish = _Wish(urls, _scope(within, anywhere, depth_max, pages_max), like or [], order, guide or [])
+    _crawl(options, wish, once=once, report=report, record=record, as_json=as_json)
+
+
+class _Wish(NamedTuple):
+    """What to crawl."""
+
+    urls: list[str]  # to start from
+    scope: Scope
+    likes: list[str]  # pages whose words are guide words: these and the order stand in the policy then
+    order: Order | None
+    guide: list[str]
 
 
 def _scope(within: list[str] | None, anywhere: bool, depth_max: int | None, pages_max: int | None) -> Scope:
@@ -378,8 +396,7 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 
 def _crawl(
     options: LabOptions,
-    urls: list[str],
-    scope: Scope,
+    wish: _Wish,
     *,
     once: bool,
     report: Path | None,
@@ -387,15 +404,15 @@ def _crawl(
     as_json: bool,
 ) -> None:
     """Crawl until all is done (`once`) or the user has enough, and write what came of it."""
-    result = _run(_up, options, urls, scope, once, Screen(quiet=as_json))
+    _check_writable(report, record)
+    result = _run(_up, options, wish, once, Screen(quiet=as_json))
     _write_results(result["report"], options, report, record, is_printed=as_json)
     if once and not result["is_done"]:
         raise typer.Exit(1)
 
 
-async def _up(
-    options: LabOptions, urls: list[str], scope: Scope, once: bool, screen: Screen
-) -> dict[str, Any]:
+async def _up(options: LabOptions, wish: _Wish, once: bool, screen: Screen) -> dict[str, Any]:
+    urls, scope = wish.urls, wish.scope
     is_new = not (options.folder / "mesh.toml").exists()
     async with _lab_on(screen, options) as lab:
         warning = copies_warning(lab.mesh_folder.mesh.replicas, options.peers)
@@ -405,6 +422,9 @@ async def _up(
             screen.say("an empty mesh: give it pages with `tianmesh seed URL` or `tianmesh import FILE`")
         if urls or scope.is_given:
             screen.say(escape(await lab.widen(urls, scope)))
+        if wish.likes:
+            words = await lab.guide_by(wish.likes, wish.order, wish.guide)
+            screen.say(escape(f"guide words: {', '.join(words)}"))
         if urls:
             answer = await lab.add_seeds(urls)
             for url in answer["invalid"]:

@@ -39,7 +39,9 @@ from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.gateway.settings import GatewaySettings
 from peers.policy.edits import ALL_ELSE
+from peers.policy.guiding import guide_by_pages
 from peers.policy.issuing import PolicyIssuer
+from peers.policy.ordering import Order
 from peers.policy.rules import Rule
 
 READY_S: Final = 120.0  # a start takes two seconds, on a busy machine many times as long
@@ -147,17 +149,30 @@ class Lab:
             )
             return await trio.to_thread.run_sync(widen)
 
+    async def guide_by(self, pages: list[str], order: Order | None, words: list[str]) -> tuple[str, ...]:
+        """Have the mesh go by what these pages are about, once it has them; return the guide words."""
+        folder = self.mesh_folder.folder
+        await self._rest()
+        with GatewayClient(self.gateways[0], token_in(folder)) as client:
+            issuer = PolicyIssuer(client, folder / "admin.key")
+            guide = partial(guide_by_pages, client, issuer, pages, order, words)
+            return await trio.to_thread.run_sync(guide, abandon_on_cancel=True)
+
     async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand seeds to their owners through the first gateway, once slots have come to rest.
 
         Where a crawl begins while peers still compare what they keep, what they compare changes all the time:
         slots change hands under the crawl, and pages have a third copy.
         """
+        await self._rest()
+        with GatewayClient(self.gateways[0], token_in(self.mesh_folder.folder)) as client:
+            return await trio.to_thread.run_sync(client.add_seeds, urls)
+
+    async def _rest(self) -> None:
+        """Wait for a while until no slots move."""
         with trio.move_on_after(REST_S):
             while not _are_at_rest(await self._peers_seen()):
                 await trio.sleep(0.1)
-        with GatewayClient(self.gateways[0], token_in(self.mesh_folder.folder)) as client:
-            return await trio.to_thread.run_sync(client.add_seeds, urls)
 
     async def wait_until_done(self, show: Callable[[Report], None], tell: Callable[[str], None]) -> Report:
         """Wait until nothing is due any more anywhere; return the last report.

@@ -140,6 +140,10 @@ class GatewayClient:
         body = json.dumps({"peer": peer, "is_draining": is_draining}).encode()
         return self._ask("POST", "/api/drain", body)
 
+    def keywords(self, url: str) -> dict[str, Any]:
+        """What a stored page is about: the answer of /api/keywords."""
+        return self._ask("GET", "/api/keywords?" + urlencode({"url": url}))
+
     def why(self, url: str) -> dict[str, Any]:
         """What is known of a URL: the answer of /api/why."""
         return self._ask("GET", "/api/why?" + urlencode({"url": url}))

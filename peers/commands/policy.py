@@ -32,7 +32,9 @@ from peers.options import (
 )
 from peers.policy import edits
 from peers.policy.explaining import explained
+from peers.policy.guiding import guide_by_pages
 from peers.policy.issuing import PolicyIssuer, policy_of_decree, ruling_of
+from peers.policy.ordering import Order
 from peers.policy.policy_file import difference, read_policy, write_policy
 from peers.policy.rules import EVERYTHING, Policy
 
@@ -206,6 +208,31 @@ def resume(
     with _issuer(gateway, key, token, data) as issuer:
         number = issuer.issue(edits.resumed(issuer.to_change(), _host(host)))
     _tell(as_json, number, f"{host or 'the crawl'} goes on, within half a minute")
+
+
+@app.command(epilog="Example: tianmesh policy like https://www.example.org/climate.html")
+def like(
+    pages: Annotated[list[str], typer.Argument(help="Pages of what is wanted.", metavar="URL...")],
+    order: Annotated[
+        Order | None,
+        typer.Option(help="weight, fish or focused.", show_default="that of the policy, else focused"),
+    ] = None,
+    key: KeyOption = None,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Guide the crawl by pages like these: their main words become guide words of the policy.
+
+    A page that the mesh has not is fetched first, and only that page.
+    """
+    with administrator_of(gateway, token, data) as client:
+        words = guide_by_pages(client, PolicyIssuer(client, key_in(data, key)), pages, order)
+    if as_json:
+        print_json({"guide_words": words})
+    else:
+        Console(highlight=False).print(escape(f"the crawl goes by: {', '.join(words)}"))
 
 
 @contextmanager

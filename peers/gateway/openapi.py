@@ -19,6 +19,7 @@ from peers.gateway.memento import LINK_FORMAT
 from peers.gateway.order_json import Decrees, Drain, Drained, Failure, Imported, Published, Seeded, Seeds
 from peers.gateway.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.status import Report
+from peers.gateway.stored_page import KeywordsJson
 from peers.gateway.versions_json import VersionsJson
 from peers.gateway.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
@@ -205,6 +206,9 @@ _OPERATIONS: Final = (
             _LANGUAGE,
         ),
         failures=(400, 403, 404, 502),
+    ),
+    _Operation(
+        "/api/keywords", "get", "What a stored page is about", KeywordsJson, (_URL,), failures=(400, 502)
     ),
     _Operation("/api/versions", "get", "The versions of a page", VersionsJson, (_URL,), failures=(400,)),
     _Operation(

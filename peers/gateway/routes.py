@@ -99,7 +99,7 @@ from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, is_token, no_cookie, token_of_form
 from peers.gateway.status import Report, decode, member_rows, public_part, report_of
-from peers.gateway.stored_page import StoredPage, file_headers
+from peers.gateway.stored_page import KeywordsJson, StoredPage, file_headers
 from peers.gateway.texts import language_of
 from peers.gateway.versions_json import versions_json
 from peers.gateway.versions_page import difference_page, versions_page
@@ -620,6 +620,20 @@ class _StoredPages:
         text = time_map(_base(request), url, told.versions)
         return Response(text, media_type=LINK_FORMAT, headers=_SAFE_HEADERS)
 
+    async def api_keywords(self, request: Request) -> Response:
+        url = _url_parameter(request)
+        if url is None:
+            raise _Refusal(400, "give a URL with http:// or https:// in the parameter url")
+        found = await self._find(url, 0.0)
+        if not found.records:
+            return _json(KeywordsJson(url, is_stored=False))
+        try:
+            stored = await self._backend.read_stored(url, found.records)
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            raise _Refusal(502, "the copy of this page is damaged") from error
+        return _json(KeywordsJson(url, is_stored=True, keywords=stored.keywords))
+
     async def api_versions(self, request: Request) -> Response:
         url = _url_parameter(request)
         if url is None:
@@ -639,6 +653,7 @@ def application(backend: Backend) -> Starlette:
             Route("/timegate/{url:path}", stored.time_gate),
             Route("/timemap/link/{url:path}", stored.time_map),
             Route("/api/versions", stored.api_versions),
+            Route("/api/keywords", stored.api_keywords),
             Route("/status", routes.status),
             Route("/history", routes.history),
             Route("/why", routes.why),

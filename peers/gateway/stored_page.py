@@ -13,6 +13,8 @@ from enum import Enum
 from typing import Final
 from urllib.parse import quote, unquote
 
+import msgspec
+
 from mesh.errors import CorruptionError
 from mesh.urls import canonical
 from peers.crawler.charset import decode_text
@@ -60,6 +62,14 @@ class StoredPage:
     @property
     def is_document(self) -> bool:
         return self.kind is Kind.DOCUMENT
+
+
+class KeywordsJson(msgspec.Struct, frozen=True):
+    """The JSON of /api/keywords."""
+
+    url: str
+    is_stored: bool  # the mesh has a copy
+    keywords: tuple[str, ...] = ()  # the weightiest first; none where no copy may be shown
 
 
 def stored_page(url: str, records: bytes) -> StoredPage:

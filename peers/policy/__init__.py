@@ -7,6 +7,7 @@
     `edits`      policies that differ by one wish: a scope, a pause, a take-down
     `explaining` which rule decides about a URL, in words
     `decreed`    the policy that a decree carries
+    `guiding`    [io] has a policy go by what example pages are about
     `issuing`    [io] reads the policy of a running mesh, and replaces it
 
 A policy travels as a decree (`mesh.decree`); actors hear of it by `DecreesInForce`.

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from mesh.domains import registrable_domain
 from mesh.errors import ConfigError
 from mesh.urls import canonical, host_of
+from peers.policy.ordering import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
 from peers.policy.patterns import fault_of, spelt
 from peers.policy.rules import RULES_MAX, Action, Policy, Rule
 
@@ -113,6 +114,27 @@ def _place_of_rest(rules: Sequence[Rule]) -> int:
 def limited(policy: Policy, pages_max: int | None) -> Policy:
     """Have the mesh visit so many pages at most; None leaves that as it is."""
     return policy if pages_max is None else replace(policy, pages_max=pages_max)
+
+
+def guided(policy: Policy | None, words: Sequence[str], order: Order | None) -> Policy:
+    """Have new pages visited by these guide words as well.
+
+    Args:
+      order: None for the one that there is if it goes by guide words, else focused.
+
+    Raises:
+      ConfigError: there are too many.
+    """
+    policy = policy or Policy(rules=(ALL_ELSE,))
+    before = policy.ordering or PLAIN
+    guide_words = tuple(dict.fromkeys((*before.guide_words, *words)))
+    if len(guide_words) > GUIDE_WORDS_MAX:
+        raise ConfigError(
+            f"a policy has {GUIDE_WORDS_MAX} guide words at most, this one would have {len(guide_words)}: "
+            "take some out (tianmesh policy show, then set)"
+        )
+    order = order or (before.order if before.order in GUIDED else Order.FOCUSED)
+    return replace(policy, ordering=replace(before, order=order, guide_words=guide_words))
 
 
 # --- Ends ---

@@ -26,6 +26,9 @@ class Order(StrEnum):
     FOCUSED = "focused"
 
 
+GUIDED: Final = (Order.WEIGHT, Order.FISH, Order.FOCUSED)  # orders that go by guide words
+
+
 class Ordering(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """An order with all that it goes by."""
 
@@ -94,7 +97,7 @@ class Ordering(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     @property
     def goes_by_searches(self) -> bool:
         """Are words that searchers want guide words, too?"""
-        return self.searched_words_max > 0 and self.order in (Order.WEIGHT, Order.FISH, Order.FOCUSED)
+        return self.searched_words_max > 0 and self.order in GUIDED
 
     def with_searched(self, words: tuple[str, ...]) -> Ordering:
         """Return it with those guide words as well that searchers want, as far as it goes by them.

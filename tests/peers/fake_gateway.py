@@ -78,6 +78,9 @@ class FakeGateway:
         self.why: dict[str, Any] = {}  # the answer of /api/why by URL, and under "idle" that of /api/why/idle
         self.history = HistoryView("day", 0.0, 720.0, 86_400.0, {}, {}, {}, (), (), ())
         self.left_out: list[str] = []  # of all seeds
+        self.keywords: dict[str, list[str]] = {}  # of the pages that are stored
+        self.keywords_fetched: dict[str, list[str]] = {}  # of those that come once there are seeds
+        self.seeds: list[dict[str, Any]] = []
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         gateway = self
@@ -103,6 +106,11 @@ class FakeGateway:
                     asked = dict(parse_qsl(urlsplit(self.path).query)).get("url", "idle")
                     self._answer(200, gateway.why[asked])
                     return
+                if self.path.startswith("/api/keywords?"):
+                    asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
+                    words = gateway.keywords.get(asked)
+                    self._answer(200, {"url": asked, "is_stored": words is not None, "keywords": words or []})
+                    return
                 if self.path.startswith("/api/history?"):
                     gateway.searches.append(dict(parse_qsl(urlsplit(self.path).query)))
                     self._answer(200, msgspec.to_builtins(gateway.history))
@@ -119,6 +127,8 @@ class FakeGateway:
                     return
                 body = json.loads(posted)
                 if self.path == "/api/seeds":
+                    gateway.seeds.append(body)
+                    gateway.keywords |= gateway.keywords_fetched
                     self._answer(
                         200, {"accepted": len(body["urls"]), "invalid": [], "left_out": gateway.left_out}
                     )

@@ -19,7 +19,9 @@ from mesh.signing_key import SigningKey
 from peers import application
 from peers.gateway.status import MemberRow, report_of
 from peers.policy import edits
+from peers.policy.guiding import guide_by_pages
 from peers.policy.issuing import PolicyIssuer
+from peers.policy.ordering import Order, Ordering
 from peers.policy.policy_file import read_policy
 from peers.policy.rules import Action, Policy, policy_bytes, policy_in
 from tests.peers.commands.running import result_of, run
@@ -277,3 +279,45 @@ def test_wish_leaves_the_end_of_a_policy_to_its_rules(
     assert policy.at(end_s).has_room_for(elsewhere)
     assert policy.is_taken_down(PAGE) is (wish[0] == "takedown")
     assert "until = 2100-01-01" in run(gateway, "policy", "show")
+
+
+# --- Pages of what is wanted ---
+
+
+def test_pages_like_those_that_are_wanted_give_the_policy_their_words(gateway: FakeGateway, key: str) -> None:
+    gateway.keywords = {PAGE: ["glacier", "ice"], f"{PAGE}2": ["ice", "snow"]}
+    assert "glacier, ice, snow" in run(gateway, "policy", "like", PAGE, f"{PAGE}2", "--key", key)
+    ordering = in_force(gateway).ordering
+    assert ordering == Ordering(order=Order.FOCUSED, guide_words=("glacier", "ice", "snow"))
+    assert gateway.seeds == []
+    run(gateway, "policy", "like", f"{PAGE}2", "--order", "weight", "--key", key)
+    assert in_force(gateway).ordering == msgspec.structs.replace(ordering, order=Order.WEIGHT)
+
+
+def test_a_page_that_the_mesh_has_not_is_fetched_and_nothing_that_it_links_to(
+    gateway: FakeGateway, key: str
+) -> None:
+    run(gateway, "seed", "http://a.org/", "--key", key)
+    gateway.keywords_fetched = {PAGE: ["glacier"]}
+    run(gateway, "policy", "like", PAGE, "--key", key)
+    assert gateway.seeds[-1] == {"urls": [PAGE], "levels": 0}
+    policy = in_force(gateway)
+    assert policy.has_room_for(PAGE)
+    assert not policy.has_room_for(f"{PAGE}2"), "the crawl goes no further than before"
+    assert policy.ordering is not None
+    assert policy.ordering.guide_words == ("glacier",)
+
+
+def test_a_page_that_does_not_come_or_says_nothing_is_named_and_changes_nothing(
+    gateway: FakeGateway, key: str
+) -> None:
+    with GatewayClient(gateway.url) as client:
+        issuer = PolicyIssuer(client, Path(key))
+        with pytest.raises(ConfigError, match=f"tianmesh why {PAGE}"):
+            guide_by_pages(client, issuer, [PAGE], patience_s=0.0)
+        gateway.keywords = {PAGE: []}
+        with pytest.raises(ConfigError, match="no words"):
+            guide_by_pages(client, issuer, [PAGE])
+        with pytest.raises(ConfigError, match="no URL"):
+            guide_by_pages(client, issuer, ["glaciers"])
+    assert gateway.decrees == []

@@ -67,6 +67,7 @@ async def test_the_gateway_gives_its_description(gateway: Starlette, described: 
         ("/api/changed", "POST", SEEDS),
         ("/api/drain", "POST", b'{"peer": "bobb"}'),
         ("/api/drain", "POST", b"[]"),
+        ("/api/keywords?url=http://a.test/", "GET", b""),
         ("/healthz", "GET", b""),
         ("/readyz", "GET", b""),
     ],

@@ -115,6 +115,17 @@ async def test_versions_are_listed_for_people_and_programs() -> None:
     assert (await mesh.ask("/page?url=http://b.test/&versions")).status == 404
 
 
+async def test_programs_are_told_what_a_stored_page_is_about() -> None:
+    body = b"<title>Glacier ice</title><p>glacier glacier glacier and the melting of it for years"
+    told = (await Mesh({LAST: body}).ask(f"/api/keywords?url={quote(URL, safe='')}")).json
+    assert told["is_stored"]
+    assert told["keywords"][0] == "glacier"
+    assert not (await Mesh().ask("/api/keywords?url=http://b.test/")).json["is_stored"]
+    assert (await Mesh().ask("/api/keywords?url=b")).status == 400
+    barred = Mesh({LAST: b"<meta name=robots content=noarchive><title>Glacier ice</title>"})
+    assert (await barred.ask(f"/api/keywords?url={quote(URL, safe='')}")).json["keywords"] == []
+
+
 async def test_what_has_changed_is_shown_line_by_line() -> None:
     reply = await Mesh().ask(f"{PAGE}&from=20260101123005&to=20260103123005")
     assert reply.status == 200
