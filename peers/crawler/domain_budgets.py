@@ -25,5 +25,5 @@ class DomainBudgets:
         """Return how many questions were asked, for pages and for robots.txts."""
         return int.from_bytes(self._table.get(domain.encode()) or b"", "big")
 
-    def count_question(self, domain: str) -> None:
-        self._table.put(domain.encode(), (self.asked_count(domain) + 1).to_bytes(_COUNT_BYTES, "big"))
+    def count_questions(self, domain: str, count: int) -> None:
+        self._table.put(domain.encode(), (self.asked_count(domain) + count).to_bytes(_COUNT_BYTES, "big"))

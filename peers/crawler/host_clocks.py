@@ -93,14 +93,15 @@ class HostClocks:
         for state, next_fetch_s in clocks:
             self._frontier.save_quietly(state, politeness.unasked(state.record, next_fetch_s))
 
-    def note_answer(self, states: Iterable[HostState], seconds: float, now: float) -> None:
+    def note_answer(self, states: Iterable[HostState], seconds: float, now: float, further: int = 0) -> None:
         """Let the delay begin anew.
 
         Args:
           seconds: that the answer took; 0.0 when there was none.
+          further: questions that a browser asked besides.
         """
         for state in states:
-            answered = politeness.with_answer(state.record, seconds, self.settings, now)
+            answered = politeness.with_answer(state.record, seconds, self.settings, now, further)
             self._frontier.save_quietly(state, answered)
             self._frontier.save(state, politeness.after_question(answered, self.delay_s(state), now))
 

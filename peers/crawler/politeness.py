@@ -188,14 +188,17 @@ def unasked(host: HostRecord, next_fetch_s: float) -> HostRecord:
     return msgspec.structs.replace(host, next_fetch_s=next_fetch_s)
 
 
-def with_answer(host: HostRecord, seconds: float, settings: CrawlSettings, now: float) -> HostRecord:
+def with_answer(
+    host: HostRecord, seconds: float, settings: CrawlSettings, now: float, further: int = 0
+) -> HostRecord:
     """Count a question of this day, after the last of which a host is left alone until the next day.
 
     Args:
       seconds: that the answer took; 0.0 when there was none.
+      further: questions that a browser asked besides.
     """
     day = int(now // DAY_S)
-    of_day = host.of_day + 1 if host.day == day else 1
+    of_day = (host.of_day if host.day == day else 0) + 1 + further
     host = msgspec.structs.replace(host, seconds=seconds or host.seconds, day=day, of_day=of_day)
     return wait_until(host, (day + 1) * DAY_S) if of_day >= settings.requests_per_host_day_max else host
 

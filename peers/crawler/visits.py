@@ -273,21 +273,23 @@ class Visits:
 
     # --- answers ---
 
-    def _answered(self, url: str, now: float, ip: str = "", seconds: float = 0.0) -> Visit | None:
+    def _answered(
+        self, url: str, now: float, ip: str = "", seconds: float = 0.0, further: int = 0
+    ) -> Visit | None:
         """What was asked, now that there is an answer; None when there was no such question."""
         visit = self._visits.pop(url, None)
         if visit is not None:
             _note_address(visit.state, url, ip, now)
             self._asked.remove(host_of(url))
-            self._budgets.count_question(visit.state.domain.name)
+            self._budgets.count_questions(visit.state.domain.name, 1 + further)
             if visit.robots is None and not visit.taken.is_stored:
                 self._clocks.count_page(visit.state)
-            self._clocks.note_answer(self._hosts_of(url, visit.state), seconds, now)
+            self._clocks.note_answer(self._hosts_of(url, visit.state), seconds, now, further)
         return visit
 
     def fetched(self, fetched: PageFetched, now: float) -> list[Send]:
         """Take in an answer of a server."""
-        visit = self._answered(fetched.url, now, fetched.ip, fetched.seconds)
+        visit = self._answered(fetched.url, now, fetched.ip, fetched.seconds, fetched.further)
         if visit is None:
             return []
         state, taken = visit.state, visit.taken

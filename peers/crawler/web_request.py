@@ -102,6 +102,7 @@ class PageFetched(Message, frozen=True):
     # False: the encoded body ended early or its checksum is wrong, and `body` is what came before that.
     is_whole: bool = True
     codings: str = ""  # as Content-Encoding has them; "" when `body` is decoded, or was in none
+    further: int = 0  # requests to its host that a browser made besides, to show it
 
 
 class AbandonFetches(Message, frozen=True):

@@ -144,20 +144,23 @@ class Renderer:
         """Return a page as a browser shows it; what is none, is not wanted so, or fails there, as it came."""
         if not isinstance(fetched, PageFetched) or not self._is_wanted(fetched):
             return fetched
+        visit: _Visit | None = None
         try:
             decoded = await self._decode(fetched.body, fetched.codings, BODY_BYTES_MAX)
             async with self._turns:
                 browser = await self._browser()
                 page = replace(fetched, body=decoded.body, codings="")
-                body = await self._shown(browser, _Visit(self, request, page))
+                visit = _Visit(self, request, page)
+                body = await self._shown(browser, visit)
         except (BrowserError, Undecodable, OSError) as error:
             logger.warning("not rendered url=%s error=%s", fetched.url, error)
             self._count(failed=1)
-            return fetched
+            return fetched if visit is None else replace(fetched, further=visit.n_requests)
         self._count(rendered=1)
         headers = [each for each in fetched.headers if each[0].lower() not in (*_WIRE, "content-type")]
         headers += [("Content-Type", "text/html; charset=utf-8"), (RENDERED_BY, browser.version)]
-        return replace(fetched, body=body, codings="", headers=tuple(headers), is_whole=True)
+        shown = replace(fetched, body=body, codings="", headers=tuple(headers), is_whole=True)
+        return replace(shown, further=visit.n_requests)
 
     async def _browser(self) -> Browser:
         if self._idle:
@@ -226,7 +229,7 @@ class _Visit:
         self._request = request
         self._page = page
         self._answered_s = trio.current_time()  # when its host was asked last
-        self._n_requests = 0
+        self.n_requests = 0
         self._is_begun = False  # the browser has the page
 
     async def html(self, browser: Browser) -> str:
@@ -335,9 +338,9 @@ class _Visit:
 
     async def _ask(self, url: str, n_bytes: int, crawl_delay_s: float) -> FetchResult:
         """Ask the host once more, after its pause."""
-        if self._n_requests >= REQUESTS_MAX:
+        if self.n_requests >= REQUESTS_MAX:
             return _TOO_MANY
-        self._n_requests += 1
+        self.n_requests += 1
         request = replace(
             self._request,
             url=url,

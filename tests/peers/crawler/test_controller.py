@@ -14,6 +14,7 @@ from mesh.memory_table import MemoryTable
 from mesh.port import DiskFilled
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
+from peers.crawler import politeness
 from peers.crawler.controller import (
     ANCHORS_PER_TURN,
     DISK_FULL_PAUSE_S,
@@ -310,6 +311,16 @@ def test_all_hosts_of_a_domain_share_a_budget_of_questions_over_all_lives() -> N
     desk.allow(names[1])
     assert asked(desk.seed(f"{names[2]}/", HOME)) == [ROBOTS]
     assert [desk.state_of(f"{name}/") for name in names[1:3]] == ["Xdomain_budget"] * 2
+
+
+def test_what_a_browser_asked_to_show_a_page_counts_in_the_day_of_its_host_and_in_its_domain() -> None:
+    desk = Desk(requests_per_host_day_max=4, requests_per_domain_max=9).with_home_asked(f"{ORIGIN}/1")
+    desk.tell(fetched(HOME, 404, further=2))  # and one for robots.txt before
+    assert asked(desk.wake(politeness.DAY_S / 2)) == []
+    assert asked(desk.wake(politeness.DAY_S)) == [ROBOTS]
+    desk.allow()
+    desk.tell(fetched(f"{ORIGIN}/1", 404, further=2))
+    assert desk.controller._visits._budgets.asked_count("a.test") == 8
 
 
 def test_origins_of_a_host_are_limited() -> None:

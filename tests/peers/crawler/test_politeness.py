@@ -151,6 +151,9 @@ def test_after_the_last_question_of_a_day_a_host_is_left_alone_until_the_next() 
     assert host.seconds == 0.5, "the last one got no answer"
     host = politeness.with_answer(host, 0.5, settings, host.next_fetch_s)
     assert (host.day, host.of_day) == (11, 1)
+    host = politeness.with_answer(host, 0.5, settings, 11 * politeness.DAY_S + 1.0, further=1)
+    assert host.of_day == 3, "what a browser asked besides counts"
+    assert host.next_fetch_s == 12 * politeness.DAY_S
 
 
 def test_what_two_peers_counted_of_a_day_is_the_most_of_the_later_day() -> None:

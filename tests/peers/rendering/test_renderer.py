@@ -143,9 +143,10 @@ async def test_a_page_is_taken_as_its_scripts_have_made_it_and_nobody_is_asked_w
         assert "<title>App without workers</title>" in text  # and nothing else was reached
         assert (header_of(page, RENDERED_BY.lower()) or "").startswith("Chrome/")
         assert page.codings == ""
+        assert page.further == 3
         assert site.paths() == ["/", "/robots.txt", "/app.js", "/data.json"]
 
-        await shown.page("/second")  # has the same script, and robots.txt is known
+        assert (await shown.page("/second")).further == 1  # has the same script, and robots.txt is known
         assert site.paths()[4:] == ["/second", "/data.json"]
         assert {method for _, _, method, _ in site.asked} == {"GET"}
         turns = list(zip(site.asked, site.asked[1:], strict=False))
