@@ -96,7 +96,7 @@ class Vitals:
         sent, seconds = self._member.transport.observe(), time.monotonic() - self._started
         waiting, stores = _waiting_count(cell, indexer), store_counts(seen.values(), handover.wanted)
         moved = sum(store.bytes_received for store in stores.values())
-        slots, used, disk = _slot_counts(handover, searcher), self._used(), self._disk(cell)
+        slots, disk = _slot_counts(handover, searcher), self._disk(cell)
         return PeerStatus(
             id=self._member.peer_id,
             pid=os.getpid(),
@@ -113,10 +113,8 @@ class Vitals:
             messages_sent=sent.messages_sent + sent.multicasts_sent,
             bytes_sent=sent.bytes_sent + sent.multicast_bytes_sent,
             seconds=seconds,
-            cpu_seconds=used.cpu_seconds,
             pages_per_second=crawl.pages_fetched / seconds,
-            private_bytes=used.private_bytes,
-            rss_bytes=used.rss_bytes,
+            **self._used()._asdict(),
             documents=self._index.snapshot().document_count,
             index_bytes=self._index.snapshot().index_bytes,
             archive_bytes=cell.archive_bytes,

@@ -1,6 +1,6 @@
 """How links get to the controllers that own their hosts, how these explain what they do, how lessors lend
-addresses to each other's peers, how it is found out which hosts are other names of one site, and what gateways
-tell of searches."""
+addresses to each other's peers, how it is found out which hosts are other names of one site, and what
+gateways tell of searches."""
 
 from __future__ import annotations
 
