@@ -16,7 +16,15 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
 )
 from peers.copies.wire_messages import ContentsTold, CopiesNamed
-from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, HomesTold, HomeTold, LinksFound, MarksWanted
+from peers.crawler.wire_messages import (
+    ExplainCrawl,
+    ExplainUrl,
+    HomesTold,
+    HomeTold,
+    LinksFound,
+    MarksWanted,
+    WordsSearched,
+)
 from peers.importing.wire_messages import ImportPage
 from peers.storage.wire_messages import ReplicatePage
 
@@ -56,6 +64,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     ImportPage: _each(Quota.IMPORTS),
     ExplainUrl: _each(Quota.QUESTIONS),
     ExplainCrawl: _each(Quota.QUESTIONS),
+    WordsSearched: _each(Quota.QUESTIONS),
     Ping: _gossip,
     RumoursSpread: _gossip,
     MembersWanted: _members,
@@ -68,7 +77,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
 CONTENT: Final[frozenset[type[Message]]] = frozenset(
-    {LinksFound, ReplicatePage, ImportPage, ContentsTold, CopiesNamed}
+    {LinksFound, ReplicatePage, ImportPage, ContentsTold, CopiesNamed, WordsSearched}
 )
 
 

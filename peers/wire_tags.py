@@ -165,7 +165,7 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         105: MarksTold,
         106: HomeTold,
         107: HomesTold,
-        # What people search for; 110 to 119 are others'
+        # What people search for in vain
         120: WordsSearched,
     }
 )

@@ -123,8 +123,10 @@ def guided(policy: Policy | None, words: Sequence[str], order: Order | None) -> 
       order: None for the one that there is if it goes by guide words, else focused.
 
     Raises:
-      ConfigError: there are too many.
+      ConfigError: there are too many, or the order does not go by any.
     """
+    if order is not None and order not in GUIDED:
+        raise ConfigError(f"the order {order} goes by no words: say {', '.join(GUIDED)}")
     policy = policy or Policy(rules=(ALL_ELSE,))
     before = policy.ordering or PLAIN
     guide_words = tuple(dict.fromkeys((*before.guide_words, *words)))

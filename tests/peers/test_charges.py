@@ -7,10 +7,10 @@ import pytest
 from mesh.actor import Message
 from mesh.conduct import ConductSettings, Quota
 from peers.charges import conduct_of
-from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl
+from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, WordsSearched
 
 
-@pytest.mark.parametrize("question", [ExplainUrl(1, "http://a.test/"), ExplainCrawl(1)])
+@pytest.mark.parametrize("question", [ExplainUrl(1, "http://a.test/"), ExplainCrawl(1), WordsSearched()])
 def test_member_has_so_many_questions_a_minute_and_its_others_nothing_of_that(question: Message) -> None:
     settings = ConductSettings(questions_per_minute=3)
     conduct = conduct_of(settings)

@@ -29,6 +29,8 @@ def test_guide_words_come_to_those_that_there_are_up_to_their_limit() -> None:
     )
     with pytest.raises(ConfigError, match="take some out"):
         edits.guided(policy, [f"w{n}" for n in range(GUIDE_WORDS_MAX)], None)
+    with pytest.raises(ConfigError, match="weight, fish, focused"):
+        edits.guided(policy, ("ice",), Order.DEPTH)
 
 
 @pytest.mark.parametrize(
