@@ -6,7 +6,8 @@
 `ports`         the virtual twins of a peer's ports; `revertible_table` for peers that crash
 `members`       simulated members with real keys, and their doors
 `web`, `trace`  a synthetic web, and a recorded one that is played back; `changing_web` for visits again,
-                `wildcard_web` with names without an end, `topical_web` with pages that are relevant
+                `wildcard_web` with names without an end, `topical_web` with pages that are relevant,
+                `aliased_web` with sites under several names
 `traces`        what is done with recorded crawls: a package with a map of its own
 `model`         whole crawls as arrays: a package with a map of its own
 `studies`       experiments that people run: a package with a map of its own

@@ -37,21 +37,22 @@ _IP: Final = "198.51.100.7"  # RFC 5737: for documentation
 class AliasedWeb:
     """Implements `simulations.web.Web`."""
 
-    def __init__(self, pages_per_host: int = 60) -> None:
-        self.pages_per_host = pages_per_host
+    def __init__(self, pages_of_site: int, pages_of_others: int = 40, hosts: Iterable[str] = HOSTS) -> None:
+        """Have some of the hosts; the others are nowhere."""
+        self._sizes = {host: pages_of_site if host in NAMES else pages_of_others for host in hosts}
         self.split: frozenset[str] = frozenset()  # names that have become sites of their own
 
     @property
     def pages(self) -> int:
-        return len(HOSTS) * self.pages_per_host
+        return sum(self._sizes.values())
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        return tuple(f"http://{host}/" for host in HOSTS)
+        return tuple(f"http://{host}/" for host in self._sizes)
 
     def serve(self, url: str) -> Served:
         page, ip = self._page_in(url), _IP if "two." in url else ""
-        if page is None or page >= self.pages_per_host:
+        if page is None or page >= self._sizes.get(host_of(url), 0):
             return Served(404, 0.1, 500, ip=ip)
         return Served(200, 0.1, 12_000, ip=ip)
 
@@ -62,7 +63,7 @@ class AliasedWeb:
         page = self._page_in(url)
         assert page is not None
         first = CHILDREN * page + 1
-        children = range(first, min(first + CHILDREN, self.pages_per_host))
+        children = range(first, min(first + CHILDREN, self._sizes[host_of(url)]))
         return [f"http://{host_of(url)}/p{child}" for child in children]
 
     def crawl_delay_s(self, origin: str) -> float:

@@ -275,6 +275,7 @@ class Links:
                     break
                 url = there
                 yield replace(link, url=url)
+                self._remembered.add((url, "", ""))  # that of the alias says so again, once it is its turn
 
     def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
         if link.use is LinkUse.FETCH:
