@@ -51,16 +51,18 @@ class Verdict(Enum):
 def is_preferred(name: str, other: str) -> bool:
     """Tell which of two hosts with one site represents it; the same for all, whatever they know.
 
-    A name rather than an address, as some servers want to be asked by name; without `www.`; the shorter one.
-    How many link to it would be the better measure, and change while the web is crawled.
+    A name rather than an address, as some servers want to be asked by name; the shorter one, `www.` not
+    counted; without that. How many link to it would be a better measure, but changes while the web is
+    crawled, and would have to be agreed upon.
     """
     return order_of(name) < order_of(other)
 
 
-def order_of(name: str) -> tuple[bool, bool, int, str]:
+def order_of(name: str) -> tuple[bool, int, str, bool]:
     """Return by what hosts with one site are sorted, their representative first."""
     is_address = name.startswith("[") or name.replace(".", "").isdigit()
-    return is_address, name.startswith(_WWW), len(name), name
+    plain = plain_name(name) or name
+    return is_address, len(plain), plain, plain != name
 
 
 def is_name(name: str) -> bool:

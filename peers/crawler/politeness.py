@@ -47,7 +47,7 @@ DOUBTFUL_SHARE: Final = 0.7
 DOUBTFUL_PAUSE_S: Final = 0.5  # of a doubtful host for which there is no room
 SILENCES_MAX: Final = 255
 ALIAS: Final = "alias"  # why a page is not asked for
-COMPARED_AT_PAGES: Final = 16  # asked for of a host, before it is first compared with others
+COMPARED_AT_PAGES: Final = 32  # asked for of a host before it is first compared: with fewer little is saved
 ALIAS_SAMPLE: Final = 8  # of 256 pages of an alias that are visited all the same
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 

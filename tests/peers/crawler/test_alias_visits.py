@@ -7,7 +7,7 @@ import pytest
 from mesh.urls import fingerprint, host_of
 from peers.crawler import politeness
 from peers.crawler.messages import CallAlias, HostGrown
-from peers.crawler.politeness import ALIAS_SAMPLE, COMPARED_AT_PAGES, HostRecord, is_to_compare, join, judged
+from peers.crawler.politeness import ALIAS_SAMPLE, HostRecord, is_to_compare, join, judged
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from tests.helpers import ME
 from tests.peers.crawler.desk import MINE, OTHER, THEIRS, Desk, asked, host_of_peer, of_kind
@@ -152,9 +152,8 @@ def test_names_that_lead_from_one_to_the_next_are_followed_to_the_first() -> Non
 # --- Records ---
 
 
-@pytest.mark.parametrize(("fetched", "is_compared"), [(8, False), (16, True), (17, False), (64, True)])
+@pytest.mark.parametrize(("fetched", "is_compared"), [(16, False), (32, True), (33, False), (64, True)])
 def test_a_host_is_compared_when_its_pages_have_doubled(fetched: int, is_compared: bool) -> None:
-    assert COMPARED_AT_PAGES == 16
     assert is_to_compare(HostRecord("a.test", fetched=fetched)) is is_compared
     assert is_to_compare(HostRecord("a.test", fetched=fetched, alias_of="b.test"))
 
