@@ -34,6 +34,6 @@ too, by `peers.documents`, which commands have done by a `guarded_reader`; sitem
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `contact` (or not, for want of one), `address_rules` (as far as that is for the policy to say)
 and `address_turns` (when), `decoding` (content codings within limits), `tls_sessions`, `response_lines`
-(heads as servers write them), `robots` and `path_rules` (RFC 9309); `gaps` judges afterwards how long hosts
-were left alone, also by the `access_lines` of web servers.
+(heads as servers write them), `link_header`, `robots` and `path_rules` (RFC 9309); `gaps` judges afterwards
+how long hosts were left alone, also by the `access_lines` of web servers.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -19,6 +19,7 @@ from peers.crawler.decoding import (
     decode,
     decode_beginning,
 )
+from peers.crawler.link_header import LINK, canonical_in_headers
 from peers.crawler.link_lists import (
     LIST_MEDIA_TYPES,
     PACKED_MEDIA_TYPES,
@@ -109,7 +110,7 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
-        document=document_of(page, stamp, header_of(fetched, "last-modified")),
+        document=document_of(page, stamp, header_of(fetched, "last-modified"), headers_of(fetched, LINK)),
         links=_links(page, listed or ()),
         digest=digest,
         lack=said.lack,
@@ -243,7 +244,8 @@ def parse_records(
         response.header_values(ROBOTS_TAG),
         read if content is None else lambda *_: content,
     )
-    return said, document_of(said.page, stamp, response.header("last-modified"))
+    last_modified, links = response.header("last-modified"), response.header_values(LINK)
+    return said, document_of(said.page, stamp, last_modified, links)
 
 
 def _kept_content(record: WarcRecord) -> Content | None:
@@ -256,8 +258,14 @@ def _kept_content(record: WarcRecord) -> Content | None:
         raise CorruptionError(f"no content in a record of {record.url}") from error
 
 
-def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Document | None:
-    """What is indexed of a page, without link texts; None when it asks not to be."""
+def document_of(
+    page: ParsedPage, stamp: Stamp, last_modified: str | None, links: Sequence[str] = ()
+) -> Document | None:
+    """What is indexed of a page, without link texts; None when it asks not to be.
+
+    Args:
+      last_modified, links: the response headers of these names.
+    """
     if page.is_noindex:
         return None
     return Document(
@@ -272,5 +280,5 @@ def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Do
         visit=stamp.visit,
         boilerplate=page.boilerplate,
         is_quotable=not page.is_nosnippet,
-        canonical=page.canonical,
+        canonical=page.canonical or canonical_in_headers(page.url, links),
     )

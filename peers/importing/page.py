@@ -20,6 +20,7 @@ from peers.crawler.dates import http_seconds_of, precise_seconds_of
 from peers.crawler.decoding import TooLarge, Undecodable, decode
 from peers.crawler.extraction import body_bytes_max, document_of, kept_response
 from peers.crawler.guarded_reader import read_guarded
+from peers.crawler.link_header import LINK
 from peers.crawler.link_lists import begins_like_list
 from peers.crawler.page_reader import read_page
 from peers.crawler.parser import NotHtml
@@ -131,7 +132,7 @@ def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int 
         fetched_at=stamp.fetched_at,
         status=fetched.status,
         records=records,
-        document=document_of(parsed, stamp, header_of(fetched, "last-modified")),
+        document=document_of(parsed, stamp, header_of(fetched, "last-modified"), headers_of(fetched, LINK)),
         links=tuple(link for link in links if _is_useful(link))[:PAGE_LINKS_MAX],
         visit=visit,
     )

@@ -1,0 +1,39 @@
+"""What a server names as the address of a page in `Link` headers (RFC 8288): the only way for a PDF. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from mesh.domains import registrable_domain
+from mesh.urls import canonical, host_of
+
+LINK: Final = "link"
+
+_EACH: Final = re.compile(r"<([^<>]*)>([^<]*)")
+_REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
+_ANCHOR: Final = re.compile(r";\s*anchor\s*=", re.IGNORECASE)  # 3.2: it speaks of something else then
+
+
+def canonical_in_headers(url: str, values: Iterable[str]) -> str:
+    """Return what a server names as the address of a page (RFC 6596), "" when it names none.
+
+    Only within the domain of the page: servers add such headers to all that they send, wrong ones too.
+
+    Args:
+      values: of all `Link` headers.
+    """
+    for value in values:
+        for target, parameters in _EACH.findall(value):
+            relation = _REL.search(parameters)
+            if relation is None or _ANCHOR.search(parameters) is not None:
+                continue
+            if "canonical" in (relation[1] or relation[2] or "").lower().split():
+                named = canonical(target.strip(), url)
+                return named if named is not None and _domain(named) == _domain(url) else ""
+    return ""
+
+
+def _domain(url: str) -> str:
+    return registrable_domain(host_of(url))
