@@ -56,7 +56,7 @@ What is where
              what a question may cost, `matching_cost` what it does
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
              made of their `features`, `proximity` among them)
-  showing    `snippet` (excerpts; `windows` chooses them)
+  showing    `snippet` (excerpts; `windows` chooses them), `shared_titles` that do not tell pages apart
   kernels    go through open `lists`: `searching` finds the best documents, by `scoring` them and bounding
              what they could score, `locating` those that match, `positions` phrases, `gathering` what
              features are made of

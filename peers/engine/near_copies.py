@@ -57,9 +57,20 @@ def sketch_of(document: Document) -> Sketch:
     n_filled = _sketch_text(codes, sketch)
     if n_filled < KEPT_FILLED:
         return np.zeros(SKETCH_WORDS, np.uint64)
-    title = xxhash.xxh3_64_intdigest(document.title.encode(errors="replace")) >> (64 - TITLE_BITS)
+    title = title_hash(document.title)
     sketch[-1] |= np.uint64(title << _TITLE_SHIFT | (_LONG if n_filled >= LONG_FILLED else 0))
     return sketch
+
+
+def title_hash(title: str) -> int:
+    """Return the hash of a title that sketches have."""
+    return xxhash.xxh3_64_intdigest(title.encode(errors="replace")) >> (64 - TITLE_BITS)
+
+
+def title_hashes(sketches: Sketches) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return the hashes of titles that sketches have, and which of these are sketches."""
+    last = sketches[:, -1]
+    return last >> np.uint64(_TITLE_SHIFT) & np.uint64((1 << TITLE_BITS) - 1), last != 0
 
 
 def sketches_of(encoded: list[bytes]) -> Sketches:
@@ -74,14 +85,13 @@ def near_copies(sketches: Sketches) -> NDArray[np.bool_]:
     differing = np.zeros((len(sketches), len(sketches)), np.uint8)
     for column in (*columns, last & np.uint64(_BINS_MASK)):
         differing += np.bitwise_count(column[:, None] ^ column)
-    titles = last >> np.uint64(_TITLE_SHIFT) & np.uint64((1 << TITLE_BITS) - 1)
+    titles, has_sketch = title_hashes(sketches)
     is_long = (last & np.uint64(_LONG)).astype(np.bool_)
     are_long = is_long[:, None] & is_long
     have_same_title = titles[:, None] == titles
     are_near = (differing <= SHORT_BITS_MAX) & have_same_title
     are_near |= (differing <= LONG_BITS_MAX) & have_same_title & are_long
     are_near |= (differing <= OTHER_TITLE_BITS_MAX) & are_long
-    has_sketch = last.astype(np.bool_)
     found: NDArray[np.bool_] = are_near & has_sketch[:, None] & has_sketch
     np.fill_diagonal(found, False)
     return found

@@ -33,6 +33,7 @@ from peers.engine.query import Query
 from peers.engine.ranking import RankingWeights, Statistics
 from peers.engine.segment import Segment
 from peers.engine.segment_search import Place, plan_of, search_segment
+from peers.engine.shared_titles import shown_title
 from peers.kernel import Ints
 
 _DEFAULT_WEIGHTS = RankingWeights()
@@ -236,6 +237,10 @@ class View:
             places = places[np.argsort(found[places], kind="stable")]
             if len(places):
                 yield view, found[places], places
+
+    def shown_title(self, document: Document) -> str:
+        """Return by what a page of the view is told from others of its site: its title, or else a heading."""
+        return shown_title(document, self._segments)
 
     def urls(self) -> Iterator[str]:
         """Return the URLs of all documents, segment by segment."""

@@ -173,7 +173,8 @@ class SnapshotReader:
         pages = {url: page for url, page in shown.items() if page is not None}
         for url, segment, document in self._located([url for url in shown if url not in pages]):
             effort.spend(PAGE_VISITS)
-            page = pages[url] = _shown_page(_decode_document(self._encoded(segment, document)))
+            stored = _decode_document(self._encoded(segment, document))
+            page = pages[url] = _shown_page(stored, self._view.shown_title(stored))
             self._reader.shown.keep(url, page, page.size_bytes)
         return pages
 
@@ -214,9 +215,9 @@ def _hit(page: Best, features: tuple[float, ...]) -> Hit:
     )
 
 
-def _shown_page(document: Document) -> ShownPage:
+def _shown_page(document: Document, title: str) -> ShownPage:
     return ShownPage(
-        SearchedText(document.title[:TITLE_CHARS_MAX]),
+        SearchedText(title[:TITLE_CHARS_MAX]),
         SearchedText((document.text or document.boilerplate) if document.is_quotable else ""),
         document.fetched_at,
         document.date,
