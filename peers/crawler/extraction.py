@@ -252,10 +252,15 @@ def _kept_content(record: WarcRecord) -> Content | None:
     """What had been read of a document that is not kept whole; None when the record says something else."""
     if record.headers.get("content-type") != CONTENT_TYPE:
         return None
+    return content_in(record.url, record.block)
+
+
+def content_in(url: str, block: bytes) -> Content:
+    """Return what had been read of a document, as `kept_response` writes it down. CorruptionError."""
     try:
-        return msgspec.json.decode(record.block, type=Content)
+        return msgspec.json.decode(block, type=Content)
     except msgspec.MsgspecError as error:
-        raise CorruptionError(f"no content in a record of {record.url}") from error
+        raise CorruptionError(f"no content in a record of {url}") from error
 
 
 def document_of(

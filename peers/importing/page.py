@@ -18,7 +18,7 @@ from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.dates import http_seconds_of, precise_seconds_of
 from peers.crawler.decoding import TooLarge, Undecodable, decode
-from peers.crawler.extraction import body_bytes_max, document_of, kept_response
+from peers.crawler.extraction import body_bytes_max, content_in, document_of, kept_response
 from peers.crawler.guarded_reader import read_guarded
 from peers.crawler.link_header import LINK
 from peers.crawler.link_lists import begins_like_list
@@ -42,6 +42,7 @@ from peers.storage.warc import (
     HEAD_BYTES_MAX,
     HttpResponse,
     WarcRecord,
+    content_record,
     parse_response,
     visit_in,
 )
@@ -75,7 +76,7 @@ def page_of_record(record: Record, use: LinkUse) -> ImportedPage:
     response = _response_in(kind, headers.get("content-type", ""), record)
     fetched_at = _fetched_at(headers.get("warc-date", ""), response)
     fetched = _fetched(url, response, headers.get("warc-ip-address", ""), fetched_at)
-    return page_of(fetched, use, headers.get("warc-truncated", ""), visit_in(headers))
+    return page_of(fetched, use, headers.get("warc-truncated", ""), visit_in(headers), record.content)
 
 
 def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage:
@@ -99,22 +100,26 @@ def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage
     return page_of(_fetched(url, response, "", fetched_at), use)
 
 
-def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int = 0) -> ImportedPage:
+def page_of(
+    fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int = 0, content: bytes = b""
+) -> ImportedPage:
     """Take a page apart and pack it, as the crawler does.
 
     Args:
       visit: that found it, in the mesh whose export the file is; 0 for other files: see `mesh.stamp`.
+      content: what such a mesh has read of a document that it has not kept whole.
 
     Raises:
-      Refused
+      Refused, CorruptionError
     """
+    read = (lambda *_: content_in(fetched.url, content)) if content else read_guarded
     try:
         said = read_page(
             fetched.url,
             fetched.body,
             header_of(fetched, "content-type"),
             headers_of(fetched, ROBOTS_TAG),
-            read_guarded,
+            read,
         )
     except NotHtml as error:
         raise Refused(f"not HTML: {error}") from error
@@ -123,6 +128,8 @@ def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int 
     if truncated not in ("", "length", "time", "disconnect"):
         truncated = "unspecified"
     records = kept_response(fetched, stamp, truncated, said.content)
+    if content:
+        records += content_record(fetched.url, content, stamp)
     links = [
         FoundLink(link.url, link.anchor, use=use, linker=linker_of(fetched.url, link.url))
         for link in parsed.links

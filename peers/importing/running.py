@@ -29,7 +29,7 @@ from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import Data, Gzip, Packing, Zstd, packing_of
-from peers.importing.warc_file import ARC_BEGIN, Record, read_warc
+from peers.importing.warc_file import ARC_BEGIN, Record, read_warc, with_contents
 from peers.workers import Workers, result_of
 
 BATCH_BYTES: Final = 1 << 20  # of records to one worker at a time, about 50 pages
@@ -265,7 +265,7 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
     elif begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
         yield from read_lines(packing, start)
     elif b"WARC/" in begin or begin.startswith(ARC_BEGIN) or isinstance(packing, Gzip | Zstd):
-        yield from read_warc(packing, start)
+        yield from with_contents(read_warc(packing, start))
     elif begin:
         summary.unreadable += 1
         yield Damage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")

@@ -12,13 +12,13 @@ the three are is in `tests/benchmarks/bench_importing.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mesh.errors import CorruptionError
 from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.unpacking import Member, Packing
-from peers.storage.warc import HEAD_BYTES_MAX, RECORD_BYTES_MAX, header_fields
+from peers.storage.warc import CONTENT_TYPE, HEAD_BYTES_MAX, RECORD_BYTES_MAX, header_fields
 
 # Unpacked to get past a record that is too large, or past what is none; more of it is a bomb.
 SKIPPED_BYTES_MAX: Final = 1 << 30
@@ -38,6 +38,34 @@ class Record(NamedTuple):
     after: Position  # where to go on when it is done
     headers: Mapping[str, str]  # names in lower case; of repeated names the first counts
     block: bytes
+    content: bytes = b""  # of a document of which this is the beginning, see `with_contents`
+
+
+def with_contents(found: Iterable[Record | Damage]) -> Iterator[Record | Damage]:
+    """Give documents, of which our archive keeps the beginning alone, what it keeps of their text.
+
+    That is in the record behind them (`extraction.kept_response`).
+    """
+    held: Record | None = None
+    for each in found:
+        if held is not None:
+            before, held = held, None
+            if isinstance(each, Record) and _is_content_of(each, before):
+                yield before._replace(after=each.after, content=each.block)
+                continue
+            yield before
+        if isinstance(each, Record) and each.headers.get("warc-truncated") == "length":
+            held = each
+        else:
+            yield each
+    if held is not None:
+        yield held
+
+
+def _is_content_of(record: Record, response: Record) -> bool:
+    kind, media_type = record.headers.get("warc-type"), record.headers.get("content-type")
+    named = (each.headers.get("warc-target-uri") for each in (record, response))
+    return kind == "metadata" and media_type == CONTENT_TYPE and len(set(named)) == 1
 
 
 def read_warc(packing: Packing, start: Position = BEGINNING) -> Iterator[Record | Damage]:

@@ -14,17 +14,20 @@ from hypothesis import strategies as st
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
-from peers.crawler.extraction import extract_again
+from peers.crawler.extraction import KEPT_BYTES_MAX, extract, extract_again
+from peers.crawler.messages import PageParsed
 from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.documents.content import Content
 from peers.importing.batch import Order, decode, make
 from peers.importing.json_lines import Entry, Line, entry_of, read_lines
 from peers.importing.messages import ImportedPage
 from peers.importing.page import NoPage, Refused, is_private, page_of_entry, page_of_record
 from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import packing_of
-from peers.importing.warc_file import Record, read_warc
+from peers.importing.warc_file import Record, read_warc, with_contents
 from peers.storage.messages import ParseRecords
 from peers.storage.warc import parse_response, read_record, visit_in
+from tests.helpers import fetched
 
 HEADERS = {
     "warc-type": "response",
@@ -55,6 +58,34 @@ def test_a_response_becomes_a_page_with_its_document_links_and_record() -> None:
     again = extract_again(ParseRecords(made.url, made.stamp, made.records))
     assert again.document == made.document
     assert read_record(made.records).headers["warc-date"] == "2024-03-05T06:07:08.250000Z"
+
+
+def test_a_document_of_which_our_export_has_the_beginning_comes_with_its_text() -> None:
+    body = b"%PDF-1.5\n" + bytes(KEPT_BYTES_MAX)
+    sent = fetched("http://a.test/page", body=body, headers=(("Content-Type", "application/pdf"),))
+    told = extract(sent, 3, lambda *_: Content("A manual", text="near the end", language="en"))
+    assert isinstance(told, PageParsed)
+    assert told.document is not None
+    ordinary = extract(fetched("http://a.test/next"), 3)
+    assert isinstance(ordinary, PageParsed)
+    found = list(with_contents(read_warc(packing_of(told.records + ordinary.records))))
+    records = [each for each in found if isinstance(each, Record)]
+    assert [bool(each.content) for each in records] == [True, *[False] * (len(records) - 1)]
+    assert [each.after for each in records] == sorted(each.after for each in records)
+    made = page(records[0])
+    assert made.document == told.document
+    again = extract_again(ParseRecords(made.url, made.stamp, made.records))
+    assert again.document == told.document
+    with pytest.raises(CorruptionError):
+        page(records[0]._replace(content=b'{"text": 7}'))
+
+
+def test_what_is_truncated_without_its_text_is_a_page_of_its_own() -> None:
+    cut = record(warc_truncated="length")
+    other = record(warc_target_uri="http://a.test/other")
+    assert list(with_contents([cut, cut, Damage(1, "none"), other, cut])) == [
+        cut, cut, Damage(1, "none"), other, cut,
+    ]  # fmt: skip
 
 
 def test_links_to_follow_need_no_text() -> None:
