@@ -23,7 +23,7 @@ from tests.patience import PATIENCE_S
 
 COMMAND: Final = (sys.executable, "-m", "peers.cli")
 START_S: Final = 3 * PATIENCE_S
-PAUSE_S: Final = 0.05  # between two looks at what is going on
+PAUSE_S: Final = 0.2  # between two looks at what is going on: each is work for all peers
 
 Value = TypeVar("Value")
 
