@@ -27,6 +27,11 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _C0_OR_SPACE = "".join(map(chr, range(0x21)))  # what WHATWG trims from both ends
 _ESCAPES = {f"%{octet:02X}": chr(octet) if octet in _UNRESERVED else f"%{octet:02X}" for octet in range(256)}
 _PERCENT = re.compile("%(?:[0-9A-Fa-f]{2})?")
+# What is surely as it should be, in a tenth of the time: a name that is no IP address and has no escaped
+# letters (`xn--`), and a path without dot segments, empty ones, escapes and characters that are escaped.
+_PLAINLY_CANONICAL = re.compile(
+    r"https?://(?:(?!xn--)[a-z0-9][a-z0-9-]{0,62}+\.)++[a-z]{2,63}(?=/)(?:/[\w~-][\w.~-]*+)*+/?", re.ASCII
+)
 # A query, another scheme or `http:` without slashes, or white space that WHATWG removes or encodes.
 _NEEDS_WHOLE_BASE = re.compile(r"\?|(?!https?:[/\\])[a-z][a-z0-9+.\-]*:|[^\0-\x20]*[\0-\x20]", re.IGNORECASE)
 
@@ -67,6 +72,12 @@ def canonical(url: str, base: str | None = None) -> str | None:
     if "%" in parsed:
         parsed = _PERCENT.sub(_normal_escape, parsed)
     return parsed if len(parsed) <= URL_CHARS_MAX else None
+
+
+def is_canonical(url: str) -> bool:
+    """Tell whether `canonical` leaves a URL as it is; of most by a look at their characters."""
+    is_plain = len(url) <= HOST_CHARS_MAX and _PLAINLY_CANONICAL.fullmatch(url) is not None
+    return is_plain or canonical(url) == url
 
 
 def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:

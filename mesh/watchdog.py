@@ -67,7 +67,7 @@ class Watchdog(Instrument):
         self._begin(perf_counter())
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """One step ends and the next begins, unless the loop waits: half the calls that both would take."""
+        """One step ends and the next one begins, unless the loop waits: half the calls of telling both."""
         ended_s = perf_counter()
         seconds = ended_s - self._began_s
         if seconds > HELD_S_MAX:

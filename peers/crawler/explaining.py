@@ -17,7 +17,7 @@ from mesh.actor import Message
 from mesh.errors import RemoteProtocolError
 from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask
-from mesh.urls import canonical, host_of
+from mesh.urls import host_of, is_canonical
 from peers.crawler.explanations import (
     LINES_MAX,
     CrawlFacts,
@@ -77,7 +77,7 @@ class Explaining:
         Raises:
           RemoteProtocolError: the URL is not canonical.
         """
-        if isinstance(question, ExplainUrl) and canonical(question.url) != question.url:
+        if isinstance(question, ExplainUrl) and not is_canonical(question.url):
             raise RemoteProtocolError("a question about what is no canonical URL")
         if standing.ownership is None:
             return None

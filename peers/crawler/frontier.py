@@ -138,7 +138,7 @@ class Frontier:
             state, digest, is_new_host = self._hosts.know(host, slot)
             if is_new_host:
                 self.note_change(host_key(slot, digest))
-            self._queues.put_new(slot, mark, url, UrlRow(digest, depth, 0, hops, course=course), state)
+            self._queues.put_new(slot, mark, url, digest, state, depth, hops, course)
             self.note_change(key)
             self._count_url(slot, +1)
             if state is not None:

@@ -26,7 +26,7 @@ from xxhash import xxh3_64_digest
 
 from mesh.errors import RemoteProtocolError
 from mesh.slots import slot_of
-from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
+from mesh.urls import URL_CHARS_MAX, fingerprint, host_of, is_canonical, origin_of
 from mesh.wire_fields import Slot, Url
 from peers.crawler.alias_judging import is_name, is_preferred
 from peers.crawler.course import COURSE_BYTES, Course, course_in
@@ -266,7 +266,7 @@ def course_of(item: QueuedItem | VisitedItem) -> Course | None:
 
 
 def _is_queued(item: QueuedItem) -> bool:
-    return canonical(item.url) == item.url and len(item.course) in (0, COURSE_BYTES)
+    return is_canonical(item.url) and len(item.course) in (0, COURSE_BYTES)
 
 
 def _checked_visited(
@@ -282,7 +282,7 @@ def _checked_visited(
     text = row.url or item.url
     if item.slot >= slot_count or not is_sound(row) or (row.is_queued and not text):
         return None
-    if text and (canonical(text) != text or not _is_text_of(text, item, row, slot_in)):
+    if text and (not is_canonical(text) or not _is_text_of(text, item, row, slot_in)):
         return None
     return item.slot, item.fingerprint, row, text
 
@@ -296,12 +296,12 @@ def _is_text_of(url: str, item: VisitedItem, row: UrlRow, slot_in: Callable[[str
 def _is_host(item: HostItem) -> bool:
     url = f"http://{item.host}/"
     is_alias = not item.alias_of or (is_name(item.alias_of) and is_preferred(item.alias_of, item.host))
-    return canonical(url) == url and host_of(url) == item.host and isfinite(item.next_fetch_s) and is_alias
+    return is_canonical(url) and host_of(url) == item.host and isfinite(item.next_fetch_s) and is_alias
 
 
 def _is_of_origin(item: RobotsItem) -> bool:
     url = f"{item.origin}/"
-    return canonical(url) == url and origin_of(url) == item.origin and isfinite(item.expires_s)
+    return is_canonical(url) and origin_of(url) == item.origin and isfinite(item.expires_s)
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -31,6 +31,7 @@ _DUE_AT: Final = 11  # in the key of a queue entry: whole seconds, 0 for a new U
 _RANK_AT: Final = 15
 _ATTEMPTS_AT: Final = 17
 _FINGERPRINT_AT: Final = 18
+_NEW_AT: Final = bytes(4)  # when a new URL is due
 FIRST_AGAIN: Final = (1).to_bytes(4, "big")  # where in a queue those begin that were visited
 QUEUE_END: Final = b"\xff" * 5
 
@@ -111,6 +112,11 @@ def queue_key(slot: int, mark: bytes, row: UrlRow) -> bytes:
     """Return the place of a URL in the queue of its host, which follows from its row."""
     due, rank = int(row.due_s).to_bytes(4, "big"), row.rank.to_bytes(2, "big")
     return b"%bq%b%b%b%c%b" % (slot.to_bytes(2, "big"), row.host, due, rank, row.attempts, mark)
+
+
+def new_queue_key(slot: int, mark: bytes, host: bytes, rank: int) -> bytes:
+    """Return what `queue_key` does for a URL that was never tried, as most are that it is asked for."""
+    return slot.to_bytes(2, "big") + _QUEUE + host + _NEW_AT + rank.to_bytes(2, "big") + b"\0" + mark
 
 
 def place_in_queue(queue: bytes, rank: int, mark: bytes) -> bytes:

@@ -222,7 +222,11 @@ class HeldHosts:
     def count_new(self, state: HostState) -> None:
         """Count a new URL that came into the queue of a host in memory."""
         state.queued += 1
-        self._count(state.slot, 0, 1, int(state.record.given_up))
+        n_hosts, n_queued, n_given_up = self._counts[state.slot]  # its slot is held, and has a host
+        given_up = int(state.record.given_up)
+        self._counts[state.slot] = n_hosts, n_queued + 1, n_given_up + given_up
+        self.queued_count += 1
+        self.given_up_count += given_up
 
     def count_queued(self, slot: int, digest: bytes, change: int) -> None:
         """Count new URLs that came into the queue of a host or left it."""

@@ -104,7 +104,12 @@ class HostState:
         """Put a queue entry into the window if it belongs there."""
         if not is_new(key):
             self.again_s = min(self.again_s, due_s_in(key))
-        elif self.bound is COMPLETE or key < self.bound:
+        else:
+            self.push_new(key, url, hops)
+
+    def push_new(self, key: bytes, url: str, hops: int) -> None:
+        """Put the queue entry of a new URL into the window if it belongs there."""
+        if self.bound is COMPLETE or key < self.bound:
             heappush(self.window, (key, url, hops))
             if len(self.window) > 2 * self.window_urls:
                 self.window.sort()

@@ -125,11 +125,13 @@ class HostTurns:
 
     def schedule(self, state: HostState, now: float) -> None:
         """Give a host its turn, or an earlier one, if something is to come of it."""
+        if state.is_busy and not state.ticket:
+            return  # it has its turn now
         at_s = state.due_s()
         if at_s == inf or state.slot in self.stopped:
             return
         if state.is_busy:
-            if state.ticket and at_s < state.turn_s:  # something new is due sooner than what it waits for
+            if at_s < state.turn_s:  # something new is due sooner than what it waits for
                 self._wait(state, at_s)
             return
         state.is_busy = True

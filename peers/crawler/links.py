@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mesh.actor import Address, Send
 from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.ownership import Ownership
-from mesh.urls import canonical, fingerprint, host_of, looks_like_trap
+from mesh.urls import fingerprint, host_of, is_canonical, looks_like_trap
 from peers.crawler import politeness
 from peers.crawler.alias_judging import moved
 from peers.crawler.course import UNLIMITED, Course
@@ -194,9 +194,13 @@ class Links:
         if not self._has_owners or message.policy > self._policy_number:
             return []  # the sender repeats them
         depth_max = self._settings.depth_max
-        sound = [link for link in links if canonical(link.url) == link.url]
+        sound = [link for link in links if is_canonical(link.url)]
         are_links = len(sound) == len(links) or source.peer == self._me
-        wanted = [self._allowed(link, source.peer) for link in sound if link.depth <= depth_max]
+        wanted = [
+            link if link.use is LinkUse.FETCH else self._allowed(link, source.peer)
+            for link in sound
+            if link.depth <= depth_max
+        ]
         if (source, batch) in self._accepting or self._is_too_much(wanted):
             return []
         self.received_count += len(links)
@@ -291,11 +295,13 @@ class Links:
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self.quiet_s = now + QUIET_S
-        if entries := entries_of(link.anchor, link.linker):
+        if (link.anchor or link.linker) and (entries := entries_of(link.anchor, link.linker)):
             self._frontier.add_anchor(link.url, slot, *entries)
 
     def _course_of(self, link: FoundLink, slot: int) -> Course | None:
         steering = self._frontier.steering
+        if steering.is_plain and link.levels == UNLIMITED:
+            return None  # without asking what is known of other links
         entries = self._frontier.anchors_of(link.url, slot) if steering.goes_by_citations else ()
         return steering.course_of(link, entries)
 

@@ -59,6 +59,7 @@ class Steering:
         ordering = self._own if self._decreed is None else self._decreed
         self.ordering = ordering.with_searched(self._searched)
         self.guide = GuideWords(self.ordering.guide_words)
+        self.is_plain = self.ordering.is_plain  # asked for each link
 
     @property
     def searched_words(self) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ class Steering:
 
     def lane_of(self, rank: int) -> int:
         """Return in which lane a host waits whose next page has this rank."""
-        return 0 if self.ordering.is_plain else lane_of(rank)
+        return 0 if self.is_plain else lane_of(rank)
 
     # --- links ---
 
@@ -92,7 +93,7 @@ class Steering:
           entries: what is known of other links there, see `peers.engine.linkers`, where that matters.
         """
         ordering = self.ordering
-        if ordering.is_plain and link.levels == UNLIMITED:
+        if self.is_plain and link.levels == UNLIMITED:
             return None
         citations = max(sum(map(is_linker, entries)), int(bool(link.linker)))
         rank = rank_of(Link(link, citations), ordering, self.guide)
@@ -101,7 +102,7 @@ class Steering:
 
     def onward(self, seen: PageSeen, links: Iterable[FoundLink]) -> Iterator[FoundLink]:
         """Yield the links of a page as they go on their way."""
-        if self.ordering.is_plain and seen.course is None:
+        if self.is_plain and seen.course is None:
             return iter(links)
         return onward(seen, links, self.ordering, self.guide)
 

@@ -29,6 +29,7 @@ from peers.crawler.frontier_keys import (
     due_s_in,
     is_new,
     mark_in,
+    new_queue_key,
     place_in_queue,
     queue_key,
     queue_of,
@@ -39,7 +40,7 @@ from peers.crawler.held_hosts import HeldHosts
 from peers.crawler.host_state import COMPLETE, HostState
 from peers.crawler.orders import is_random_turn
 from peers.crawler.steering import Steering
-from peers.crawler.url_rows import ATTEMPTS_MAX, DUE_S_MAX, UrlRow, row_bytes, row_in
+from peers.crawler.url_rows import ATTEMPTS_MAX, DUE_S_MAX, UrlRow, new_row_bytes, row_bytes, row_in
 
 
 class QueuedUrl(NamedTuple):
@@ -131,20 +132,31 @@ class UrlQueues:
         self.put(state.slot, mark, taken.url, before, again, was_out=True)
         return True
 
-    def put_new(self, slot: int, mark: bytes, url: str, row: UrlRow, state: HostState | None) -> None:
+    def put_new(
+        self,
+        slot: int,
+        mark: bytes,
+        url: str,
+        digest: bytes,
+        state: HostState | None,
+        depth: int,
+        hops: int,
+        course: Course | None,
+    ) -> None:
         """Do what `put` does for a URL that was not known, as most links want it.
 
         Args:
+          digest: the hash of its host.
           state: of its host, if that is in memory.
         """
-        key = queue_key(slot, mark, row)
-        self._table.put(url_key(slot, mark), row_bytes(row))
-        self._table.put(key, bytes((row.hops,)) + url.encode())
+        key = new_queue_key(slot, mark, digest, depth if course is None else course.rank)
+        self._table.put(url_key(slot, mark), new_row_bytes(digest, depth, hops, course))
+        self._table.put(key, bytes((hops,)) + url.encode())
         if state is None:
-            self._hosts.count_queued(slot, row.host, +1)
+            self._hosts.count_queued(slot, digest, +1)
         else:
             self._hosts.count_new(state)
-            state.push(key, url, row.hops)
+            state.push_new(key, url, hops)
 
     def put(
         self,

@@ -120,6 +120,13 @@ def is_of_host(data: bytes, host: bytes) -> bool:
     return data[1:9] == host and not is_new_row(data)
 
 
+def new_row_bytes(host: bytes, depth: int, hops: int, course: Course | None) -> bytes:
+    """Return what `row_bytes` does for a URL that was never tried."""
+    if course is None:
+        return _HEAD.pack(b"Q", host, depth, 0, hops)
+    return row_bytes(UrlRow(host, depth, 0, hops, course=course))
+
+
 def row_bytes(row: UrlRow) -> bytes:
     if row.course is None:
         return _bare_bytes(row)

@@ -17,7 +17,7 @@ import zstandard
 
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
-from mesh.urls import canonical, host_of
+from mesh.urls import host_of, is_canonical
 from peers.engine.builder import date_of, linking_hosts_of
 from peers.engine.dictionary import Dictionary, pack_dictionary
 from peers.engine.document import Document, content_digest
@@ -129,7 +129,7 @@ def _check_documents(segment: Segment, slots: SlotMask) -> None:
     urls = _strings(segment.urls, segment.url_starts)
     slot_of_host: dict[str, int] = {}
     for url, slot in zip(urls, segment.slots.tolist(), strict=True):
-        _require(canonical(url) == url, f"URL {url[:100]!r}")
+        _require(is_canonical(url), f"URL {url[:100]!r}")
         host = host_of(url)
         if host not in slot_of_host:
             slot_of_host[host] = slot_of(host, len(slots))

@@ -33,7 +33,7 @@ from mesh.delivery import Delivery, DeliverySettings
 from mesh.errors import LocalProtocolError
 from mesh.lives import numbers_of
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.urls import canonical, host_of
+from mesh.urls import host_of, is_canonical
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.importing.messages import (
     KNOWN,
@@ -250,7 +250,7 @@ class Importer(Actor):
 
     def _what_is_wrong(self, page: ImportedPage, now: float) -> str:
         """Why a page cannot be kept; "" when it can."""
-        if canonical(page.url) != page.url:
+        if not is_canonical(page.url):
             return "its URL is not canonical"
         if not isfinite(page.fetched_at) or page.fetched_at < 0:
             return "its date makes no sense"

@@ -308,6 +308,8 @@ class Policy(
         Args:
           depth: clicks from a seed.
         """
+        if self._has_room_for_all:
+            return True
         for entry in self._of_host(host_of(url)):  # as `rules_for`, which every link would pay for
             rule = entry.rule
             if entry.urls is not None and url not in entry.urls:
@@ -354,6 +356,12 @@ class Policy(
         deciding = (rule for rule in self.rules if rule.action is Action.CRAWL or rule.is_for_all)
         rule = next(deciding, None)
         return rule is not None and rule.action is Action.PAUSE
+
+    @cached_property
+    def _has_room_for_all(self) -> bool:
+        """Is every URL to be visited, as most policies say?"""
+        rule = next(iter(self.rules), None)
+        return rule is not None and rule.is_for_all and rule.has_room_at(0) and rule.depth_max is None
 
     @cached_property
     def _of_host(self) -> _RulesOfHost:

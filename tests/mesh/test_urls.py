@@ -17,6 +17,7 @@ from mesh.urls import (
     fingerprint,
     host_of,
     hostname_of,
+    is_canonical,
     looks_like_trap,
     origin_of,
 )
@@ -99,6 +100,29 @@ def test_length_is_limited_after_canonicalisation() -> None:
     assert canonical(stem + "中" * 300) is None  # nine characters each
     assert canonical(longest + "#" + "f" * 1000) == longest
     assert canonical(longest + "#" + "f" * RAW_URL_CHARS_MAX) is None
+
+
+HOSTS = [
+    "a.com",
+    "1.2.com",
+    "1.2.3.4",
+    "a.0x1",
+    "xn--a.com",
+    "b.xn--a.com",
+    "A.com",
+    "a..com",
+    "-a.com",
+    "com",
+]
+
+
+@given(
+    st.sampled_from([*HOSTS, "a.com:80", "a.com.", "u@a.com", "l" * 64 + ".com"]),
+    st.text("/.ab~_-%2Eé?#", max_size=9),
+)
+def test_what_looks_canonical_is(host: str, rest: str) -> None:
+    for url in (f"http://{host}{rest}", f"https://{host}/{rest}", f"ftp://{host}/{rest}"):
+        assert is_canonical(url) == (canonical(url) == url)
 
 
 @given(st.text(max_size=60), st.sampled_from(["", "http://a.com/", "https://a.com/?", "http://", "//b/"]))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peers.crawler.course import Course, as_kept, course_bytes
+from peers.crawler.frontier_keys import new_queue_key, queue_key
 from peers.crawler.url_rows import (
     ETAG_CHARS_MAX,
     NO_DIGEST,
@@ -22,6 +23,7 @@ from peers.crawler.url_rows import (
     join_rows,
     join_urls,
     memory_part,
+    new_row_bytes,
     row_bytes,
     row_in,
     shown_part,
@@ -194,3 +196,10 @@ def test_where_two_peers_made_the_same_visit_and_found_different_things_the_next
     assert join_rows(joined, other) == joined
     later = other._replace(visit=4)
     assert join_rows(joined, later) == later
+
+
+@given(numbers, numbers, st.none() | courses)
+def test_a_new_url_is_written_as_any_other(depth: int, hops: int, course: Course | None) -> None:
+    row, mark = new_row(depth, 0, hops, course), b"fingerprint of 1"
+    assert new_row_bytes(row.host, depth, hops, row.course) == row_bytes(row)
+    assert new_queue_key(7, mark, row.host, row.rank) == queue_key(7, mark, row)
