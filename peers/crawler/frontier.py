@@ -70,6 +70,7 @@ from peers.crawler.parked_hosts import record_in
 from peers.crawler.politeness import HostRecord, judged
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.steering import Steering
+from peers.crawler.trap_rows import TrapRows
 from peers.crawler.url_queues import QueuedUrl, UrlQueues
 from peers.crawler.url_rows import (
     Conclusion,
@@ -102,6 +103,7 @@ class Frontier:
         self._hosts = HeldHosts(self._table, self._turns, settings, window_urls)
         self._queues = UrlQueues(self._table, self._hosts, settings.revisit_share, self.steering)
         self.origins = OriginRows(self._table, self._hosts, settings.user_agent, self.note_change)
+        self.traps = TrapRows(self._table)
         self.url_count = 0
         self.changed_texts = ChangedTexts(table)
         self.slots = FilledSlots(self._table, self.changed_texts)

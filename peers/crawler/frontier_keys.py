@@ -5,6 +5,7 @@ All keys begin with the slot, so that everything that belongs to a slot is one r
     slot(2) "h" host(8)                                      -> HostRecord
     slot(2) "r" host(8) origin(8)                            -> robots.txt of an origin of the host
     slot(2) "q" host(8) due(4) rank(2) attempts(1) fingerprint(16) -> hops(1) url
+    slot(2) "t" host(8)                                      -> what of its URLs was found to be a trap
     slot(2) "u" fingerprint(16)                              -> row of the URL, see `url_rows`
     slot(2) "a" fingerprint(16)                              -> texts of the links that point to the URL
     slot(2) "d" fingerprint(16)                              -> URL of a stored page of whose link texts the
@@ -23,6 +24,7 @@ TEXTS: Final = b"a"
 HOST: Final = b"h"
 ROBOTS: Final = b"r"
 _CHANGED: Final = b"d"
+_TRAPS: Final = b"t"
 _QUEUE: Final = b"q"
 KIND_AT: Final = 2
 ITEM_KINDS: Final = TEXTS + HOST + ROBOTS + URL  # what other peers get, in order
@@ -87,6 +89,10 @@ def all_robots(slot: int, host: bytes) -> bytes:
 
 def robots_key(slot: int, host: bytes, origin: str) -> bytes:
     return slot.to_bytes(2, "big") + ROBOTS + host + host_hash(origin)
+
+
+def traps_key(slot: int, host: bytes) -> bytes:
+    return slot.to_bytes(2, "big") + _TRAPS + host
 
 
 def kept_range(slot: int) -> tuple[bytes, bytes]:

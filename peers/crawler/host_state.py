@@ -67,7 +67,7 @@ class HostState:
         self.address_s = -inf  # when that was
         self.not_before_s = 0.0  # by the policy of now: another one may want it sooner
         self.again_owed = 0.0  # turns that are theirs, if there are both
-        self.traps: PatternBudgets | None = None  # once a page was seen
+        self.traps: PatternBudgets | None = None  # read from the table when first needed
         # Up to which key of its queue pages were looked at that are to be shown no more, as it is lost; None
         # when they are not.
         self.leaving: bytes | None = None

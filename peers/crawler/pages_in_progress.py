@@ -30,7 +30,6 @@ from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.orders import UNSEEN, PageSeen
 from peers.crawler.revisiting import Finding, concluded_by, finding_of
 from peers.crawler.settings import CrawlSettings, Revisit, Tuning
-from peers.crawler.traps import PatternBudgets
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
 from peers.crawler.web_request import ROBOTS_TAG, FailureReason, PageFetched, header_of, location_of
@@ -264,8 +263,7 @@ class PagesInProgress:
             page.text = parsed.text_mark
             page.finding = finding_of(page.taken.before, page.digest, page.text)
             if page.taken.before is None:
-                page.state.traps = page.state.traps or PatternBudgets()
-                page.state.traps.note(parsed.url, parsed.text_shape)
+                self._frontier.traps.note(page.state, parsed.url, parsed.text_shape)
         return [self._have_stored(page, parsed.records, parsed.document)]
 
     def _list_read(self, page: Page, links: tuple[FoundLink, ...], now: float) -> list[Send]:

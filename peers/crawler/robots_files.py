@@ -82,7 +82,7 @@ class RobotsFiles:
         if reason is not None or taken.is_stored:
             return reason
         may_be_trap = self.settings.avoids_traps and taken.depth > 0  # what is given as a seed is wanted
-        if may_be_trap and state.traps is not None and state.traps.is_trap(taken.url):
+        if may_be_trap and self._frontier.traps.of(state).is_trap(taken.url):
             return "trap"
         if politeness.is_left_to_representative(state.record, taken.url, taken.depth, taken.hops):
             return politeness.ALIAS

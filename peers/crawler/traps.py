@@ -10,15 +10,15 @@ there are: a folder of 50,000 pages that differ is no trap.
 A URL belongs to its folders, down to the third; and to its path with digits and long codes taken out, with
 the sorted names of its parameters if it has any.
 
-What is counted is in memory, of hosts that are there: who takes a host over, or starts anew, counts from the
-beginning.
+What is counted is in memory, of hosts that are there; a pattern that came to its end stays so after a restart
+(`trap_rows`). Who takes a host over counts from the beginning.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
 FREE: Final = 32
@@ -29,13 +29,20 @@ SHAPES_MAX: Final = 2_048  # of its pages, likewise; 100 bytes each
 _CODE: Final = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 
 
+class Counts(NamedTuple):
+    """What was seen of a pattern."""
+
+    n_seen: int
+    n_new: int
+
+
 class _Pattern:
     """What was seen of one."""
 
     __slots__ = ("n_new", "n_seen")
 
-    def __init__(self) -> None:
-        self.n_seen = self.n_new = 0
+    def __init__(self, n_seen: int = 0, n_new: int = 0) -> None:
+        self.n_seen, self.n_new = n_seen, n_new
 
     @property
     def is_exhausted(self) -> bool:
@@ -45,8 +52,9 @@ class _Pattern:
 class PatternBudgets:
     """The patterns of one host."""
 
-    def __init__(self) -> None:
-        self._patterns: dict[str, _Pattern] = {}
+    def __init__(self, exhausted: Mapping[str, Counts] | None = None) -> None:
+        """Args: exhausted: what an earlier life found."""
+        self._patterns = {name: _Pattern(*counts) for name, counts in (exhausted or {}).items()}
         self._shapes: dict[int, None] = {}  # of the last pages, the latest last
 
     def is_trap(self, url: str) -> bool:
@@ -54,23 +62,31 @@ class PatternBudgets:
         known = (self._patterns.get(name) for name in patterns_of(url))
         return any(pattern is not None and pattern.is_exhausted for pattern in known)
 
-    def note(self, url: str, shape: int) -> None:
-        """Count a page.
+    def exhausted(self) -> dict[str, Counts]:
+        """Return the patterns that came to their end, the latest last."""
+        patterns = self._patterns.items()
+        return {name: Counts(each.n_seen, each.n_new) for name, each in patterns if each.is_exhausted}
+
+    def note(self, url: str, shape: int) -> bool:
+        """Count a page; tell whether a pattern of it came to its end by that.
 
         Args:
           shape: of its text, see `extraction.text_shape`; 0 when that is not known: then it counts as new.
         """
-        is_new = shape not in self._shapes
+        is_new, has_ended = shape not in self._shapes, False
         if shape:
             self._shapes.pop(shape, None)
             self._shapes[shape] = None
         for name in patterns_of(url):
             pattern = self._patterns.pop(name, None) or _Pattern()
             self._patterns[name] = pattern
+            was_exhausted = pattern.is_exhausted
             pattern.n_seen += 1
             pattern.n_new += is_new
+            has_ended = has_ended or (pattern.is_exhausted and not was_exhausted)
         _shorten(self._patterns, PATTERNS_MAX)
         _shorten(self._shapes, SHAPES_MAX)
+        return has_ended
 
 
 def _shorten(entries: dict[Any, Any], count: int) -> None:

@@ -107,3 +107,19 @@ def test_a_controller_leaves_out_what_is_like_too_many_copies() -> None:
     assert desk.state_of(pages[-1]) == "Xtrap"
     desk.seed(f"{ORIGIN}/s/61")
     assert f"{ORIGIN}/s/61" in asked(desk.wake(2.0)) + list(desk.controller._visits.under_way)
+
+
+def test_what_came_to_an_end_stays_so_after_a_restart() -> None:
+    pages = [f"{ORIGIN}/s/{number}" for number in range(60)]
+    desk = Desk(crawl_delay_max_s=1e4, robots_ttl_s=1e9).with_home_asked(*pages)
+    desk.store(HOME)
+    for _ in pages[:40]:
+        (url,) = asked(desk.wake(2.0))
+        desk.tell(fetched(url, started_at=desk.now))
+        desk.tell(parsed(url, text_shape=7), "parser")
+    desk.start()
+    frontier = desk.controller._frontier
+    state = frontier.find("a.test")
+    assert state is not None
+    assert frontier.traps.of(state).is_trap(f"{ORIGIN}/s/61")
+    assert not frontier.traps.of(state).is_trap(f"{ORIGIN}/t/61")
