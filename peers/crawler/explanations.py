@@ -142,6 +142,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True):
     has_document: bool  # the newest is the page, and not that it is gone
     is_indexed: bool
     index: Text  # how the index stands
+    moved_to: LongText = ""  # where the page is now, as the newest says
 
 
 class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +178,7 @@ class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
     waits: Annotated[tuple[Wait, ...], Meta(max_length=WAITS_MAX)] = ()
     texts: Annotated[tuple[Text, ...], Meta(max_length=LINES_MAX)] = ()  # of links to it
     linkers: Count = 0  # other hosts that link to it; the most that is counted is 32
+    moved_from: Annotated[tuple[LongText, ...], Meta(max_length=LINES_MAX)] = ()  # URLs where it was before
     left_out_depth: Count | None = None  # a link to it was found so many clicks from a seed, and left out
     robots: RobotsFacts | None = None
     host: HostFacts | None = None

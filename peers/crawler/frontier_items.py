@@ -6,7 +6,7 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
     URL      see `url_rows`: the one with more visits
     anchors  the union, of which the smallest linkers and uses stay (`peers.engine.linkers`), the texts of
              these uses, and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash the
-             smaller text
+             smaller text; the smallest URLs where the page was before
     host     the later clock, with what goes with it; the greater count of pages; of what it is an alias, the
              last judgement (`politeness.join`)
     robots   of an origin: the one that expires later
@@ -35,11 +35,11 @@ from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
 from peers.crawler.visit_memory import MEMORY_BYTES, memory_in
 from peers.crawler.wire_messages import Anchor
-from peers.engine.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
+from peers.engine.linkers import LINKERS_MAX, MOVES_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 
 ANCHORS_MAX: Final = 32  # distinct texts kept of a page, besides those of the uses that are kept
 # The texts, and who links by which: `peers.engine.linkers`.
-ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + USES_MAX + USES_MAX + LINKERS_MAX
+ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + USES_MAX + USES_MAX + LINKERS_MAX + MOVES_MAX
 _FINGERPRINT_BYTES: Final = 16
 
 Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHOR_ENTRIES_MAX)]
@@ -152,12 +152,12 @@ def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...
     if len(one) == 1 and not other:  # most pages that have any
         return one
     entries = {*one, *other}
-    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX, USES_MAX):
+    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX, USES_MAX, MOVES_MAX):
         return tuple(sorted(entries))
-    linkers, uses, texts = sorted_out(sorted(entries, reverse=True))
+    linkers, uses, texts, moves = sorted_out(sorted(entries, reverse=True))
     uses = [use for use in uses[-USES_MAX:] if used_text(use) in texts]
-    kept = {*sorted(texts)[:ANCHORS_MAX], *map(used_text, uses)}
-    return tuple(sorted((*linkers[-LINKERS_MAX:], *uses, *[texts[each] for each in kept])))
+    kept = [texts[each] for each in {*sorted(texts)[:ANCHORS_MAX], *map(used_text, uses)}]
+    return tuple(sorted((*linkers[-LINKERS_MAX:], *uses, *moves[-MOVES_MAX:], *kept)))
 
 
 def robots_row(record: RobotsRecord) -> bytes:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mesh.actor import Address, Send
 from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.ownership import Ownership
-from mesh.urls import fingerprint, host_of, is_canonical, looks_like_trap
+from mesh.urls import canonical, fingerprint, host_of, is_canonical, looks_like_trap
 from peers.crawler import politeness
 from peers.crawler.alias_judging import moved
 from peers.crawler.course import UNLIMITED, Course
@@ -32,7 +32,7 @@ from peers.crawler.searchers_words import SearchersWords
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
-from peers.engine.linkers import entries_of
+from peers.engine.linkers import entries_of, entries_of_move
 from peers.handover.mirror import Mirror, Pledge
 from peers.policy.rules import EVERYTHING, Policy
 
@@ -169,7 +169,7 @@ class Links:
 
     def _is_new(self, link: FoundLink) -> bool:
         """Tell whether a link is to be brought to its owner: not if that was done a moment ago."""
-        key: tuple[str, ...] = (link.url, link.anchor, link.linker)
+        key: tuple[str, ...] = (link.url, link.anchor, link.linker, link.moved_from)
         if link.parent or link.is_ahead or link.levels != UNLIMITED or link.steps != UNLIMITED:
             # The same link on another page may be followed where this one is not, or sooner.
             key = (*key, f"{link.use} {link.parent} {link.levels} {link.steps} {link.is_ahead}")
@@ -295,7 +295,10 @@ class Links:
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self.quiet_s = now + QUIET_S
-        if (link.anchor or link.linker) and (entries := entries_of(link.anchor, link.linker)):
+        entries = entries_of(link.anchor, link.linker) if link.anchor or link.linker else ()
+        if link.moved_from and canonical(link.moved_from) == link.moved_from != link.url:
+            entries += entries_of_move(link.moved_from)
+        if entries:
             self._frontier.add_anchor(link.url, slot, *entries)
 
     def _course_of(self, link: FoundLink, slot: int) -> Course | None:

@@ -21,18 +21,24 @@ from mesh.urls import fingerprint
 from peers.crawler import politeness
 from peers.crawler.alias_judging import moved
 from peers.crawler.ancestors import with_ancestors
-from peers.crawler.course import Course
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.orders import UNSEEN, PageSeen
+from peers.crawler.redirects import link_to, redirect_in
 from peers.crawler.revisiting import Finding, concluded_by, finding_of
 from peers.crawler.settings import CrawlSettings, Revisit, Tuning
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
-from peers.crawler.web_request import ROBOTS_TAG, FailureReason, PageFetched, header_of, location_of
+from peers.crawler.web_request import (
+    ROBOTS_TAG,
+    FailureReason,
+    PageFetched,
+    header_of,
+    location_of,
+)
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.storage.messages import StorePage
@@ -68,6 +74,8 @@ class Page(msgspec.Struct):
     finding: Finding = Finding.NOTHING
     seen: PageSeen = UNSEEN  # what it is by the order of now, once it was parsed
     links: tuple[FoundLink, ...] = ()
+    moved_to: str = ""  # where the page is from now on, as its server says
+    tellings: tuple[FoundLink, ...] = ()  # of what is known of this one, for that one
     is_list: bool = False  # a sitemap or feed: it has links, and is no page
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
 
@@ -121,10 +129,10 @@ class PagesInProgress:
         self.fetched_count += 1
         return self._have_parsed(self._page(state, taken, fetched), fetched)
 
-    def withdraw(
-        self, state: HostState, taken: QueuedUrl, fetched: PageFetched, failure: str, now: float
-    ) -> list[Send]:
+    def withdraw(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, failure: str) -> list[Send]:
         """Take in that a stored page is gone, or has moved: a newer version of it, without a document.
+
+        Where it leads is told when that version is durable: until then it is here, whatever happens to us.
 
         Args:
           failure: status or reason; "" when it has moved.
@@ -133,7 +141,7 @@ class PagesInProgress:
         if failure:
             page.outcome = f"F{failure}"
         else:
-            self._go_on(page, fetched, now)
+            self._go_on(page, fetched)
         return self._have_parsed(page, fetched)
 
     def _have_parsed(self, page: Page, fetched: PageFetched) -> list[Send]:
@@ -235,18 +243,26 @@ class PagesInProgress:
         """Tell whether a redirect, if it is one, is not one too many in a row."""
         return taken.hops < self.settings.redirects_max or location_of(fetched) is None
 
-    def follow(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float) -> None:
+    def follow(
+        self, state: HostState, taken: QueuedUrl, fetched: PageFetched, finding: Finding, now: float
+    ) -> None:
         """Be done with an answer that is no page, and go where it leads."""
         page = self._page(state, taken, fetched)
-        self._go_on(page, fetched, now)
+        page.finding = finding
+        self._go_on(page, fetched)
+        self._links.route((*page.links, *page.tellings), now)
         self._finish(page, now)
 
-    def _go_on(self, page: Page, fetched: PageFetched, now: float) -> None:
-        target = location_of(fetched)
-        if target is not None:
+    def _go_on(self, page: Page, fetched: PageFetched) -> None:
+        """Find out where an answer leads, and what is to be told there."""
+        state, taken = page.state, page.taken
+        is_shown = self.is_shown(state, taken)
+        was_page = is_shown or self._versions.newest(state.slot, taken.url) is not None
+        entries = self._frontier.anchors_of(taken.url, state.slot)
+        redirect = redirect_in(fetched, taken, entries, was_page=was_page, is_shown=is_shown)
+        if redirect is not None:
             self.links_found += 1
-            page.links = (link_to(target, page.taken, hops=page.taken.hops + 1),)
-            self._links.route(page.links, now)
+            page.links, page.tellings, page.moved_to = (redirect.link,), redirect.tellings, redirect.moved_to
 
     def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
         """Have a page stored as the parser has read it."""
@@ -291,7 +307,14 @@ class PagesInProgress:
     def _have_stored(self, page: Page, records: bytes, document: Document | None) -> Send:
         visit, fetched_at = page.stamp
         stored = StoredPage(
-            page.taken.url, page.state.slot, fetched_at, page.status, records, document, visit
+            page.taken.url,
+            page.state.slot,
+            fetched_at,
+            page.status,
+            records,
+            document,
+            visit,
+            page.moved_to,
         )
         return Send(self._cell, StorePage(stored))
 
@@ -363,7 +386,9 @@ class PagesInProgress:
         """What of a page that is stored is brought to its owners."""
         is_known = page.finding in (Finding.SAME, Finding.CHANGED)
         is_listed = is_known and self.settings.revisit is Revisit.LIST
-        if page.status != 200 or (is_listed and page.finding is Finding.SAME):
+        if page.status != 200:  # what it leads to counts as found where it was found itself
+            return iter((*page.links, *page.tellings))
+        if is_listed and page.finding is Finding.SAME:
             return iter(())
         # What a page that has changed links to is too deep to have links followed itself.
         depth = self.settings.depth_max if is_listed else page.taken.depth + 1
@@ -464,21 +489,8 @@ class PagesInProgress:
         return [Send(self._recorder, record)]
 
 
-def link_to(url: str, taken: QueuedUrl, hops: int) -> FoundLink:
-    """Return a link that leads on from where a URL was found, as if it was found there instead."""
-    course = taken.course or Course(0)
-    return FoundLink(
-        url,
-        depth=taken.depth,
-        hops=hops,
-        levels=course.levels,
-        steps=course.steps,
-        is_ahead=course.is_ahead,
-    )
-
-
 def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusion:
-    is_gone = page.status != 200
+    is_gone = page.status != 200 and page.finding is not Finding.MISSED
     finding = Finding.GONE if is_gone and page.finding is Finding.NOTHING else page.finding
     before, visit = page.taken.before, page.stamp.visit
     conclusion = concluded_by(settings, page.outcome, before, finding, now, page.text)._replace(visit=visit)
@@ -488,4 +500,6 @@ def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusio
         return conclusion
     if is_gone:
         return conclusion._replace(is_gone=True)
+    if page.status != 200:  # it is not here for now: what is stored stays
+        return conclusion
     return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)

@@ -93,6 +93,8 @@ class Steering:
           entries: what is known of other links there, see `peers.engine.linkers`, where that matters.
         """
         ordering = self.ordering
+        if link.moved_from:  # or nothing is found of a page that was, until its host comes to it
+            return as_kept(Course(0, link.levels, link.steps, link.is_ahead), link.depth)
         if self.is_plain and link.levels == UNLIMITED:
             return None
         citations = max(sum(map(is_linker, entries)), int(bool(link.linker)))

@@ -40,7 +40,7 @@ from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.visits import Visit, Visits
 from peers.crawler.web_request import FailureReason
-from peers.engine.linkers import is_linker, is_text
+from peers.engine.linkers import is_linker, is_text, moves_in
 from peers.policy.explaining import condition_of, deciding, number_of_rule
 from peers.policy.rules import Policy, Rule
 from peers.storage.stored_versions import KeptVersions, StoredVersions
@@ -107,6 +107,7 @@ class UrlExplaining:
             waits=(*halts, *self._waits(hold_of, is_held=is_held)) if self._is_waiting else (),
             texts=tuple(text[:TEXT_CHARS_MAX] for text in islice(filter(is_text, entries), TEXTS_SHOWN)),
             linkers=sum(map(is_linker, entries)),
+            moved_from=moves_in(entries)[:TEXTS_SHOWN],
             left_out_depth=None if link is None else link.depth,
             robots=self._robots,
             host=None if record is None else self._host_facts(record),
@@ -354,6 +355,7 @@ class UrlExplaining:
             has_document=newest.has_document,
             is_indexed=index == INDEXED,
             index=index,
+            moved_to=newest.moved_to,
         )
 
 
@@ -383,6 +385,8 @@ def _index_state(kept: KeptVersions) -> str:
         return "not in the index: it is taken down"
     if kept.places[0].has_document:
         return INDEXED
+    if kept.places[0].moved_to:
+        return "not in the index: the page has moved"
     return "not in the index: the page is gone, or asks not to be indexed"
 
 

@@ -32,6 +32,7 @@ from peers.crawler.web_request import (
     FetchFailed,
     FetchPage,
     PageFetched,
+    is_elsewhere_for_now,
     retry_after_s,
     status_name,
 )
@@ -321,19 +322,18 @@ class Visits:
             self._not_modified(visit, fetched, now)
             return []
         failure = str(status) if status >= 400 else ""
-        if not failure and not self._pages.can_follow(taken, fetched):
+        is_shown = self._pages.is_shown(state, taken)
+        if not (failure or is_shown or self._pages.can_follow(taken, fetched)):
             failure = FailureReason.TOO_MANY_REDIRECTS
             self.outcomes[failure] += 1
-        if self._pages.is_shown(state, taken):
-            if failure and not is_given_up(taken.before, Finding.MISSED, now, self._settings):
-                conclusion = self._concluded(taken, f"F{failure}", now, Finding.MISSED)
-                self._frontier.settle(state, taken, conclusion)
-                return []
-            return self._pages.withdraw(state, taken, fetched, failure, now)
+        may_come_back = is_shown and (bool(failure) or is_elsewhere_for_now(fetched))
+        finding = Finding.MISSED if may_come_back else Finding.GONE
+        if is_shown and (finding is Finding.GONE or is_given_up(taken.before, finding, now, self._settings)):
+            return self._pages.withdraw(state, taken, fetched, failure)
         if failure:
-            self._frontier.settle(state, taken, self._concluded(taken, f"F{failure}", now, Finding.GONE))
+            self._frontier.settle(state, taken, self._concluded(taken, f"F{failure}", now, finding))
         else:
-            self._pages.follow(state, taken, fetched, now)
+            self._pages.follow(state, taken, fetched, finding, now)
         return []
 
     def _not_modified(self, visit: Visit, fetched: PageFetched, now: float) -> None:

@@ -158,6 +158,17 @@ def location_of(fetched: PageFetched) -> str | None:
     return canonical(location, fetched.url)
 
 
+def moved_to(fetched: PageFetched) -> str:
+    """Return where a page has moved for good (RFC 9110, 15.4.2 and 15.4.9); "" when it has not."""
+    target = location_of(fetched) if fetched.status in (301, 308) else None
+    return target if target is not None and target != fetched.url else ""
+
+
+def is_elsewhere_for_now(fetched: PageFetched) -> bool:
+    """Tell whether a page is to be asked for here again, though another one is to be looked at now."""
+    return location_of(fetched) is not None and not moved_to(fetched)
+
+
 def retry_after_s(fetched: PageFetched) -> float:
     """Return the seconds for which the server asks to be left alone; 0.0 when it names no time to come.
 

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 from msgspec import Meta
 
 from mesh.actor import Message
+from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, SlotSet, Url
 from peers.crawler.course import UNLIMITED
 
@@ -58,6 +59,8 @@ class FoundLink(Message, frozen=True, array_like=True):
     levels: Annotated[int, Meta(ge=0, le=UNLIMITED)] = UNLIMITED
     steps: Annotated[int, Meta(ge=0, le=UNLIMITED)] = UNLIMITED
     is_ahead: bool = False
+    # Where the page was before, as its server says for good: that is visited soon, and refers to it.
+    moved_from: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):

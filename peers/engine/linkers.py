@@ -1,4 +1,4 @@
-"""Which hosts link to a page, and by which texts, kept among the texts of these links.
+"""Which hosts link to a page, by which texts, and where it was before, kept among the texts of these links.
 
 A link between hosts tells its *linker*: a hash of the host it comes from; and when it has a text, a *use*: a
 hash of linker and text, then one of the text. However many pages of a host link here by a text, they tell the
@@ -12,6 +12,9 @@ millions: from how small these are follows how many there were, since hashes are
 Likewise the `USES_MAX` smallest uses are kept: all, or a sample in which a text has its share of the hosts.
 A document has a text as often as there are uses of it, at least once and `TEXT_HOSTS_MAX` times at most: that
 is its frequency in the field of link texts.
+
+A *move* is a URL where the page was before its server said that it has moved for good; the `MOVES_MAX`
+smallest are kept. What is known of links to the page there is told of the new URL, too (`told_by`).
 
 Source of the estimate: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002. Links
 within a site do not count: they are the site's own opinion of itself; Li, Yan, Wang 2004, section 10.3.
@@ -35,13 +38,17 @@ LINKER_PREFIX: Final = "\x02"  # of a linker among texts; a text that looks like
 LINKERS_MAX: Final = 32  # kept of a page
 USE_PREFIX: Final = "\x03"  # of a use, likewise
 USES_MAX: Final = 32  # kept of a page
+MOVE_PREFIX: Final = "\x04"  # of a move, likewise
+MOVES_MAX: Final = 32  # kept of a page
+MOVE_CHARS_MAX: Final = 199  # of a URL; with its prefix it is as long as a text may be
 # By the fitted weights a text that is there eight times has 0.9 of all that any number of times would give.
 TEXT_HOSTS_MAX: Final = 8
-_PREFIXES: Final = (LINKER_PREFIX, USE_PREFIX)
+_PREFIXES: Final = (LINKER_PREFIX, USE_PREFIX, MOVE_PREFIX)
 _HASHES: Final = 1 << 64
 _HASH_CHARS: Final = 16
 _LINKER: Final = re.compile(LINKER_PREFIX + "[0-9a-f]{16}")
 _USE: Final = re.compile(USE_PREFIX + "[0-9a-f]{32}")
+_MOVE: Final = re.compile(MOVE_PREFIX + "https?://[!-~]+")
 
 
 def linker_of(source: str, target: str) -> str:
@@ -71,6 +78,30 @@ def entries_of(text: str, linker: str) -> tuple[str, ...]:
     return (*texts, entry_of(linker), *[_use_of(text, linker) for text in texts])
 
 
+def entries_of_move(url: str) -> tuple[str, ...]:
+    """Return what is kept of where a page was before; nothing of a URL that is too long, or is none."""
+    entry = MOVE_PREFIX + url
+    return (entry,) if len(url) <= MOVE_CHARS_MAX and is_move(entry) else ()
+
+
+def moves_in(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the URLs where a page was before."""
+    return tuple(entry[1:] for entry in entries if entry[:1] == MOVE_PREFIX and is_move(entry))
+
+
+def told_by(entries: Iterable[str]) -> list[tuple[str, str]]:
+    """Return texts and linkers by which links would tell the same of another page; "" for none of either.
+
+    A use of a linker that is not among those kept is lost, its text is not.
+    """
+    linkers, uses, texts, _ = sorted_out(entries)
+    names, known = [linker[1:] for linker in linkers], set(uses)
+    told = [(text, name) for text in texts.values() for name in names if _use_of(text, name) in known]
+    used_texts, used_names = {text for text, _ in told}, {name for _, name in told}
+    told += [(text, "") for text in texts.values() if text not in used_texts]
+    return told + [("", name) for name in names if name not in used_names]
+
+
 def entry_of(linker: str) -> str:
     """Return a linker as it is kept among the texts."""
     return LINKER_PREFIX + linker
@@ -86,8 +117,13 @@ def is_use(entry: str) -> bool:
     return _USE.fullmatch(entry) is not None
 
 
+def is_move(entry: str) -> bool:
+    """Likewise moves."""
+    return _MOVE.fullmatch(entry) is not None
+
+
 def is_text(entry: str) -> bool:
-    return entry[:1] not in _PREFIXES or not (is_linker(entry) or is_use(entry))
+    return entry[:1] not in _PREFIXES or not (is_linker(entry) or is_use(entry) or is_move(entry))
 
 
 def text_hash(text: str) -> str:
@@ -111,20 +147,23 @@ def are_uses_of_texts(entries: Iterable[str]) -> bool:
     return all(used_text(use) in hashes for use in uses)
 
 
-def sorted_out(entries: Iterable[str]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return linkers, uses, in the given order, and texts by their hash: of two with one the later."""
+def sorted_out(entries: Iterable[str]) -> tuple[list[str], list[str], dict[str, str], list[str]]:
+    """Return linkers, uses, texts by their hash (of two with one the later) and moves, in the given order."""
     linkers: list[str] = []
     uses: list[str] = []
     texts: dict[str, str] = {}
+    moves: list[str] = []
     for entry in entries:
         first = entry[:1]  # spares most entries the calls
         if first == LINKER_PREFIX and is_linker(entry):
             linkers.append(entry)
         elif first == USE_PREFIX and is_use(entry):
             uses.append(entry)
+        elif first == MOVE_PREFIX and is_move(entry):
+            moves.append(entry)
         else:
             texts[text_hash(entry)] = entry
-    return linkers, uses, texts
+    return linkers, uses, texts, moves
 
 
 def linking_hosts_of(entries: Iterable[str]) -> int:

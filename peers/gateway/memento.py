@@ -16,6 +16,7 @@ from math import floor
 from typing import Final
 from urllib.parse import quote
 
+from peers.gateway.messages import VersionsFound
 from peers.gateway.time_words import utc
 from peers.storage.wire_messages import ToldVersion
 
@@ -73,10 +74,12 @@ def chosen(versions: Sequence[ToldVersion], at_s: float) -> ToldVersion | None:
     return before[-1] if before else next(iter(shown), None)
 
 
-def time_map(base: str, url: str, versions: Sequence[ToldVersion]) -> str:
-    """List the versions of a page, the first one first."""
-    shown = sorted((each for each in versions if each.has_content), key=lambda each: each.fetched_at)
+def time_map(base: str, found: VersionsFound) -> str:
+    """List the versions of a page, the first one first, and lists of where it was before (RFC 7089, 5.1)."""
+    url = found.url
+    shown = sorted((each for each in found.versions if each.has_content), key=lambda each: each.fetched_at)
     lines = [*_ways(base, url), f'<{base}/timemap/link/{url}>; rel="self"; type="{LINK_FORMAT}"']
+    lines += [_list_of(base, move) for move in found.moved_from]
     for number, version in enumerate(shown):
         places = [("first", number == 0), ("last", number == len(shown) - 1)]
         rel = " ".join([name for name, is_there in places if is_there] + ["memento"])
@@ -89,5 +92,9 @@ def _ways(base: str, url: str) -> list[str]:
     return [
         f'<{url}>; rel="original"',
         f'<{base}/timegate/{url}>; rel="timegate"',
-        f'<{base}/timemap/link/{url}>; rel="timemap"; type="{LINK_FORMAT}"',
+        _list_of(base, url),
     ]
+
+
+def _list_of(base: str, url: str) -> str:
+    return f'<{base}/timemap/link/{url}>; rel="timemap"; type="{LINK_FORMAT}"'

@@ -130,6 +130,7 @@ class VersionsFound(Message, frozen=True):
     url: str
     versions: tuple[ToldVersion, ...]
     is_cut: bool = False  # there are more
+    moved_from: tuple[str, ...] = ()  # URLs where the page was before
 
 
 class GatherStatus(Message, frozen=True):

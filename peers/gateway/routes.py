@@ -534,8 +534,8 @@ class _StoredPages:
         try:
             if "versions" in parameters:
                 told = await self._versions(url)
-                shown = told.versions
-                return _html(versions_page(reader, url, shown, is_cut=told.is_cut), 200 if shown else 404)
+                is_known = bool(told.versions or told.moved_from)
+                return _html(versions_page(reader, told), 200 if is_known else 404)
             if "from" in parameters:
                 return await self._difference(reader, url, parameters["from"], parameters.get("to", ""))
             return await self._stored(request, reader, url)
@@ -615,9 +615,9 @@ class _StoredPages:
         """List the versions of a page (RFC 7089, 5)."""
         url = _original(request, "/timemap/link/")
         told = await self._versions(url)
-        if not any(each.has_content for each in told.versions):
+        if not (told.moved_from or any(each.has_content for each in told.versions)):
             raise _Refusal(404, "the mesh has no version of this page")
-        text = time_map(_base(request), url, told.versions)
+        text = time_map(_base(request), told)
         return Response(text, media_type=LINK_FORMAT, headers=_SAFE_HEADERS)
 
     async def api_keywords(self, request: Request) -> Response:

@@ -18,6 +18,7 @@ class VersionJson(msgspec.Struct, frozen=True):
     has_content: bool  # it shows the page, and not only that it was not there
     bytes: int  # of its records, packed
     href: str | None  # to it; null when there is nothing to show
+    moved_to: str | None  # where the page is from then on, as its server said
 
 
 class VersionsJson(msgspec.Struct, frozen=True):
@@ -26,6 +27,7 @@ class VersionsJson(msgspec.Struct, frozen=True):
     url: str
     versions: list[VersionJson]
     is_cut: bool  # there are more
+    moved_from: list[str]  # URLs where the page was before, whose versions are listed there
 
 
 def versions_json(found: VersionsFound) -> VersionsJson:
@@ -40,8 +42,10 @@ def versions_json(found: VersionsFound) -> VersionsJson:
                 each.has_content,
                 each.n_bytes,
                 version_path(found.url, each.fetched_at) if each.has_content else None,
+                each.moved_to or None,
             )
             for each in found.versions
         ],
         found.is_cut,
+        list(found.moved_from),
     )

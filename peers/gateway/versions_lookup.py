@@ -24,6 +24,7 @@ class VersionsLookup(TeamErrand):
         self._is_taken_down = policy.is_taken_down(order.url)
         self._told: dict[tuple[int, float], ToldVersion] = {}
         self._is_cut = False
+        self._moved_from: set[str] = set()
 
     def start(self, now: float) -> list[Send]:
         return self._end(self._gathered()) if self._is_taken_down else super().start(now)
@@ -38,7 +39,8 @@ class VersionsLookup(TeamErrand):
         assert isinstance(answer, VersionsListed)
         self._told.update({(each.visit, each.fetched_at): each for each in answer.versions})
         self._is_cut |= answer.is_cut
+        self._moved_from.update(answer.moved_from)
 
     def _gathered(self) -> Message:
         versions = tuple(sorted(self._told.values(), key=lambda each: -each.fetched_at))
-        return VersionsFound(self.ticket, self.url, versions, self._is_cut)
+        return VersionsFound(self.ticket, self.url, versions, self._is_cut, tuple(sorted(self._moved_from)))

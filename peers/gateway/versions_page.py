@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from peers.gateway.difference import Difference
 from peers.gateway.memento import digits_of
+from peers.gateway.messages import VersionsFound
 from peers.gateway.pages import Here, Reader, address_of, render
 from peers.gateway.time_words import utc
-from peers.storage.wire_messages import ToldVersion
 
 
 class _Row(NamedTuple):
@@ -17,10 +16,16 @@ class _Row(NamedTuple):
     answer: str
     href: str  # to it; "" when there is nothing to show
     difference: str  # from the one before; "" when there is none
+    moved: tuple[str, str] | None  # address of where the page is from then on, and of its versions
 
 
-def versions_page(reader: Reader, url: str, versions: Sequence[ToldVersion], *, is_cut: bool) -> str:
-    """List versions, the newest first."""
+def versions_page(reader: Reader, found: VersionsFound) -> str:
+    """List versions, the newest first, with ways to those of other URLs where the page was, or is now."""
+    url, versions = found.url, found.versions
+
+    def way(to: str) -> tuple[str, str]:
+        return address_of(to), reader.link("/page", url=to, versions="")
+
     rows = []
     for number, version in enumerate(versions):
         earlier = next((each for each in versions[number + 1 :] if each.has_content), None)
@@ -32,10 +37,20 @@ def versions_page(reader: Reader, url: str, versions: Sequence[ToldVersion], *, 
                 str(version.status or "-"),
                 reader.link("/page", url=url, at=at) if version.has_content else "",
                 reader.link("/page", url=url, **compared) if compared and version.has_content else "",
+                way(version.moved_to) if version.moved_to else None,
             )
         )
     here = Here("/page", {"url": url, "versions": ""})
-    return render("versions.html", reader, here, query="", address=address_of(url), rows=rows, is_cut=is_cut)
+    return render(
+        "versions.html",
+        reader,
+        here,
+        query="",
+        address=address_of(url),
+        rows=rows,
+        is_cut=found.is_cut,
+        before=list(map(way, found.moved_from)),
+    )
 
 
 def difference_page(reader: Reader, url: str, before_s: float, after_s: float, found: Difference) -> str:

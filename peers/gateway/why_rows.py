@@ -55,6 +55,10 @@ def _state_rows(facts: UrlFacts) -> Iterator[Row]:
         yield "found", _found_text(facts)
     if facts.texts:
         yield "links say", ", ".join(map(repr, facts.texts))
+    for move in facts.moved_from:
+        yield "moved from", move
+    if facts.archive is not None and facts.archive.moved_to:
+        yield "moved to", facts.archive.moved_to
     if facts.visited_s is not None:
         changed = f", changed {when(facts.changed_s, now)}" if facts.changed_s is not None else ""
         number = f"visit {facts.visits}"

@@ -74,6 +74,8 @@ def _said(facts: UrlFacts) -> str:
         case UrlState.FAILED:
             return f"its last visit failed: {reason_text(facts.outcome)}{_next(facts)}"
         case UrlState.VISITED:
+            if facts.archive is not None and facts.archive.moved_to:
+                return f"it has moved to {facts.archive.moved_to}, which is found instead{_next(facts)}"
             return f"its last visit was answered {facts.outcome}, {_no_page(facts.outcome)}{_next(facts)}"
     return f"it is {facts.state}"
 

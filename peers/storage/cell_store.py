@@ -218,7 +218,7 @@ class CellStore:
         records_bytes = rows_bytes = 0
         for row in self._rows(slots, have, marked):
             length = sum(place.length for place in row.places)
-            size = 100 + len(row.url) + 24 * len(row.places)
+            size = 100 + len(row.url) + sum(24 + len(place.moved_to) for place in row.places)
             is_full = records_bytes + length > self._part_bytes or rows_bytes + size > PART_ROWS_BYTES
             if rows and (is_full or len(rows) == ROWS_MAX):
                 yield self._read(ticket, rows)
@@ -371,6 +371,7 @@ class CellStore:
                     xxh3_64_intdigest(records),
                     version.has_document,
                     version.visit,
+                    version.moved_to,
                 )
                 kept = self._ledger.keep(identity, place)
                 self._ledger.totals.brought += kept is not Kept.KNOWN
@@ -394,7 +395,9 @@ class CellStore:
 
 
 def _version_row(place: Place) -> VersionRow:
-    return VersionRow(place.fetched_at, place.status, place.has_document, place.length, place.visit)
+    return VersionRow(
+        place.fetched_at, place.status, place.has_document, place.length, place.visit, place.moved_to
+    )
 
 
 def _export_key(peer: str, export: int) -> bytes:

@@ -50,7 +50,7 @@ class Indexing:
         settings: IndexingSettings,
     ) -> None:
         self._ledger = ledger
-        self._link_texts = texts
+        self.link_texts = texts
         self._take_downs = take_downs
         self._indexer = indexer
         self._settings = settings
@@ -85,7 +85,7 @@ class Indexing:
         if len(self._pages) >= self._settings.pages_max:
             return []
         self._ledger.marks.note_shown(identity)
-        texts = self._link_texts.of(identity)
+        texts = self.link_texts.of(identity)
         self._ledger.marks.note_texts_given(identity, texts_digest(texts))
         self._ledger.marks.unmark_texts(identity)
         document = with_anchors(document, texts)
@@ -110,7 +110,7 @@ class Indexing:
         ruling = self._ledger.ruling(identity)
         if ruling is None or not self._is_to_be_found(ruling):
             return []
-        if texts_digest(self._link_texts.of(identity)) == self._ledger.marks.texts_given(identity):
+        if texts_digest(self.link_texts.of(identity)) == self._ledger.marks.texts_given(identity):
             return []
         self._ledger.marks.mark_texts(identity)
         return [] if self._pages_are_behind or self._recovering else self._send_texts(identity)
@@ -141,7 +141,7 @@ class Indexing:
             sent = self._texts.get(url)
             if sent is not None and sent[1] == anchors:
                 del self._texts[url]
-                if self._link_texts.of(sent[0]) == anchors:
+                if self.link_texts.of(sent[0]) == anchors:
                     self._ledger.marks.unmark_texts(sent[0])
 
     def _is_to_be_found(self, ruling: Place) -> bool:
@@ -216,7 +216,7 @@ class Indexing:
         return sends
 
     def _send_texts(self, identity: bytes) -> list[Send]:
-        place, texts = self._ledger.ruling(identity), self._link_texts.of(identity)
+        place, texts = self._ledger.ruling(identity), self.link_texts.of(identity)
         if place is None or not self._is_to_be_found(place) or not texts:
             self._ledger.marks.unmark_texts(identity)
             return []

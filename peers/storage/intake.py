@@ -269,6 +269,7 @@ class Intake:
             checksum=xxh3_64_intdigest(page.records),
             has_document=document is not None,
             visit=page.visit,
+            moved_to=page.moved_to,
         )
         kept = self._ledger.keep(identity, place)
         sends = self._have_indexed(identity, place, document) if kept is Kept.NEWEST else []

@@ -15,6 +15,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.stamp import TIME_MAX_S, Stamp, VisitNumber
 from mesh.wire_fields import Url
 from peers.handover.wire_messages import BULK_BYTES_MAX, PART_BYTES_MAX
+from peers.storage.wire_messages import MovedTo
 
 ROWS_MAX: Final = 8_192  # of pages in one part
 
@@ -29,6 +30,7 @@ class VersionRow(msgspec.Struct, frozen=True, array_like=True):
     has_document: bool
     length: Annotated[int, Meta(ge=1, le=BULK_BYTES_MAX)]  # of its records in the bulk
     visit: VisitNumber
+    moved_to: MovedTo = ""
 
     @property
     def stamp(self) -> Stamp:

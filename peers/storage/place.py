@@ -29,6 +29,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     checksum: int  # XXH3-64 of the records
     has_document: bool  # False: it is kept, and the page is not to be found
     visit: VisitNumber = 0
+    moved_to: str = ""  # where the page is from then on, if it has moved for good
 
     @property
     def stamp(self) -> Stamp:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from mesh.actor import Address, Send
 from peers.engine.document import Document
+from peers.engine.linkers import moves_in
 from peers.storage.cell_store import Damage
 from peers.storage.indexing import Indexing
 from peers.storage.ledger import Ledger
@@ -76,14 +77,17 @@ class Readings:
         if not self._teams.are_known:
             return []
         identity = self._teams.identity_of(url)
-        places: list[Place] = []
-        if identity is not None and not self._take_downs.hides(url):
-            places = self._ledger.versions_of(identity, VERSIONS_TOLD_MAX + 1)
-        told = tuple(
-            ToldVersion(place.fetched_at, place.status, place.visit, place.has_content, place.length)
-            for place in places[:VERSIONS_TOLD_MAX]
+        if identity is None or self._take_downs.hides(url):
+            return [Send(reader, VersionsListed(request, url, ()))]
+        places = self._ledger.versions_of(identity, VERSIONS_TOLD_MAX + 1)
+        told = tuple(map(_told, places[:VERSIONS_TOLD_MAX]))
+        moves = tuple(
+            move
+            for move in moves_in(self._indexing.link_texts.of(identity))
+            if not self._take_downs.hides(move)
         )
-        return [Send(reader, VersionsListed(request, url, told, len(places) > VERSIONS_TOLD_MAX))]
+        listed = VersionsListed(request, url, told, len(places) > VERSIONS_TOLD_MAX, moves)
+        return [Send(reader, listed)]
 
     def read_for(self, reader: Address, request: int, url: str, at_s: float = 0.0) -> list[Send]:
         """Give a gateway the newest version that shows a page, or that of a time."""
@@ -164,3 +168,9 @@ class Readings:
             return []
         sends = self._indexing.give_recovered(reading.identity, place, document)
         return sends + self.recover(now) + self._news.let_go(now)
+
+
+def _told(place: Place) -> ToldVersion:
+    return ToldVersion(
+        place.fetched_at, place.status, place.visit, place.has_content, place.length, place.moved_to
+    )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.stamp import Stamp, VisitNumber
+from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Slot, Url
 from peers.engine.document import Document
+from peers.engine.linkers import MOVES_MAX
 
 VERSIONS_TOLD_MAX: Final = 1_000  # of one page
+
+# Where a page is from then on, of a version by which it has moved for good; else "".
+MovedTo: TypeAlias = Annotated[str, Meta(max_length=URL_CHARS_MAX)]
 
 
 class StoredPage(Message, frozen=True, array_like=True):
@@ -25,6 +30,7 @@ class StoredPage(Message, frozen=True, array_like=True):
     records: bytes  # gzip members: response, request
     document: Document | None = None  # None when the page is not to be found: gone, or not to be indexed
     visit: VisitNumber = 0  # see `mesh.stamp`
+    moved_to: MovedTo = ""
 
     @property
     def stamp(self) -> Stamp:
@@ -78,6 +84,7 @@ class ToldVersion(msgspec.Struct, frozen=True, array_like=True):
     visit: VisitNumber
     has_content: bool  # it shows the page, and not only that it was not there
     n_bytes: Count  # of its records, packed
+    moved_to: MovedTo = ""
 
 
 class ListVersions(Message, frozen=True, array_like=True, tag=75):
@@ -94,3 +101,4 @@ class VersionsListed(Message, frozen=True, array_like=True, tag=76):
     url: Url
     versions: Annotated[tuple[ToldVersion, ...], Meta(max_length=VERSIONS_TOLD_MAX)]
     is_cut: bool = False  # there are more
+    moved_from: Annotated[tuple[Url, ...], Meta(max_length=MOVES_MAX)] = ()  # URLs where it was before

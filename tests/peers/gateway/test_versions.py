@@ -176,5 +176,19 @@ async def test_rfc7089_5_a_time_map_lists_all_versions() -> None:
     assert (await Mesh().ask("/timemap/link/http://b.test/")).status == 404
 
 
+async def test_versions_refer_to_those_of_where_a_page_was_before_and_is_now() -> None:
+    before, now = "http://a.test/before", "http://b.test/now"
+    moved = (ToldVersion(GONE, 301, 2, False, 20, now), *VERSIONS[2:])
+    gateway = application(FakeBackend(lambda order: VersionsFound(7, URL, moved, moved_from=(before,))))
+    page = (await ask(gateway, f"{PAGE}&versions")).text
+    for url in (before, now):
+        assert f"/page?url={quote(url, safe='')}&amp;versions=" in page
+    told = (await ask(gateway, f"/api/versions?url={quote(URL, safe='')}")).json
+    assert told["moved_from"] == [before]
+    assert [each["moved_to"] for each in told["versions"]] == [now, None]
+    time_map = (await ask(gateway, f"/timemap/link/{URL}")).text
+    assert f'/timemap/link/{before}>; rel="timemap"' in time_map
+
+
 def test_a_page_that_was_never_shown_has_no_version_to_lead_to() -> None:
     assert chosen(VERSIONS[1:2], 1e10) is None

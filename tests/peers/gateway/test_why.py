@@ -29,6 +29,7 @@ UNKNOWN = UrlFacts(at_s=1_000.0, url=URL, state=UrlState.UNKNOWN, is_held=True, 
 FORBIDDING = RobotsFacts("http://a.test", 200, 1.0, 0.0, False, True, None, 4, "Disallow: /x")
 INDEXED = ArchiveFacts(1, False, 5, 1.0, 200, True, True, "in the index")
 ALIAS = HostFacts("www.a.test", 0.0, 1.0, "", 5, 0, False, alias_of="a.test")
+MOVED = ArchiveFacts(2, False, 9, 1.0, 301, False, False, "not in the index", "http://a.test/y")
 UNRULED = (Ruling(0, refusal="unruled"),)
 IDLE = CrawlFacts(at_s=1_000.0, slots_owned=10, slots_held=10)
 
@@ -92,6 +93,10 @@ def said_of_crawl(*facts: CrawlFacts) -> str:
         (
             replace(UNKNOWN, state=UrlState.VISITED, visits=1, outcome="301"),
             ("answered 301", "where that leads"),
+        ),
+        (
+            replace(UNKNOWN, state=UrlState.VISITED, visits=2, outcome="301", archive=MOVED),
+            ("has moved to http://a.test/y, which is found instead",),
         ),
         (replace(UNKNOWN, is_taken_down=True), ("taken down",)),
         (replace(UNKNOWN, state=UrlState.FETCHING), ("it is being fetched",)),

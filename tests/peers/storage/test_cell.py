@@ -22,6 +22,7 @@ from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.engine.document import Document
+from peers.engine.linkers import entries_of_move
 from peers.handover.messages import (
     ForgetSlots,
     SlotsComplete,
@@ -717,6 +718,17 @@ def test_gateway_is_told_all_versions_the_newest_first(alone: Driven) -> None:
     assert alone.tell(ListVersions(8, "http://unknown.example/"), GATEWAY) == [
         Send(GATEWAY, VersionsListed(8, "http://unknown.example/", ()))
     ]
+
+
+def test_gateway_is_told_where_a_page_has_moved_and_where_it_was_before(alone: Driven) -> None:
+    before, now = "http://a.example/before", "http://b.example/now"
+    alone.texts[identity_of(SLOT, URL)] = ("text", *entries_of_move(before))
+    alone.store(page(5.0), 0)
+    alone.store(page(9.0, document=None, status=301, moved_to=now), 1)
+    (send,) = alone.tell(ListVersions(7, URL), GATEWAY)
+    assert isinstance(send.message, VersionsListed)
+    assert [each.moved_to for each in send.message.versions] == [now, ""]
+    assert send.message.moved_from == (before,)
 
 
 def test_gateway_gets_a_page_that_is_there_and_not_to_be_found(alone: Driven) -> None:

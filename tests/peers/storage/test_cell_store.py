@@ -66,11 +66,21 @@ class Side:
         self.archive: dict[Extent, bytes] = {}
         self._offsets = count(0, 1_000)
 
-    def keep(self, url: str, at: float = 1.0, records: bytes = b"records", *anchors: str) -> Place:
+    def keep(
+        self, url: str, at: float = 1.0, records: bytes = b"records", *anchors: str, moved_to: str = ""
+    ) -> Place:
         extent = Extent(1, next(self._offsets), len(records))
         self.archive[extent] = records
         place = Place(
-            url, at, 200, 1, extent.offset, extent.length, xxh3_64_intdigest(records), has_document=True
+            url,
+            at,
+            200,
+            1,
+            extent.offset,
+            extent.length,
+            xxh3_64_intdigest(records),
+            has_document=True,
+            moved_to=moved_to,
         )
         self.ledger.keep(identity(url), place)
         self.ledger.marks.note_texts_given(identity(url), texts_digest(anchors))
@@ -146,6 +156,15 @@ def test_two_stores_that_sent_each_other_what_they_lack_have_the_same() -> None:
             assert newest is not None
             assert side.archive[newest.extent] == f"newer {n}".encode()
     assert left.parts([each for slot in range(SLOTS) for each in right.store.item_ids(slot)]) == []
+
+
+def test_where_a_page_has_moved_goes_with_its_version() -> None:
+    left, right = Side(), Side()
+    left.keep(URLS[0], 1.0)
+    left.keep(URLS[0], 2.0, b"moved", moved_to=URLS[1])
+    for part in left.parts():
+        right.take(part)
+    assert [place.moved_to for place in right.ledger.versions_of(identity(URLS[0]), 9)] == [URLS[1], ""]
 
 
 def test_parts_stay_below_their_limit_and_hold_what_follows_each_other() -> None:
