@@ -76,6 +76,8 @@ def export_files(
     console.print(f"{summary.pages:,} pages in {summary.seconds:.1f} s, {summary.bytes / 1e6:,.1f} MB")
     if form is Format.LINKS:
         console.print(f"{summary.links:,} links")
+    if summary.revisits:
+        console.print(f"{summary.revisits:,} visits that found a page as it was, as revisit records")
     if summary.not_indexed:
         console.print(f"{summary.not_indexed:,} pages ask not to be indexed: they are only in WARC")
     if summary.damaged:

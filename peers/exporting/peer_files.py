@@ -18,10 +18,14 @@ from mesh.lmdb_reader import LmdbReader
 from mesh.member import MEMBERSHIP_SECTION
 from mesh.membership.decrees import Decrees
 from mesh.table import TableSection
-from peers.actors import CELL_SECTION
+from peers.actors import CELL_SECTION, CONTROLLER_SECTION
 from peers.config import PeerConfig
+from peers.crawler.controller import FRONTIER_SECTION
+from peers.crawler.frontier_keys import url_key
+from peers.crawler.url_rows import UrlRow, row_in
 from peers.storage.archive import read_all, segment_path
 from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import slot_in
 from peers.storage.place import Place
 
 PLACES_AT_ONCE: Final = 1_000  # read from one state of the table
@@ -56,6 +60,7 @@ class PeerFiles:
             self._table = opening.enter_context(LmdbReader(data / "table"))
             check_layout(self._table)
             self._ledger = Ledger(TableSection(self._table, CELL_SECTION))
+            self._frontier = TableSection(TableSection(self._table, CONTROLLER_SECTION), FRONTIER_SECTION)
             self._decrees = Decrees(TableSection(self._table, MEMBERSHIP_SECTION))
             self._closing = opening.pop_all()
 
@@ -89,6 +94,18 @@ class PeerFiles:
             for key, identity, place in places:
                 yield Version(identity, place, self)
                 after = key
+
+    def found_again(self, version: Version) -> UrlRow | None:
+        """Return the last visit of a page if its server said then that this version is still what it is.
+
+        Of such visits before that one nothing is kept.
+        """
+        identity, place = version.identity, version.place
+        stored = self._frontier.get(url_key(slot_in(identity), identity[2:])) if place.has_content else None
+        row = None if stored is None else row_in(stored)
+        if row is None or row.outcome != "D304" or row.visit <= place.visit:
+            return None
+        return row if self._ledger.newest(identity) == place else None
 
     def read(self, place: Place) -> bytes:
         """Return the records of a version; b"" if they are gone, or are not what was written."""

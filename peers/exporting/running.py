@@ -16,6 +16,7 @@ import msgspec
 from mesh.errors import ConfigError
 from mesh.stamp import Stamp
 from peers.exporting.peer_files import PeerFiles, Version
+from peers.exporting.revisits import Revisits
 from peers.exporting.rows import Order, Taken, take_apart
 from peers.exporting.versions import all_versions, newest_versions, of_sites
 from peers.exporting.writers import STDOUT, WRITERS, Writer, Writing
@@ -34,6 +35,7 @@ class Summary:
     versions: int = 0  # that were looked at
     pages: int = 0  # written, as records or rows
     links: int = 0
+    revisits: int = 0  # visits that found what was written already
     not_indexed: int = 0  # pages that ask not to be indexed, or have no text: only in WARC
     damaged: int = 0  # not there any more, or not as they were written, in any copy
     bytes: int = 0
@@ -44,6 +46,13 @@ class Summary:
         """For programs."""
         per_second = self.pages / self.seconds if self.seconds else 0.0
         return {**vars(self), "pages_per_second": round(per_second, 1)}
+
+
+class Found(NamedTuple):
+    """A version that is wanted."""
+
+    copies: list[Version]
+    records: bytes
 
 
 class Plan(NamedTuple):
@@ -79,10 +88,7 @@ def run(plan: Plan, on_progress: Callable[[int, int], None]) -> Summary:
         if writer.needs_rows:
             _write_rows(found, writer, plan.workers, n_pages, summary)
         else:
-            for _, _, records in found:
-                summary.pages += 1
-                summary.bytes += len(records)
-                writer.write_records(records)
+            _write_records(found, writer, summary)
         on_progress(n_pages, n_pages)
     if plan.out != STDOUT:
         summary.files = [str(path) for path in writer.files]
@@ -129,8 +135,8 @@ def _read(
     is_wanted: Callable[[str], bool],
     summary: Summary,
     on_progress: Callable[[int], None],
-) -> Iterator[tuple[str, Stamp, bytes]]:
-    """Yield URL, stamp and records of what is wanted, from whichever peer has it sound."""
+) -> Iterator[Found]:
+    """Yield the copies and records of what is wanted, from whichever peer has it sound."""
     for copies in versions:
         summary.versions += 1
         if summary.versions % 100 == 0:
@@ -140,13 +146,26 @@ def _read(
             continue
         records = next(filter(None, (copy.peer.read(copy.place) for copy in copies)), b"")
         if records:
-            yield place.url, place.stamp, records
+            yield Found(copies, records)
         else:
             summary.damaged += 1
 
 
+def _write_records(found: Iterator[Found], writer: Writer, summary: Summary) -> None:
+    revisits = Revisits()
+    for copies, records in found:
+        written = revisits.records_of(copies[0].place.url, records)
+        again = [row for copy in copies if (row := copy.peer.found_again(copy)) is not None]
+        if again:
+            written += revisits.not_modified(max(again, key=lambda row: row.visit))
+        summary.pages += 1
+        summary.bytes += len(written)
+        writer.write_records(written)
+    summary.revisits = revisits.count
+
+
 def _write_rows(
-    found: Iterator[tuple[str, Stamp, bytes]], writer: Writer, processes: int, n_pages: int, summary: Summary
+    found: Iterator[Found], writer: Writer, processes: int, n_pages: int, summary: Summary
 ) -> None:
     taking: deque[Future[Taken]] = deque()
     is_needed = bool(processes) or n_pages > SMALL_PAGES
@@ -159,12 +178,12 @@ def _write_rows(
             _write_taken(result_of(taking.popleft()), writer, summary)
 
 
-def _orders(found: Iterator[tuple[str, Stamp, bytes]]) -> Iterator[Order]:
+def _orders(found: Iterator[Found]) -> Iterator[Order]:
     pages: list[tuple[str, Stamp, bytes]] = []
     n_bytes = 0
-    for page in found:
-        pages.append(page)
-        n_bytes += len(page[2])
+    for copies, records in found:
+        pages.append((copies[0].place.url, copies[0].place.stamp, records))
+        n_bytes += len(records)
         if n_bytes >= BATCH_BYTES or len(pages) >= BATCH_PAGES:
             yield Order(pages)
             pages, n_bytes = [], 0

@@ -13,12 +13,12 @@ from peers.exporting.peer_files import Version
 
 
 def all_versions(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:
-    """Yield every version of every page once, each as the copies there are of it."""
+    """Yield every version of every page once, the oldest first, each as the copies there are of it."""
     for copies in _pages(of_peers):
         by_stamp: dict[Stamp, list[Version]] = {}
         for copy in copies:
             by_stamp.setdefault(copy.place.stamp, []).append(copy)
-        for stamp in sorted(by_stamp, reverse=True):
+        for stamp in sorted(by_stamp):
             yield by_stamp[stamp]
 
 

@@ -5,6 +5,6 @@ its messages are in `messages`, those to other importers in `wire_messages`.
 
 What it takes was read and taken apart outside of the peer, by the `command`: `running` [io] is the pipeline,
 `batch` [io] what its workers do; `warc_file` and `json_lines` are files record by record, `unpacking` what is
-packed, `page` makes pages of records, `positions` say where in a file something is, and `checkpoint` [io] how
-far an import has come.
+packed, `originals` what records of revisits refer to, `page` makes pages of records, `positions` say where in
+a file something is, and `checkpoint` [io] how far an import has come.
 """

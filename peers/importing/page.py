@@ -50,7 +50,7 @@ from peers.storage.warc import (
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]*\r?\n")
 _GZIP_NAMES: Final = ("gzip", "x-gzip")
 # Kinds of records that are no pages and are nobody's fault.
-_PASSED_OVER: Final = frozenset(("warcinfo", "request", "metadata", "revisit", "continuation"))
+_PASSED_OVER: Final = frozenset(("warcinfo", "request", "metadata", "continuation"))
 _GENERATOR: Final = "tianmesh import"
 
 
@@ -219,6 +219,8 @@ def _response_in(kind: str, content_type: str, record: Record) -> HttpResponse:
         if response.status != 200:
             raise Refused(f"status {response.status}")
         return response
+    if kind == "revisit":
+        raise Refused("the response that it refers to is not in this file")
     if kind in ("resource", "conversion"):
         return HttpResponse(200, (("Content-Type", content_type),), record.block)
     raise Refused(f"a record of type {kind[:40]!r}")

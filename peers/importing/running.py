@@ -27,6 +27,7 @@ from peers.importing.batch import Made, Order, decode, encode, make
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
+from peers.importing.originals import with_originals
 from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import Data, Gzip, Packing, Zstd, packing_of
 from peers.importing.warc_file import ARC_BEGIN, Record, read_warc, with_contents
@@ -265,7 +266,7 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
     elif begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
         yield from read_lines(packing, start)
     elif b"WARC/" in begin or begin.startswith(ARC_BEGIN) or isinstance(packing, Gzip | Zstd):
-        yield from with_contents(read_warc(packing, start))
+        yield from with_contents(with_originals(read_warc(packing, start), packing))
     elif begin:
         summary.unreadable += 1
         yield Damage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")

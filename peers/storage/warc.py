@@ -38,6 +38,10 @@ CONTENT_TYPE: Final = "application/vnd.tianmesh.content+json"
 # fields, and readers ignore those that they do not know (WARC 1.1, 4).
 VISIT_HEADER: Final = "Tianmesh-Visit"
 
+# Why a record is one of a revisit (WARC 1.1, 6.7.2 and 6.7.3).
+SAME_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
@@ -132,6 +136,26 @@ def content_record(url: str, content: bytes, stamp: Stamp) -> bytes:
         "Content-Type": CONTENT_TYPE,
     }
     return pack_record(headers, content)
+
+
+def revisit_record(original: WarcRecord, profile: str, again: Mapping[str, str], head: bytes = b"") -> bytes:
+    """Pack that a page was found as a response has it that is archived already.
+
+    Args:
+      again: what is said of this visit, by the names of headers: at least record id, date and URL.
+      head: status line and headers of the answer, blank line included; b"" when they were not kept.
+    """
+    headers = {
+        "WARC-Type": "revisit",
+        **again,
+        "WARC-Profile": profile,
+        "WARC-Refers-To": original.headers.get("warc-record-id", ""),
+        "WARC-Refers-To-Target-URI": original.url,
+        "WARC-Refers-To-Date": original.headers.get("warc-date", ""),
+        "WARC-Payload-Digest": original.headers.get("warc-payload-digest", ""),
+        "Content-Type": RESPONSE_TYPE,
+    }
+    return pack_record(headers, head)
 
 
 def absence_record(url: str, reason: str, stamp: Stamp) -> bytes:

@@ -24,9 +24,13 @@ from mesh.layout import note_layout
 from mesh.lmdb_table import LmdbTable
 from mesh.slots import slot_of
 from mesh.table import TableSection
-from mesh.urls import host_of
-from peers.actors import CELL_SECTION
+from mesh.urls import fingerprint, host_of
+from peers.actors import CELL_SECTION, CONTROLLER_SECTION
 from peers.config import PeerConfig
+from peers.crawler.controller import FRONTIER_SECTION
+from peers.crawler.frontier_items import host_hash
+from peers.crawler.frontier_keys import url_key
+from peers.crawler.url_rows import UrlRow, row_bytes
 from peers.crawler.wire_messages import LinkUse
 from peers.engine.document import Document
 from peers.exporting.command import configs_in
@@ -37,6 +41,7 @@ from peers.exporting.versions import of_sites
 from peers.exporting.writers import PART, WarcWriter
 from peers.importing.json_lines import Entry, Line, entry_of, read_lines
 from peers.importing.messages import ImportedPage
+from peers.importing.originals import with_originals
 from peers.importing.page import page_of_entry, page_of_record
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
@@ -85,6 +90,15 @@ class Shelf:
                 place = Place(page.url, page.fetched_at, 200, *at, checksum, has_document)
                 ledger.keep(identity_of(slot_of(host_of(page.url), SLOTS), page.url), place)
         ledger.save()
+        table.commit()
+        table.close()
+
+    def visit(self, url: str, outcome: str, number: int, at: float) -> None:
+        """Note a visit as the crawler does, and commit."""
+        table = LmdbTable(self.data / "table")
+        frontier = TableSection(TableSection(table, CONTROLLER_SECTION), FRONTIER_SECTION)
+        row = UrlRow(host_hash(host_of(url)), 0, 0, 0, outcome, number, at + 9.0, at, url=url)
+        frontier.put(url_key(slot_of(host_of(url), SLOTS), fingerprint(url)), row_bytes(row))
         table.commit()
         table.close()
 
@@ -143,6 +157,48 @@ def test_warc_has_all_versions_and_tables_the_newest(shelf: Shelf, tmp_path: Pat
     assert [row["fetched_at"] for row in rows if row["url"] == "http://cc.test/"] == [
         "2023-11-14T22:13:25.123456Z"
     ]
+
+
+def test_visits_that_found_a_page_as_it_was_are_revisit_records(shelf: Shelf, tmp_path: Path) -> None:
+    url = "http://cc.test/"
+    shelf.keep(page_at(url, AT + 5.0), page_at(url, AT + 9.0))
+    shelf.visit(url, "D304", 8, AT + 20.0)
+    shelf.visit("http://cc.test/plain.txt", "D200", 8, AT + 20.0)
+    summary = export("warc", [shelf], tmp_path / "out")
+    assert (summary.pages, summary.revisits) == (len(TEXTS) + 2, 3)
+    [file] = summary.files
+    with open(file, "rb") as opened:
+        found = [
+            (record.rec_type, dict(record.rec_headers.headers), record.content_stream().read())
+            for record in WarcioIterator(opened, check_digests="raise")
+            if record.rec_headers.get_header("WARC-Target-URI") == url
+        ]
+    first = next(headers for kind, headers, _ in found if kind == "response")
+    again = [(headers, body) for kind, headers, body in found if kind == "revisit"]
+    profiles = [headers["WARC-Profile"].rpartition("/")[2] for headers, _ in again]
+    assert profiles == ["identical-payload-digest"] * 2 + ["server-not-modified"]
+    for headers, body in again:
+        assert headers["WARC-Refers-To"] == first["WARC-Record-ID"]
+        assert headers["WARC-Refers-To-Date"] == first["WARC-Date"]
+        assert (headers["WARC-Refers-To-Target-URI"], body) == (url, b"")
+    assert len({headers["WARC-Record-ID"] for headers, _ in again}) == 3
+    packing = packing_of(Path(file).read_bytes())
+    imported = [
+        page_of_record(each, LinkUse.FETCH)
+        for each in with_originals(read_warc(packing), packing)
+        if isinstance(each, Record) and each.headers["warc-type"] == "response"
+    ]
+    versions = [page for page in imported if page.url == url]
+    assert [page.fetched_at for page in versions] == [AT, AT + 5.0, AT + 9.0, AT + 20.0]
+    assert versions[-1].visit == 8
+    assert len({page.document.text for page in versions if page.document is not None}) == 1
+
+
+def test_a_page_that_has_changed_is_written_whole(shelf: Shelf, tmp_path: Path) -> None:
+    url = "http://cc.test/"
+    other = page_of_entry(Entry(url, "", "another text"), AT + 5.0, LinkUse.FETCH)
+    shelf.keep(other, page_at(url, AT + 6.0))
+    assert export("warc", [shelf], tmp_path / "out").revisits == 0
 
 
 def test_warc_goes_on_in_another_file_at_its_limit(shelf: Shelf, tmp_path: Path) -> None:

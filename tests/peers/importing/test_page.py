@@ -115,7 +115,7 @@ def test_codings_are_undone_if_they_are_there(body: bytes, headers: tuple[str, .
     assert parse_response(read_record(made.records)).body == BODY
 
 
-@pytest.mark.parametrize("kind", ["warcinfo", "request", "metadata", "revisit"])
+@pytest.mark.parametrize("kind", ["warcinfo", "request", "metadata"])
 def test_records_about_something_else_are_passed_over(kind: str) -> None:
     with pytest.raises(NoPage):
         page(record(warc_type=kind))
@@ -137,6 +137,7 @@ def test_records_about_something_else_are_passed_over(kind: str) -> None:
         (record(warc_type="sound"), "a record of type 'sound'"),
         (record(head="ICAP/1.0 200 OK"), "not an HTTP response"),
         (record(content_type="text/dns"), "not HTTP"),
+        (record(warc_type="revisit"), "the response that it refers to is not in this file"),
     ],
 )
 def test_what_is_no_page_is_refused_with_the_reason(found: Record, reason: str) -> None:
