@@ -73,6 +73,10 @@ class StorageConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         float,
         Meta(ge=0, description="for which a version is kept after a newer one has come; 0 for ever"),
     ] = 0.0
+    host_bytes_max: Annotated[
+        int,
+        Meta(ge=0, description="of all versions of a host, the oldest go; the same on all peers; 0 for any"),
+    ] = 0
     disk_max_bytes: Annotated[
         int,
         Meta(

@@ -256,7 +256,11 @@ def _visitor_of(config: PeerConfig) -> Visitor:
 
 
 def _cell_settings(config: StorageConfig) -> CellSettings:
-    retention = RetentionSettings(versions_max=config.versions_max, version_days=config.version_days)
+    retention = RetentionSettings(
+        versions_max=config.versions_max,
+        version_days=config.version_days,
+        host_bytes_max=config.host_bytes_max,
+    )
     return CellSettings(retention=retention)
 
 

@@ -8,7 +8,8 @@ archive, and its place in the table is changed when that is durable: then the se
 all dead ones are. A crash before that leaves a copy that nobody knows, and the page where it was.
 
 A *sweep* goes over all places in the order of their keys, a few at a time, page by page with the newest
-version first. So it also sees which versions are more than are to be kept. The newest version of a page, and
+version first. So it also sees which versions are more than are to be kept, and what those of a host take
+(`host_bytes`): where that is too much, another sweep follows at once. The newest version of a page, and
 the newest that shows it, are never among those. Every peer of a team drops by the same settings, and does not
 take again what it has dropped; what is dropped is counted.
 """
@@ -24,7 +25,9 @@ from msgspec import Meta
 
 from mesh.actor import Address, Send
 from peers.storage.cell_store import Damage
+from peers.storage.host_bytes import HostBytes
 from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import slot_in
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.place import Place
 
@@ -40,6 +43,7 @@ class RetentionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
         float,
         Meta(ge=0, description="for which a version is kept after a newer one has come; 0 for ever"),
     ] = 0.0
+    host_bytes_max: Annotated[int, Meta(ge=0, description="of all versions of a host; 0 for any")] = 0
 
 
 class CompactionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -76,7 +80,13 @@ class Compaction:
         self._moves: list[_Move] = []  # read back, or being read back
         self._moved: list[_Move] = []  # being appended
         self._is_sweeping = False
-        self._is_limited = ledger.set_retention(retention.versions_max, -inf) or retention.version_days > 0
+        is_cut = ledger.cuts.are_on = retention.host_bytes_max > 0
+        self._is_limited = (
+            ledger.set_retention(retention.versions_max, -inf) or retention.version_days > 0 or is_cut
+        )
+        self._slot = -1  # whose versions are counted
+        self._host_bytes = HostBytes(retention.host_bytes_max)
+        self._has_new_cuts = False
         self._wake_at = -inf if settings.bytes_per_s else inf
 
     def wake_at(self) -> float:
@@ -99,7 +109,8 @@ class Compaction:
         places = self._ledger.places(self._after, settings.places_per_turn)
         if not places:
             self._is_sweeping = False
-            self._wake_at = now + settings.sweep_s
+            self._cut_hosts(-1)
+            self._wake_at = now + (settings.pause_s if self._has_new_cuts else settings.sweep_s)
             return []
         self._wake_at = now + settings.pause_s
         n_bytes = 0
@@ -152,6 +163,7 @@ class Compaction:
         segments = self._ledger.segments
         self._emptied, segments.has_waste = frozenset(segments.wasteful()), False
         self._after, self._page, self._identity = b"", [], b""
+        self._slot, self._has_new_cuts = -1, False
         self._ledger.set_retention(self._retention.versions_max, self._oldest_s(now))
         self._is_sweeping = True
 
@@ -162,10 +174,25 @@ class Compaction:
     def _is_expired(self, identity: bytes, place: Place, now: float) -> bool:
         if identity != self._identity:
             self._identity, self._page = identity, []
-        is_expired = expires(place, self._page, self._retention.versions_max, self._oldest_s(now))
+        slot = slot_in(identity)
+        if slot != self._slot:
+            self._cut_hosts(slot)
+        oldest_s = self._oldest_s(now)
+        if self._page:
+            oldest_s = max(oldest_s, self._ledger.cuts.of(slot, place.url))
+        is_expired = expires(place, self._page, self._retention.versions_max, oldest_s)
         if not is_expired:
+            if self._ledger.cuts.are_on:
+                may_go = expires(place, self._page, 0, inf)
+                self._host_bytes.add(place.url, place.length, self._page[-1].fetched_at if may_go else None)
             self._page.append(place)
         return is_expired
+
+    def _cut_hosts(self, slot: int) -> None:
+        """Cut the hosts of the slot that was walked over, for the next sweep; begin to count another one."""
+        for host, cut_s in self._host_bytes.cuts().items() if self._slot >= 0 else ():
+            self._has_new_cuts |= self._ledger.cuts.lift(self._slot, host, cut_s)
+        self._slot, self._host_bytes = slot, HostBytes(self._retention.host_bytes_max)
 
     def _read(self, now: float) -> list[Send]:
         self._wake_at = inf  # until they are appended

@@ -31,9 +31,11 @@ from mesh.table import Table, prefix_end
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests, WatchedTable
 from peers.handover.wire_messages import ITEM_ID_BYTES
 from peers.storage.extent import Extent
+from peers.storage.host_bytes import HostCuts
 from peers.storage.index_marks import IndexMarks
 from peers.storage.ledger_keys import (
     ADOPTED,
+    CUT,
     DAMAGE,
     FOLLOWED,
     FORGOTTEN,
@@ -101,6 +103,7 @@ class Ledger:
         self.totals = Totals() if self._saved_totals is None else _decode_totals(self._saved_totals)
         self.marks = IndexMarks(table, self.totals)
         self.segments = SegmentCounts(table, self.totals)
+        self.cuts = HostCuts(table)
         self.filled = self._filled_slots()  # mask over SLOTS_MAX slots: where there is anything
         self._retention = 0, -inf
         self.newly_filled: list[int] = []  # slots that had nothing, and have; whoever looks empties it
@@ -291,11 +294,12 @@ class Ledger:
     def _has_expired(self, identity: bytes, stamp: Stamp) -> bool:
         """Would a version that is not here be dropped at once, or was it?"""
         versions_max, oldest_s = self._retention
-        if not versions_max and oldest_s == -inf:
+        if not (versions_max or oldest_s > -inf or self.cuts.are_on):
             return False
         newer = [place for place in self.versions_of(identity, versions_max or 1_000) if place.stamp > stamp]
         if not any(place.has_content for place in newer):
             return False
+        oldest_s = max(oldest_s, self.cuts.of(slot_in(identity), newer[-1].url))
         return bool(versions_max and len(newer) >= versions_max) or newer[-1].fetched_at < oldest_s
 
     def _note_gone(self, identity: bytes, before: Place | None, newest: Place | None) -> None:
@@ -463,7 +467,7 @@ class Ledger:
             totals.damaged -= 1
         elif kind == GONE:
             totals.gone -= 1
-        else:
+        elif kind != CUT:
             self.marks.count_forgotten(kind, slot_in(key[1:]))
 
 

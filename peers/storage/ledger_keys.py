@@ -13,6 +13,7 @@ few scans. *Identity* below means those 18 bytes of slot and fingerprint.
     i identity           the index got this version (its stamp) from another peer, in that export
     d identity           the index has, or is given, nothing of this page: it is taken down
     y identity stamp     damaged: this version could not be read back, and is to come from another peer
+    k slot host          until when versions of this host that were followed by others are let go
     s segment            bytes of a segment of the archive that are referred to, and that are not
     f                    slots that are being forgotten
     w                    the take-downs that the index follows, and whether all pages have been looked through
@@ -37,13 +38,14 @@ TEXTS_MARK: Final = b"x"
 ADOPTED: Final = b"i"
 HIDDEN: Final = b"d"
 DAMAGE: Final = b"y"
+CUT: Final = b"k"
 SEGMENT: Final = b"s"
 FORGOTTEN: Final = b"f"
 FOLLOWED: Final = b"w"
 TOTALS: Final = b"#2"
 TOTALS_BEFORE: Final = b"#"  # of another layout
 # Of a slot, in the order of forgetting: a mark never outlives its page.
-OF_SLOT: Final = (TEXTS_MARK, PAGE_MARK, ADOPTED, HIDDEN, DAMAGE, GONE, TEXTS, PLACE)
+OF_SLOT: Final = (TEXTS_MARK, PAGE_MARK, ADOPTED, HIDDEN, DAMAGE, GONE, TEXTS, CUT, PLACE)
 
 pack_slot = Struct(">H").pack
 _stamp = Struct(">Id")

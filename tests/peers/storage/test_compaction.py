@@ -14,6 +14,7 @@ from peers.storage.archive import Archive
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell
 from peers.storage.compaction import CompactionSettings, RetentionSettings, expires
+from peers.storage.ledger_keys import slot_in
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
@@ -175,3 +176,71 @@ def test_what_is_dropped_is_neither_the_newest_nor_the_newest_that_shows_the_pag
     assert expires(old, [gone, shown], 0, 7.5), "it was followed by another long ago"
     assert not expires(old, [gone, shown], 0, 6.5)
     assert not expires(old, [newest, shown], 0, -inf)
+
+
+# --- Bytes of a host ---
+
+
+def test_a_host_loses_its_oldest_versions_until_it_takes_no_more_than_it_may(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, host_bytes_max=20_000)
+    for visit in range(1, 9):
+        for number in range(10):
+            disk.store(number, visit * 3_600)
+    before = disk.kept()
+    disk.run()
+    kept = disk.kept()
+    n_bytes = sum(map(len, kept.values()))
+    oldest = min(visit for _, visit in kept)
+    assert kept == {key: records for key, records in before.items() if key[1] >= oldest}
+    of_next = sum(len(records) for key, records in before.items() if key[1] == oldest - 3_600)
+    assert n_bytes <= 20_000 < n_bytes + of_next, "no more than needed"
+    disk.archive.close()
+    disk.open()
+    disk.store(3, 3_600)  # another peer has it still, or a file
+    disk.run()
+    assert disk.kept() == kept
+
+
+def test_what_a_host_takes_at_least_stays_whatever_it_may(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, host_bytes_max=1)
+    for visit in (1, 2, 3):
+        for number in range(10):
+            disk.store(number, visit * 3_600)
+    disk.run()
+    assert {visit for _, visit in disk.kept()} == {3 * 3_600}
+    assert disk.cell.wake_at() >= disk.now + 1_000.0, "there is nothing more to be done"
+
+
+def test_two_peers_that_let_go_at_other_times_come_to_the_same(tmp_path: Path) -> None:
+    often, once = (Disk(tmp_path / name, host_bytes_max=20_000) for name in ("often", "once"))
+    for visit in range(1, 9):
+        for number in range(10):
+            often.store(number, visit * 3_600)
+            once.store(number, visit * 3_600)
+        often.run(8_000.0)
+    once.run()
+    often.run()
+    assert often.kept() == once.kept()
+
+
+def test_a_host_that_was_cut_takes_no_older_version_of_another_peer(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, host_bytes_max=1)
+    for visit in (2, 3):
+        disk.store(7, visit * 3_600)
+    disk.run()
+    identity = next(iter(disk.cell._ledger.places(b"", 1)))[1]
+    assert not disk.cell._ledger.lacks(identity, Stamp(3_600, 1_000.0), b"records")
+    assert disk.cell._ledger.lacks(identity, Stamp(4 * 3_600, 1e6), b"records")
+
+
+def test_cuts_of_a_slot_are_forgotten_with_it(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, host_bytes_max=1)
+    for visit in (2, 3):
+        disk.store(7, visit * 3_600)
+    disk.run()
+    ledger = disk.cell._ledger
+    slot = slot_in(ledger.places(b"", 1)[0][1])
+    url = "http://host.example/7"
+    assert ledger.cuts.of(slot, url) > 0.0
+    ledger.forget(slot, 1_000)
+    assert ledger.cuts.of(slot, url) == -inf
