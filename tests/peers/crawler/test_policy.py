@@ -337,3 +337,19 @@ def test_rule_ends_when_it_says_and_what_it_left_out_is_asked_for() -> None:
     assert desk.controller.wake_at() <= end.timestamp()
     assert asked(desk.wake(59.0)) == []
     assert asked(desk.wake(1.0) + desk.wake()) == [f"{ORIGIN}/robots.txt"]
+
+
+def test_when_the_crawl_is_over_nothing_is_due_any_more_and_what_is_under_way_is_finished() -> None:
+    """So a run that ends when nothing is left to do ends then, whatever is queued."""
+    desk = Desk(now=1_000.0).with_home_asked(origin=ORIGIN)
+    ends_at = datetime.fromtimestamp(desk.now + 5.0, UTC)
+    body = policy_bytes(Policy(rules=(Rule(action=Action.CRAWL),), ends_at=ends_at))
+    made = Decree(POLICY, "", 1, 0.0, inf, body, b"", b"")
+    desk.tell(DecreesInForce(POLICY, (made,)), "membership")
+    desk.now += 5.0
+    desk.store(HOME, f"{ORIGIN}/next", at=desk.now)
+    assert [asked(desk.wake(60.0)) for _ in range(2)] == [[], []]
+    assert desk.state_of(f"{ORIGIN}/next") == "Q"
+    assert desk.observe().is_idle
+    again = msgspec.structs.replace(made, number=2, body=policy_bytes(Policy((Rule(action=Action.CRAWL),))))
+    assert asked(desk.tell(DecreesInForce(POLICY, (again,)), "membership")) == [f"{ORIGIN}/next"]
