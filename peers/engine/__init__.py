@@ -41,7 +41,7 @@ made with statistics: the view's own, or the sums of several, so that parts rank
 What is where
   pages      `document`: one as the index sees it, of one of the `kinds`; `linkers`: what links tell of it,
              and how that is kept; `near_copies`: which have nearly the same text;
-             `copies`: for which of them other pages stand
+             `copies`: for which of them other pages stand; `site_names`: how entrances of sites are called
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
              `merging` of several, which is planned as a `merge`; what a segment's file is made of is in
              `segment_format`, `dictionary` (with the `marks` by which is filtered), `packed_strings`,

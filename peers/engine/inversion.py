@@ -26,10 +26,12 @@ from peers.engine.kernels import (
     FIELD_SHIFT,
     PACKED_BITS,
     PACKED_CHARS_MAX,
+    URL,
     number_tokens,
     rehash,
     scatter,
 )
+from peers.engine.site_names import names_of
 from peers.engine.word_numbers import DistinctWords
 from peers.kernel import Codes, Ints
 from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
@@ -213,8 +215,8 @@ class Occurrences(NamedTuple):
 class Inverter:
     """Collects the occurrences of terms and atoms of documents given in ascending order.
 
-    Each entry's occurrences come in one of five streams (words, forms, compounds, Han terms, pairs), each of
-    them ascending, so grouping them by entry needs no sorting.
+    Each entry's occurrences come in one of seven streams (words, forms, compounds, Han terms, pairs, marks,
+    names), each of them ascending, so grouping them by entry needs no sorting.
     """
 
     def __init__(self, n_documents: int) -> None:
@@ -225,6 +227,8 @@ class Inverter:
         self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
         self._marks: list[str] = []
         self._mark_keys: list[int] = []
+        self._names: list[str] = []
+        self._name_keys: list[int] = []
         self._texts: list[str] = []
         self._text_keys: list[int] = []
         self._batch_chars = 0
@@ -245,8 +249,11 @@ class Inverter:
                 break
         self._add_text(number, 2, document.headings)
         self._add_text(number, BODY, document.text)
-        self._add_text(number, 4, unquote(document.url.partition("://")[2], errors="replace"))
+        self._add_text(number, URL, unquote(document.url.partition("://")[2], errors="replace"))
         self._add_text(number, BOILERPLATE, document.boilerplate)
+        names = names_of(document)
+        self._names += names
+        self._name_keys += [number << DOCUMENT_SHIFT | URL << FIELD_SHIFT] * len(names)
         if self._batch_chars > _BATCH_CHARS:
             self._flush_batch()
 
@@ -264,6 +271,7 @@ class Inverter:
         """Return all that was added."""
         self._flush_batch()
         self._streams.append((self._vocabulary.numbers(self._marks), np.array(self._mark_keys, np.int64)))
+        self._streams.append((self._vocabulary.numbers(self._names), np.array(self._name_keys, np.int64)))
         counts = np.zeros(len(self._vocabulary), np.int64)
         for numbers, _ in self._streams:
             counts += np.bincount(numbers, minlength=len(counts))

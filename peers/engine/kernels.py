@@ -12,6 +12,7 @@ from peers.kernel import Bytes, Codes, Ints, Lengths, Strings, Sums
 
 FIELD_COUNT = 6
 BODY = 3
+URL = 4
 BOILERPLATE = 5
 # Fields whose lengths count; that of the boilerplate, the last one, does not.
 LENGTH_COUNT = 5

@@ -53,6 +53,7 @@ from peers.engine.query_language import (
     Words,
     read,
 )
+from peers.engine.site_names import NAME_WEIGHT, name_in
 from peers.text.analysis import query_terms
 
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
@@ -155,6 +156,8 @@ class _Compiler:
             more = query_terms(text)
             for entry, weight in zip(more.scoring, more.weights, strict=True):
                 scoring.setdefault(entry, weight)
+        if name := name_in(" ".join([*self._bare, *self._scoring])):
+            scoring[name] = NAME_WEIGHT
         if len(terms.required) > REQUIRED_MAX or len(scoring) > SCORING_MAX:
             self._remarks.note(Oddity.TOO_MANY_WORDS)
         return Query(

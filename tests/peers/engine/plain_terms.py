@@ -22,4 +22,5 @@ def plain_terms() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("peers.engine.reading.query_terms", plain_query_terms)
         patch.setattr("peers.engine.reading.native_forms", lambda text, wanted: ())
+        patch.setattr("peers.engine.reading.name_in", lambda text: "")
         yield
