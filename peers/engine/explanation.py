@@ -52,7 +52,14 @@ class Explanation(msgspec.Struct, frozen=True, array_like=True):
 
 def printable(entry: str) -> str:
     """Return a dictionary entry with the name of its kind in the place of the prefix."""
-    kind = {"\x01": "pair ", "\x02": "host ", "\x03": "stem ", "\x04": "language ", "\x05": "type "}
+    kind = {
+        "\x01": "pair ",
+        "\x02": "host ",
+        "\x03": "stem ",
+        "\x04": "language ",
+        "\x05": "type ",
+        "\x07": "site ",
+    }
     return kind[entry[0]] + entry[1:] if entry[:1] in kind else entry
 
 
@@ -65,7 +72,7 @@ def explain(
       document: as it is stored.
       statistics: those that the search was made with.
     """
-    return _explain(*_counted(document, query.scoring), query, statistics, weights)
+    return _explain(*_counted(document, query.scored[0]), query, statistics, weights)
 
 
 def explain_indexed(
@@ -76,14 +83,14 @@ def explain_indexed(
     weights: RankingWeights = _DEFAULT_WEIGHTS,
 ) -> list[Explanation]:
     """Do as `explain` for some documents of a segment, ascending. DamagedSegmentError."""
-    frequencies = np.zeros((len(query.scoring), len(documents), FIELD_COUNT), np.int64)
-    units = np.full(len(query.scoring), NO_UNIT)
-    gather(segment, query.scoring, units, documents, 0, frequencies)
+    entries = query.scored[0]
+    frequencies = np.zeros((len(entries), len(documents), FIELD_COUNT), np.int64)
+    gather(segment, entries, np.full(len(entries), NO_UNIT), documents, 0, frequencies)
     by_document = frequencies.transpose(1, 0, 2).tolist()
     lengths = segment.lengths[documents].tolist()
     explanations = []
     for of_document, of_fields in zip(by_document, lengths, strict=True):
-        found = zip(query.scoring, of_document, strict=True)
+        found = zip(entries, of_document, strict=True)
         counted = {entry: of_entry for entry, of_entry in found if any(of_entry)}
         explanations.append(_explain(counted, of_fields, query, statistics, weights))
     return explanations
@@ -96,9 +103,9 @@ def _explain(
     statistics: Statistics,
     weights: RankingWeights,
 ) -> Explanation:
-    scoring = in_scoring_order(query.scoring, statistics)
+    weight_of = dict(zip(*query.scored, strict=True))
+    scoring = in_scoring_order(weight_of, statistics)
     idf = idf_of(scoring, statistics).tolist()
-    weight_of = dict(zip(query.scoring, query.weights, strict=True))
     base, slope = length_normalisation(statistics, weights)
     # A field without a term has no occurrence to weigh, and might have no length to divide by.
     norms = [

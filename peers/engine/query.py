@@ -25,6 +25,7 @@ LITERALS_MAX: Final = 64  # in all clauses together
 LITERAL_ENTRIES_MAX: Final = 64
 DISTANCE_MAX: Final = 1000  # atoms of the longest query
 WEIGHT_MAX: Final = 100.0
+EXPANSION_MAX: Final = 32  # entries that were not typed
 
 ANY_FIELD: Final = 0
 TITLE_FIELD: Final = 1 << 0
@@ -111,6 +112,10 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     order: Order = Order.SCORE
     language: str = ""  # whose forms the entries of forms are, see `native_forms`; "" for `form_of`
     has_copies: bool = False  # copies are found, too, for which another page stands
+    # What the best pages say besides (`gateway.feedback`): adds to the score, to that of scoring entries too,
+    # but neither features nor excerpts know of it.
+    expansion: tuple[str, ...] = ()  # distinct
+    expansion_weights: tuple[float, ...] = ()
 
     def check_limits(self) -> None:
         """Raise ValueError when a query, made elsewhere than in `parse_query`, is beyond the limits.
@@ -124,7 +129,11 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
             _check_distinct(self.required)
         if len(self.weights) != len(self.scoring):
             raise ValueError("there is not one weight for each entry that scores")
-        for weight in self.weights:
+        if len(self.expansion) > EXPANSION_MAX or len(self.expansion_weights) != len(self.expansion):
+            raise ValueError(f"more than {EXPANSION_MAX} entries in an expansion, or not one weight for each")
+        if self.expansion:
+            _check_distinct(self.expansion)
+        for weight in self.weights + self.expansion_weights:
             if not 0 <= weight <= WEIGHT_MAX:  # NaN is not either
                 raise ValueError(f"a weight is not between 0 and {WEIGHT_MAX}")
         if self.language and self.language not in NATIVE_STEMMERS:
@@ -142,7 +151,17 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def terms(self) -> tuple[str, ...]:
         """The distinct entries whose statistics a search needs: those that score, and those required."""
-        return tuple(dict.fromkeys(self.scoring + self.required))
+        return tuple(dict.fromkeys(self.scoring + self.required + self.expansion))
+
+    @property
+    def scored(self) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """All entries that add to the score, those of the expansion too, and their weights."""
+        if not self.expansion:
+            return self.scoring, self.weights
+        weights = dict(zip(self.scoring, self.weights, strict=True))
+        for entry, weight in zip(self.expansion, self.expansion_weights, strict=True):
+            weights[entry] = weights.get(entry, 0.0) + weight
+        return tuple(weights), tuple(weights.values())
 
     @property
     def sees_copies(self) -> bool:

@@ -59,11 +59,11 @@ def plan_of(
     query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
 ) -> Plan:
     """Work out for all segments what a query asks for, within its limits."""
-    scoring, factors = scored(query.scoring, query.weights, statistics)
+    scoring, factors = scored(*query.scored, statistics)
     literal = _only_phrase(query) if query.clauses else None
     required = query.required if literal is None else query.required + literal.entries
     terms = scoring
-    if required == query.scoring:
+    if required == query.scoring and not query.expansion:
         is_required = [True] * len(terms)
     else:
         terms = scoring.copy()

@@ -1,7 +1,8 @@
 """Engines that rank a collection in this process: ours, and others that are installed.
 
 Ours has a collection in one index in memory and does what peers and gateway do: all words, or any where that
-leaves few pages; candidates by BM25F, features of these, the full model. The others get the same texts: title
+leaves few pages; candidates by BM25F, features of these, the full model; long queries are expanded. The
+others get the same texts: title
 and page, and the texts of links beside them. What they are fed: tantivy and Lucene their own English analysis
 where the collection is English; otherwise everybody gets the terms of our segmenter (jieba in search mode,
 words in lower case), bm25s stemmed English without stop words, as its authors advise.
@@ -9,21 +10,24 @@ words in lower case), bm25s stemmed English without stop words, as its authors a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from peers.engine.document import Document
 from peers.engine.features import features_of
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
-from peers.engine.ranking import RankingWeights
+from peers.engine.query import Query
+from peers.engine.ranking import RankingWeights, Statistics
 from peers.engine.reading import read_query
 from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
+from peers.gateway.feedback import PAGES, expanded, may_expand, stands_none_out, words_of
 from peers.gateway.relaxation import steps_of
 from peers.text.analysis import analyse
+from peers.text.keywords import vocabulary_of
 
 RUN_DEPTH: Final = 100  # hits of a query in a run
 
@@ -80,6 +84,23 @@ class Ours:
             total, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
             if total >= step.enough:
                 break
+        ranked = self._reranked(query, statistics, hits)
+        if may_expand(reading.query) and stands_none_out([each.score for each in ranked]):
+            return self._expanded(reading.terms, query, ranked[:PAGES])
+        return ranked
+
+    def _expanded(self, terms: Sequence[str], query: Query, best: Sequence[Ranked]) -> list[Ranked]:
+        """Rank by a query with the words of the best pages."""
+        pages = ((each.score, self._view.stored(each.document)) for each in best)
+        told = [(score, vocabulary_of(page.title, page.text)) for score, page in pages if page is not None]
+        words = words_of(told, terms)
+        statistics = self._view.statistics([*dict.fromkeys((*terms, *words))])
+        query = expanded(query, words, statistics)
+        _, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
+        return self._reranked(query, statistics, hits)
+
+    def _reranked(self, query: Query, statistics: Statistics, hits: Sequence[Hit]) -> list[Ranked]:
+        """Put hits in the order of the full model."""
         head, tail = hits[:MODEL_DEPTH], hits[MODEL_DEPTH:]
         features = features_of(self._view, query, statistics, [hit.url for hit in head])
         candidates = [Candidate(hit.url, hit.score, each) for hit, each in zip(head, features, strict=True)]

@@ -52,6 +52,13 @@ def hits_of(plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask) -> I
             task.view.refuse_hit(share.peer)
 
 
+def statistics_of(task: SearchTask, totals: Totals) -> Statistics:
+    """What was counted of the terms of a search, as ranking wants it."""
+    a, b, c, d, e = totals.field_lengths
+    doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+    return Statistics(totals.document_count, (a, b, c, d, e), doc_freqs)
+
+
 class Merging:
     """The hits of a plan in one order, and the page of them that was asked for.
 
@@ -79,7 +86,7 @@ class Merging:
         self._found = found
         self._step = step
         has_head = task.order.order is Order.SCORE and not task.is_in_tail
-        self._scale = scale_of(step.query, _statistics(task, totals)) if has_head else None
+        self._scale = scale_of(step.query, statistics_of(task, totals)) if has_head else None
         # As many as each share gave: what is behind these others may have, too.
         depth = task.depth()
         hits = list(islice(hits_of(plan, found, task), depth))
@@ -120,6 +127,10 @@ class Merging:
             next=self._next,
             order=task.order.order,
         )
+
+    def best(self, n: int) -> list[RankedHit]:
+        """The n results of the highest scores."""
+        return sorted(self._list.hits, key=lambda each: (-each.score, each.hit.url))[:n]
 
     @property
     def is_short(self) -> bool:
@@ -192,12 +203,6 @@ def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
             for value, count in getattr(answer.facets, name, ()):
                 values[value] += count
     return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()})
-
-
-def _statistics(task: SearchTask, totals: Totals) -> Statistics:
-    a, b, c, d, e = totals.field_lengths
-    doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
-    return Statistics(totals.document_count, (a, b, c, d, e), doc_freqs)
 
 
 def _is_web(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""The stage of a search that asks for excerpts of the pages on the page of results."""
+"""The stages of a search that ask for what is in pages: for their words, for excerpts to be shown."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import msgspec
 
 from mesh.actor import Send
 from mesh.urls import host_of
+from peers.gateway.feedback import words_of
 from peers.gateway.hit_list import RankedHit
 from peers.gateway.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import READING_S_MAX, Answer, Asked, Stage
 from peers.gateway.term_statistics import Totals
-from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts
+from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts, Vocabulary
 
 
 class Reading(Stage):
@@ -112,3 +113,24 @@ class Reading(Stage):
                 team = ownership.serving.team_of(ownership.slot_of(host_of(url)))
                 wanted += [(peer, url) for peer in team if peer not in late][:1]
         return wanted
+
+
+class ReadingWords(Reading):
+    """Ask for the words of the best pages, by which a query is expanded (`feedback`)."""
+
+    def words(self, known: Sequence[str]) -> dict[str, float] | None:
+        """Return those that are to be counted; None where a page's did not come.
+
+        Args:
+          known: terms that are counted anyway.
+        """
+        told: list[tuple[float, Vocabulary]] = []
+        for each in self._page:
+            excerpt = self.excerpt_of(each.hit.url)
+            if excerpt is None or not excerpt.vocabulary:
+                return None
+            told.append((each.score, excerpt.vocabulary))
+        return words_of(told, known)
+
+    def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
+        return ReadExcerpts(request, self._encoded_query, tuple(urls), wants_vocabulary=True)

@@ -6,7 +6,8 @@ Stages of questions (`stage`). *Checking*, where a page of results is remembered
 *Counting* (`counting`): the statistics of the query's terms, from the peers whose counts are not yet known.
 *Searching* (`searching`): one multicast with the sums, answered by each peer with its best pages over the
 slots it answers for; merged by score, ties by URL (`merging`). *Reading* (`reading`): excerpts of the pages
-on the page of results, from the peers that gave them.
+on the page of results, from the peers that gave them. A long query may be expanded before that (`feedback`):
+the words of the best pages are read, counted, and searched by.
 
 A search speaks for one *serving epoch*: the statistics and the hits it adds up were made under the same
 table of who answers for what, so that each slot is in it once. Who answers under another is asked again
@@ -34,10 +35,11 @@ from mesh.actor import Address, Message, Send
 from peers.engine.reading import Reading as QueryReading
 from peers.gateway.counting import Checking, Counting, CountingStage
 from peers.gateway.errand import Errand
-from peers.gateway.merging import Merging
+from peers.gateway.feedback import PAGES, TOLD, expanded, stands_none_out
+from peers.gateway.merging import Merging, statistics_of
 from peers.gateway.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.plan import Plan, Share
-from peers.gateway.reading import Reading
+from peers.gateway.reading import Reading, ReadingWords
 from peers.gateway.relaxation import ENOUGH, steps_of
 from peers.gateway.result_cache import CachedPage
 from peers.gateway.search_task import SearchTask
@@ -76,6 +78,7 @@ class Search(Errand):
         self._policy = view.policy  # that the page of results is made under
         self._step_number = self._task.cursor.step if self._task.cursor else 0
         self._with_all: int | None = None  # pages that have all words
+        self._lacks_words = False  # of the best pages
 
     def start(self, now: float) -> list[Send]:
         self._task.started = now
@@ -141,6 +144,8 @@ class Search(Errand):
                     if plan is None
                     else self._end_searching(stage, plan, now)
                 )
+            case ReadingWords():
+                return [] if stage.is_open and not stage.is_read() else self._end_reading_words(stage, now)
             case Reading():
                 return [] if stage.is_open and not stage.is_read() else self._end_reading(stage, now)
         raise AssertionError(stage)
@@ -191,6 +196,8 @@ class Search(Errand):
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
+        if task.words:
+            step = step._replace(query=expanded(step.query, task.words, statistics_of(task, totals)))
         return self._begin(Searching(task, counted.plans, statistics, plan, totals, step, now), now)
 
     def _search_further(self, stage: Searching, now: float) -> list[Send]:
@@ -203,6 +210,7 @@ class Search(Errand):
     def _end_searching(self, stage: Searching, plan: Plan, now: float) -> list[Send]:
         stage.end(plan)
         if stage.forget_stale(plan) and self._task.may_restart(now):
+            self._task.forget_words()
             return self._count(now)
         if not self._is_last_step and stage.total(plan) < stage.step.enough:
             self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
@@ -214,12 +222,36 @@ class Search(Errand):
     def _read(self, searched: Searching, plan: Plan, now: float) -> list[Send]:
         self._plan, self._searched = plan, searched
         self._policy = self._view.policy
-        found, step = searched.found_by(plan), searched.step
-        self._merged = Merging(self._task, plan, found, searched.totals, step, self._step_number)
-        if self._merged.is_short and self._task.may_go_deeper():
+        found, step, task = searched.found_by(plan), searched.step, self._task
+        self._merged = Merging(task, plan, found, searched.totals, step, self._step_number)
+        if self._merged.is_short and task.may_go_deeper():
             return self._search(searched, plan, now)
+        if task.may_expand:
+            return self._expand(searched, plan, now)
         page, query, totals = self._merged.page, searched.encoded_query, searched.totals
-        return self._begin(Reading(self._task, searched.plans, page, query, totals, now), now)
+        return self._begin(Reading(task, searched.plans, page, query, totals, now), now)
+
+    def _expand(self, searched: Searching, plan: Plan, now: float) -> list[Send]:
+        """Ask for the words of the best pages, if the query gains by them."""
+        task = self._task
+        task.may_expand = False
+        best = self._merged.best(TOLD)
+        if stands_none_out([each.score for each in best]):
+            query, totals = searched.encoded_query, searched.totals
+            return self._begin(ReadingWords(task, searched.plans, best[:PAGES], query, totals, now), now)
+        return self._search(searched, plan, now) if task.is_in_tail else self._read(searched, plan, now)
+
+    def _end_reading_words(self, stage: ReadingWords, now: float) -> list[Send]:
+        """Search by what was typed and by the words; by what was typed alone where not all of them came."""
+        plan, searched = self._plan, self._searched
+        stage.end(plan)
+        words = stage.words(self._task.terms)
+        if words is None:
+            self._lacks_words = True
+            return self._search(searched, plan, now)
+        self._task.take_words(words)
+        self._view.expansions += 1
+        return self._count(now)
 
     def _end_reading(self, stage: Reading, now: float) -> list[Send]:
         plan, searched = self._plan, self._searched
@@ -230,8 +262,9 @@ class Search(Errand):
         self._view.incomplete += coverage.missing > 0
         self._view.cache.misses += 1
         seconds = now - self._task.started
+        is_poor = self._merged.is_cut or self._lacks_words
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
-        if not coverage.missing and not plan.absent and stage.is_read() and not self._merged.is_cut:
+        if not coverage.missing and not plan.absent and stage.is_read() and not is_poor:
             editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}
             self._view.cache.keep(self._task.order, answer, editions)
         return self._end(answer)

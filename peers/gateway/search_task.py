@@ -11,6 +11,7 @@ from peers.engine.query import Kind, Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import Reading
 from peers.gateway.cursor import Cursor, decode_cursor, digest_of
+from peers.gateway.feedback import may_expand
 from peers.gateway.folding import needed_for
 from peers.gateway.messages import SearchPages
 from peers.gateway.view import View
@@ -36,6 +37,8 @@ class SearchTask:
       offset: of the first of them, where there is no cursor.
       started: when it began.
       number_question: gives the next request number.
+      may_expand: whether the query is to be expanded, if the best pages are such that it gains by it.
+      words: of the best pages, by which it is (`feedback`).
     """
 
     def __init__(
@@ -47,7 +50,6 @@ class SearchTask:
         self.ownership = view.ownership
         self.reading = reading
         self.query = reading.query
-        self.terms = reading.terms
         self.remarks = reading.remarks
         self.digest = digest_of(order.text, order.order)
         self.cursor: Cursor | None = decode_cursor(order.cursor, self.digest) if order.cursor else None
@@ -57,13 +59,25 @@ class SearchTask:
         self.offset = min(max(order.offset, 0), HITS_MAX)
         self.started = 0.0
         self.number_question = number_question
+        self.forget_words()
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0
 
     @property
     def is_in_tail(self) -> bool:
-        """Does the page begin behind the hits that are folded?"""
-        return self.cursor is not None and not self.cursor.is_head
+        """Does the page begin behind the hits that are folded? By what query follows from those."""
+        return self.cursor is not None and not self.cursor.is_head and not self.may_expand
+
+    def forget_words(self) -> None:
+        """Begin with what was typed."""
+        self.may_expand = may_expand(self.query)
+        self.words: dict[str, float] = {}
+        self.terms = self.reading.terms
+
+    def take_words(self, words: dict[str, float]) -> None:
+        """Go on with a query that the words of the best pages expand."""
+        self.words = words
+        self.terms = tuple(dict.fromkeys((*self.terms, *words)))
 
     @property
     def start(self) -> int:

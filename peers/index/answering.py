@@ -78,11 +78,13 @@ class SlotsView(Protocol):
         urls: Sequence[str],
         explained_by: ranking.Statistics | None = None,
         effort: Effort | None = None,
+        wants_vocabulary: bool = False,
     ) -> list[Excerpt]:
         """Return what to show of these pages, in this order; those not there are left out.
 
         Args:
           explained_by: the statistics of the search, when its scores are to be explained.
+          wants_vocabulary: whether also to tell the words of the pages.
         """
 
 
@@ -146,7 +148,7 @@ def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Messag
     if isinstance(question, SearchSlots):
         return _search(order, question, query, view, effort)
     statistics = statistics_in(question) if question.terms else None
-    excerpts = view.excerpts(query, question.urls, statistics, effort)
+    excerpts = view.excerpts(query, question.urls, statistics, effort, question.wants_vocabulary)
     return ExcerptsRead(question.request, tuple(excerpts))
 
 

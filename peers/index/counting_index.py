@@ -139,5 +139,6 @@ class CountingIndex:
         urls: Sequence[str],
         explained_by: Statistics | None = None,
         effort: Effort | None = None,
+        wants_vocabulary: bool = False,
     ) -> list[Excerpt]:
         return []

@@ -22,6 +22,7 @@ TEXT_CHARS_MAX: Final = 20_000  # of each part; more tells nothing else
 TITLE_WEIGHT: Final = 3.0
 HEADING_WEIGHT: Final = 1.0
 BETA: Final = 1.5
+VOCABULARY_MAX: Final = 256  # entries; some 3 kB, and most of what an abstract has
 _CHARS_MIN: Final = 2  # of a word
 
 
@@ -44,6 +45,17 @@ def keywords_of(title: str, headings: str, text: str) -> tuple[tuple[str, float]
     spelling = {form_of(term) or term: term for term, _ in reversed(spelled.most_common())}
     best = sorted(weights, key=lambda form: (-weights[form], form))[:KEYWORDS_MAX]
     return tuple((spelling[form], weights[form] / length) for form in best if weights[form] >= BETA * mean)
+
+
+def vocabulary_of(title: str, text: str) -> tuple[tuple[str, int], ...]:
+    """Return the entries, of forms where words have some, of a page and how often it has them, most first.
+
+    Without function words and numbers, at most `VOCABULARY_MAX`.
+    """
+    terms = [term for part in (title, text) for term in analyse(part[:TEXT_CHARS_MAX])]
+    empty = function_words_of(terms)
+    counts = Counter(form_of(term) or term for term in terms if _says(term, empty))
+    return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:VOCABULARY_MAX])
 
 
 def _says(term: str, empty: frozenset[str]) -> bool:
