@@ -66,15 +66,13 @@ def decode_slots(encoded: bytes, slot_count: int) -> SlotMask:
       RemoteProtocolError: no slot set, or of a mesh with more slots.
     """
     kind, content = encoded[:1], encoded[1:]
-    mask = np.zeros(slot_count, np.bool_)
     if kind == _LIST and len(content) % 2 == 0:
+        mask = np.zeros(slot_count, np.bool_)
         slots = np.frombuffer(content, ">u2")
         if len(slots) and int(slots.max()) >= slot_count:
             raise RemoteProtocolError(f"slot {int(slots.max())} of a mesh with {slot_count}")
         mask[slots] = True
-    elif kind == _MASK and len(content) == (slot_count + 7) // 8:
-        bits = np.unpackbits(np.frombuffer(content, np.uint8))
-        mask[:] = bits[:slot_count]
-    else:
-        raise RemoteProtocolError(f"{len(encoded)} bytes that are no slot set")
-    return mask
+        return mask
+    if kind == _MASK and len(content) == (slot_count + 7) // 8:
+        return np.unpackbits(np.frombuffer(content, np.uint8), count=slot_count).view(np.bool_)
+    raise RemoteProtocolError(f"{len(encoded)} bytes that are no slot set")

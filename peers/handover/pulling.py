@@ -195,11 +195,12 @@ class Pulling:
 
     def _next_group(self, task: _Task, now: float) -> list[Send]:
         """Compare the next slots, or end the task after the last ones."""
-        slots = np.flatnonzero(task.todo)[: self._settings.group_slots_max]
-        if not len(slots):
+        if not task.todo.any():
             self.drop(task.number)
             done = SlotsSynchronised(task.number, encode_slots(task.done))
             return [Send(self._handover, done)]
+        all_slots = np.flatnonzero(task.todo)
+        slots = all_slots[: self._settings.group_slots_max]
         digests = bytearray(DIGEST_BYTES * len(slots))
         n_items = 0
         for number in np.flatnonzero(self._store.filled_mask(len(task.todo))[slots]).tolist():
@@ -209,9 +210,10 @@ class Pulling:
             if n_items >= GROUP_ITEMS:
                 slots = slots[: number + 1]
                 break
-        task.group = np.zeros_like(task.todo)
-        task.group[slots] = True
-        task.todo &= ~task.group
+        task.group, task.todo = task.todo, np.zeros_like(task.todo)
+        if len(slots) < len(all_slots):
+            left = all_slots[len(slots) :]
+            task.group[left], task.todo[left] = False, True
         task.state = _State.COMPARING
         content = bytes(digests[: DIGEST_BYTES * len(slots)])
         message = CompareSlots(self._ask(task, now), encode_slots(task.group), content)
