@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import trio
 
@@ -26,12 +26,15 @@ PORT: Final = 8_097  # every host has an address of its own, so that one port do
 NET: Final = "127.39.0."
 HEAD_BYTES: Final = 4_096  # our fetcher's heads have some 300
 
+Says: TypeAlias = Callable[[str], str]
+
 
 class PlayedWeb:
     """The web that the simulation plays, and when it was asked for what."""
 
-    def __init__(self, trace: Sequence[TracedPage], served: ServedWeb) -> None:
+    def __init__(self, trace: Sequence[TracedPage], served: ServedWeb, says: Says) -> None:
         self.trace = TraceWeb(trace)
+        self._says = says
         self.served = served
         self.asked_s: list[float] = []  # of each page that there is: when it was asked for
         self.answered_s: list[float] = []  # and when it was answered
@@ -51,8 +54,9 @@ class PlayedWeb:
         await trio.sleep(served.seconds)
         body = b""
         if served.status == 200:
-            links = "".join(f'<p><a href="{escape(link)}">{link}</a>' for link in self.trace.targets(url))
-            body = f"<!doctype html><title>{url}</title><p>The page {url}.{links}".encode()
+            says, targets = self._says, self.trace.targets(url)
+            links = "".join(f'<p><a href="{escape(link)}">{says(link)}</a>' for link in targets)
+            body = f"<!doctype html><title>{says(url)}</title><p>The page {says(url)}.{links}".encode()
             self.asked_s.append(asked_s)
             self.answered_s.append(time.monotonic())
         head = f"HTTP/1.1 {served.status} -\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -65,14 +69,18 @@ class PlayedWeb:
 
 
 @contextmanager
-def played_web(trace: Sequence[TracedPage], folder: Path) -> Iterator[PlayedWeb]:
-    """Serve the pages of a trace in a thread of its own."""
+def played_web(trace: Sequence[TracedPage], folder: Path, says: Says = str) -> Iterator[PlayedWeb]:
+    """Serve the pages of a trace in a thread of its own.
+
+    Args:
+      says: returns the name of a page in its own text and in links to it; its URL, if nothing else is wanted.
+    """
     hosts = sorted({host_of(page.url) for page in trace})
     assert len(hosts) < 255
     addresses = {host: f"{NET}{number}" for number, host in enumerate(hosts, 1)}
     table = {host: {"ip": address, "http": PORT} for host, address in addresses.items()}
     (folder / "resolver.json").write_text(json.dumps(table))
-    web = PlayedWeb(trace, ServedWeb(folder, list(TraceWeb(trace).seeds), addresses))
+    web = PlayedWeb(trace, ServedWeb(folder, list(TraceWeb(trace).seeds), addresses), says)
     is_open, over = threading.Event(), trio.Event()
     token: list[trio.lowlevel.TrioToken] = []
 
