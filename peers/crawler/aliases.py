@@ -272,7 +272,7 @@ class Aliases(Actor):
         slots = [ownership.slot_of(host_of(url)) for url in urls]
         if not all(self._held[slot] for slot in slots):
             return []
-        marks = tuple(self._samples.mark_of(url, slot) for url, slot in zip(urls, slots, strict=True))
+        marks = tuple(self._samples.mark_to_tell(*each) for each in zip(urls, slots, strict=True))
         return [Send(source, MarksTold(number, marks))]
 
     # --- where hosts meet ---

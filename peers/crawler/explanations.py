@@ -128,7 +128,7 @@ class HostFacts(msgspec.Struct, frozen=True):
     address: Name = ""
     address_delay_s: Seconds = 0.0  # for which the address is left alone after a question to this host
     refusal: Name = ""  # the budget that is used up
-    alias_of: Name = ""  # the host under whose name its pages are visited; "" when it is none of an alias
+    alias_of: Name = ""  # the host under whose name its pages are visited; "" when it is no alias
 
 
 class ArchiveFacts(msgspec.Struct, frozen=True):

@@ -30,6 +30,15 @@ class HostSamples:
         record = self._table.get(host_key(slot, host_hash(host)))
         return "" if record is None else record_in(record).alias_of
 
+    def mark_to_tell(self, url: str, slot: int) -> int:
+        """Return what is told of a page to who has one under another name.
+
+        Of a host that does not answer any more there is none: its other names are to be crawled meanwhile.
+        """
+        record = self._table.get(host_key(slot, host_hash(host_of(url))))
+        is_given_up = record is not None and record_in(record).given_up
+        return NO_PAGE if is_given_up else self.mark_of(url, slot)
+
     def mark_of(self, url: str, slot: int) -> int:
         """Return what a page says, see `alias_judging.mark_in`."""
         row = self._table.get(url_key(slot, fingerprint(url)))

@@ -66,7 +66,7 @@ class HostRecord(msgspec.Struct, frozen=True, array_like=True):
     silences: int = 0  # times in a row that it had no address, or no robots.txt could be had
     silent_s: float = 0.0  # mesh clock: the first of these
     judged: int = 0  # times that its representative has changed
-    alias_of: str = ""  # its representative, see `aliases`; "" when it is none of an alias
+    alias_of: str = ""  # its representative, see `aliases`; "" when it is no alias
 
 
 class Blame(Enum):

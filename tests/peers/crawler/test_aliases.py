@@ -77,8 +77,8 @@ class Mesh:
             path = f"/{number}" if number else "/"
             self.put(f"http://{host}{path}", text_of(host, path), int(number > 0))
 
-    def call(self, host: str, representative: str) -> None:
-        record = HostRecord(host, alias_of=representative, judged=1)
+    def call(self, host: str, representative: str, *, given_up: bool = False) -> None:
+        record = HostRecord(host, alias_of=representative, judged=1, given_up=given_up)
         key = host_key(OWNERSHIP.slot_of(host), host_hash(host))
         self.tables[owner_of(host)].put(key, msgspec.msgpack.encode(record))
 
@@ -222,6 +222,17 @@ def test_a_host_that_has_become_a_site_of_its_own_is_no_alias_any_more() -> None
     assert mesh.judged == [], "as long as it is none"
     for number in range(20, 36):
         mesh.put(f"http://{host}/{number}", f"news {number}", visited_s=9.0)
+    mesh.grow(host)
+    mesh.wait()
+    assert mesh.judged == [(host, "")]
+
+
+def test_a_host_whose_first_name_does_not_answer_any_more_is_no_alias() -> None:
+    mesh, host = Mesh(), f"www.{ANN}"
+    mesh.crawl(ANN)
+    mesh.crawl(host)
+    mesh.call(host, ANN)
+    mesh.call(ANN, "", given_up=True)
     mesh.grow(host)
     mesh.wait()
     assert mesh.judged == [(host, "")]
