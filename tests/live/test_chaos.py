@@ -15,7 +15,7 @@ from tests.live.searching import failures, misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 SEED = int(os.environ.get("TIANMESH_CHAOS_SEED", "1"))
 DELAY_S = 0.4

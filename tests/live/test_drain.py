@@ -11,7 +11,7 @@ from tests.live.mesh_processes import mesh_of
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 DELAY_S = 0.2
 

@@ -16,7 +16,7 @@ from tests.live.searching import misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 DELAY_S = 0.12
 GOES_ON_S_MAX = 10.0

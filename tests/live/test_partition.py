@@ -20,7 +20,7 @@ from tests.live.namespaces import SmallInternet, has_netem, small_internet
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 DELAY_S = 0.4
 SLACK_S = 0.5  # a fetch that was begun in time, on a busy machine

@@ -14,7 +14,7 @@ from tests.live.searching import failures, misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 DELAY_S = 0.2
 PAUSE_S = 15.0

@@ -18,6 +18,7 @@ from tests.live.web import SMALL_HOSTS, served_web
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.timed,
     pytest.mark.skipif(
         not (shutil.which("nft") or Path("/usr/sbin/nft").exists()), reason="no nft to make a firewall with"
     ),

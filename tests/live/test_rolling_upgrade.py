@@ -17,7 +17,7 @@ from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 PEERS: Final = 3
 DELAY_S: Final = 0.35
