@@ -351,5 +351,7 @@ def test_when_the_crawl_is_over_nothing_is_due_any_more_and_what_is_under_way_is
     assert [asked(desk.wake(60.0)) for _ in range(2)] == [[], []]
     assert desk.state_of(f"{ORIGIN}/next") == "Q"
     assert desk.observe().is_idle
-    again = msgspec.structs.replace(made, number=2, body=policy_bytes(Policy((Rule(action=Action.CRAWL),))))
+    again = msgspec.structs.replace(
+        made, number=2, body=policy_bytes(Policy(rules=(Rule(action=Action.CRAWL),)))
+    )
     assert asked(desk.tell(DecreesInForce(POLICY, (again,)), "membership")) == [f"{ORIGIN}/next"]
