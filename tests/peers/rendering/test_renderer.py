@@ -159,7 +159,7 @@ async def test_a_page_is_taken_as_its_scripts_have_made_it_and_nobody_is_asked_w
 
 @pytest.mark.live
 async def test_a_page_that_leads_elsewhere_or_never_ends_costs_itself_only(site: Site) -> None:
-    async with showing(site, page_s=3.0) as shown:
+    async with showing(site, page_s=10.0) as shown:
         moved = await shown.page("/moved")
         assert b"Old text" in moved.body
         assert "/elsewhere" not in site.paths()
