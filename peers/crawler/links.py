@@ -169,7 +169,9 @@ class Links:
 
     def _is_new(self, link: FoundLink) -> bool:
         """Tell whether a link is to be brought to its owner: not if that was done a moment ago."""
-        key: tuple[str, ...] = (link.url, link.anchor, link.linker, link.moved_from)
+        key: tuple[str, ...] = (link.url, link.anchor, link.linker)
+        if link.moved_from:
+            key = (*key, link.moved_from)
         if link.parent or link.is_ahead or link.levels != UNLIMITED or link.steps != UNLIMITED:
             # The same link on another page may be followed where this one is not, or sooner.
             key = (*key, f"{link.use} {link.parent} {link.levels} {link.steps} {link.is_ahead}")
@@ -295,15 +297,12 @@ class Links:
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self.quiet_s = now + QUIET_S
-        entries = entries_of(link.anchor, link.linker) if link.anchor or link.linker else ()
-        if link.moved_from and canonical(link.moved_from) == link.moved_from != link.url:
-            entries += entries_of_move(link.moved_from)
-        if entries:
+        if entries := _entries_of(link):
             self._frontier.add_anchor(link.url, slot, *entries)
 
     def _course_of(self, link: FoundLink, slot: int) -> Course | None:
         steering = self._frontier.steering
-        if steering.is_plain and link.levels == UNLIMITED:
+        if steering.is_plain and link.levels == UNLIMITED and not link.moved_from:
             return None  # without asking what is known of other links
         entries = self._frontier.anchors_of(link.url, slot) if steering.goes_by_citations else ()
         return steering.course_of(link, entries)
@@ -443,3 +442,11 @@ class Links:
             slot = ownership.slot_of(host)
             place = self._places[host] = slot, self._taker_of(slot, ownership)
         return place
+
+
+def _entries_of(link: FoundLink) -> tuple[str, ...]:
+    """Return what is kept of what a link tells of its target."""
+    entries = entries_of(link.anchor, link.linker) if link.anchor or link.linker else ()
+    if link.moved_from and canonical(link.moved_from) == link.moved_from != link.url:
+        entries += entries_of_move(link.moved_from)
+    return entries

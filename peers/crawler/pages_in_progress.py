@@ -476,17 +476,20 @@ class PagesInProgress:
             self._frontier.changed_texts.mark(state.slot, fingerprint(taken.url), taken.url)
         if not self.settings.is_recorded or not page.status:
             return []
-        record = RecordPage(
-            taken.url,
-            page.stamp.fetched_at,
-            page.seconds,
-            page.bytes_received,
-            links=tuple(link.url for link in page.links),
-            text_chars=tuple(len(link.anchor) for link in page.links),
-            status=page.status,
-            visit=page.stamp.visit,
-        )
-        return [Send(self._recorder, record)]
+        return [Send(self._recorder, _record_of(page))]
+
+
+def _record_of(page: Page) -> RecordPage:
+    return RecordPage(
+        page.taken.url,
+        page.stamp.fetched_at,
+        page.seconds,
+        page.bytes_received,
+        links=tuple(link.url for link in page.links),
+        text_chars=tuple(len(link.anchor) for link in page.links),
+        status=page.status,
+        visit=page.stamp.visit,
+    )
 
 
 def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusion:
