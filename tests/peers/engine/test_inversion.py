@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from peers.engine.document import Document
 from peers.engine.inversion import Inverter
-from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK
+from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK, URL
+from peers.engine.site_names import names_of
 from peers.text.analysis import analyse, atoms, frequency_entries, is_atom_key
 from peers.text.folding import fold
 from peers.text.line_languages import PART_MIN, PART_SHARE
@@ -70,6 +71,7 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
         placed |= {(field, position): entry for position, entry in enumerate(found)}
         others = [entry for entry in entries_of(text, document) if not is_atom_key(entry)]
         frequencies.update((entry, field) for entry in found + others)
+    frequencies.update((name, URL) for name in names_of(document))
     return frequencies, placed
 
 
