@@ -47,6 +47,7 @@ LIBRARIES = {
         "peers.text.",
         "peers.kernel",
         "mesh.descriptors",
+        "mesh.domains",
         "mesh.slot_limits",
         "mesh.slot_set",
         "mesh.slots",
