@@ -6,8 +6,8 @@
     boiler1.test, boiler2.test               the same home page and manual, and pages of their own
     two.test, www.two.test                   one machine, two sites
 
-All of them have a tree of pages. What a page says is its text, which tells it
-from the others; a site may cease to be under one of its names.
+All of them have a tree of pages. What a page says is its text, which tells it from the others; a site may
+cease to be under one of its names.
 """
 
 from __future__ import annotations

@@ -131,9 +131,9 @@ def judge(mine: Sequence[int], told: Sequence[int]) -> Verdict:
 
 
 def is_alias_still(mine: Sequence[int], told: Sequence[int]) -> bool:
-    """Tell whether a host is to stay an alias: most of what it has is still what its representative has."""
+    """Tell whether a host is to stay an alias: three of four pages are still what its representative has."""
     alike, unlike = _counts(mine, told)
-    return alike >= unlike
+    return alike >= 3 * unlike
 
 
 def _counts(mine: Sequence[int], told: Sequence[int]) -> tuple[int, int]:

@@ -14,13 +14,13 @@ name: so no two become aliases of each other, and both sides need not agree on a
 the record of the host, which all of its team have. From then on links to it go to its representative as well
 (`links`), where they are visited; its own URLs end as `alias`, but for those that were stored and a few of
 the others. They stay known, and are looked at again every day. While these visits go on it is compared again,
-with what it says now, and when most of that is something else it is an alias no more.
+with what it says now, and when a quarter of that is something else it is an alias no more.
 
 All else here is in memory, and lost questions cost nothing: a host that has grown is compared again.
 
-*Who could harm?* Who crawls a host can say of its pages what it likes, and win those that it has guessed
-what others say there: as much as it wins by crawling that host badly. Who keeps home pages can bring hosts
-together that are different: then they are compared. Nobody can say anything of a host that others crawl.
+*Who could harm?* Who crawls a host can say of its pages what it likes. It is not told what would be alike,
+but could fetch that itself, and have hosts left to it for a while that come after its own by name and are
+brought together with it. Who keeps home pages can bring different hosts together: then they are compared.
 """
 
 from __future__ import annotations

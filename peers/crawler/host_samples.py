@@ -50,12 +50,14 @@ class HostSamples:
         Rows are sorted by fingerprints, so any that follow each other are as good as drawn.
 
         Args:
-          is_alias: the latest visits first, which show what has changed; else the pages nearest to home,
-            which other hosts that have them have visited first, too.
+          is_alias: the latest visits, which show what has changed; else half of them the pages nearest to
+            home, which were visited first at another host that has them, too.
         """
         pages = list(islice(self._pages_of(host, slot), PAGES_MAX))
-        pages.sort(key=lambda page: -page.visited_s if is_alias else page.depth)
-        return sample_of(pages)
+        if is_alias:
+            return sample_of(sorted(pages, key=lambda page: -page.visited_s))
+        nearest = sorted(pages, key=lambda page: page.depth)
+        return sample_of(chain.from_iterable(zip(nearest, pages, strict=True)))
 
     def homes_of(self, sample: Iterable[Sampled], slot: int) -> list[int]:
         """Return the marks of the home pages of the origins in a sample, of those that have one."""

@@ -105,9 +105,9 @@ def test_of_few_pages_nothing_follows(count: int) -> None:
     assert judge(MINE[:count], MINE[:count]) is Verdict.OPEN
 
 
-def test_an_alias_stays_one_until_most_of_its_pages_are_others() -> None:
-    assert is_alias_still(MINE, [*MINE[:8], *[99] * 8])
-    assert not is_alias_still(MINE, [*MINE[:7], *[99] * 9])
+def test_an_alias_stays_one_until_a_quarter_of_its_pages_are_others() -> None:
+    assert is_alias_still(MINE, [*MINE[:12], *[99] * 4])
+    assert not is_alias_still(MINE, [*MINE[:11], *[99] * 5])
     assert is_alias_still(MINE, [UNKNOWN] * len(MINE))
 
 
