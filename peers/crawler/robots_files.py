@@ -84,7 +84,8 @@ class RobotsFiles:
         may_be_trap = self.settings.avoids_traps and taken.depth > 0  # what is given as a seed is wanted
         if may_be_trap and self._frontier.traps.of(state).is_trap(taken.url):
             return "trap"
-        if politeness.is_left_to_representative(state.record, taken.url, taken.depth, taken.hops):
+        record, finds_aliases = state.record, self.settings.finds_aliases
+        if finds_aliases and politeness.is_left_to_representative(record, taken.url, taken.depth, taken.hops):
             return politeness.ALIAS
         return self._budget_reason(state, decreed)
 

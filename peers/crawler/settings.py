@@ -260,6 +260,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "calendars, endless paths"
         ),
     ] = True
+    finds_aliases: Annotated[
+        bool,
+        Meta(
+            description="find out by their pages which hosts are other names of one site, and crawl it under "
+            "one of them"
+        ),
+    ] = True
     reads_sitemaps: Annotated[
         bool,
         Meta(

@@ -316,7 +316,8 @@ class Visits:
             return self._retry_or_fail(state, taken, str(status), now)
         self._clocks.forgive(state)
         if status == 200:
-            grown = [Send(self._aliases, HostGrown(state.host))] * politeness.is_to_compare(state.record)
+            is_to_compare = self._settings.finds_aliases and politeness.is_to_compare(state.record)
+            grown = [Send(self._aliases, HostGrown(state.host))] * is_to_compare
             return self._pages.parse(state, taken, fetched) + grown
         if status == 304:
             self._not_modified(visit, fetched, now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mesh.urls import fingerprint, host_of
@@ -23,8 +25,8 @@ PATHS = [path for path in (f"/{n}" for n in range(200)) if not is_sampled(path)]
 SAMPLED = next(path for path in (f"/{n}" for n in range(10_000)) if is_sampled(path))
 
 
-def desk_of_alias(first: str = FIRST) -> Desk:
-    desk = Desk(peers=(ME, OTHER), delay_s=0.0)
+def desk_of_alias(first: str = FIRST, **settings: Any) -> Desk:
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0, **settings)
     desk.seed(f"{MINE}/")
     desk.allow(MINE)
     desk.store(f"{MINE}/")
@@ -162,6 +164,13 @@ def test_a_page_of_an_alias_is_a_reason_to_compare_it_again() -> None:
     desk = desk_of_alias()
     desk.tell(LinksFound(70, (FoundLink(f"{MINE}{SAMPLED}", depth=3),)), "controller", OTHER)
     assert of_kind(desk.store(f"{MINE}{SAMPLED}"), HostGrown) == [HostGrown(NAME)]
+
+
+def test_who_wants_each_name_of_a_site_crawled_has_it_crawled() -> None:
+    desk = desk_of_alias(finds_aliases=False)
+    url = f"{MINE}{PATHS[0]}"
+    assert asked(desk.tell(LinksFound(70, (FoundLink(url, depth=3),)), "controller", OTHER)) == [url]
+    assert of_kind(desk.store(url), HostGrown) == []
 
 
 def test_the_last_judgement_holds_on_all_of_a_team_whoever_has_the_later_clock() -> None:
