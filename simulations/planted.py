@@ -120,14 +120,10 @@ def _kept_removals() -> list[_Patch]:
     """Settle a page that is gone without a version that says so."""
 
     def withdraw(
-        self: PagesInProgress,
-        state: HostState,
-        taken: QueuedUrl,
-        fetched: PageFetched,
-        failure: str,
-        now: float,
+        self: PagesInProgress, state: HostState, taken: QueuedUrl, fetched: PageFetched, failure: str
     ) -> list[Send]:
-        conclusion = concluded(f"F{failure or fetched.status}", now, self.settings.revisit_after_s)
+        outcome = f"F{failure or fetched.status}"
+        conclusion = concluded(outcome, fetched.started_at, self.settings.revisit_after_s)
         self._frontier.settle(state, taken, conclusion)
         return []
 
