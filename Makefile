@@ -10,15 +10,14 @@ BIN := .venv/bin
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those with real peers wait most of the time: three at once on two cores, and two of those that are timed. What fails
-# is tried once more, alone: the machine may have been too busy for it, as it is for a quick test now and then.
+# Those with real peers wait most of the time: three at once on two cores. What is timed goes one by one: it needs the
+# machine for itself. What fails is tried once more, alone: the machine may have been too busy for it.
 LIVE = $(sort $(shell grep -rl 'mark.live' tests --include='test_*.py'))
 AGAIN = $(BIN)/pytest --last-failed --last-failed-no-failures none
 test: quick
 	$(BIN)/pytest -m 'live and not timed' --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 20 \
 	  $(LIVE) || $(AGAIN) -m 'live and not timed' $(LIVE)
-	$(BIN)/pytest -m timed --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 20 \
-	  $(LIVE) || $(AGAIN) -m timed $(LIVE)
+	$(BIN)/pytest -m timed --durations 20 $(LIVE) || $(AGAIN) -m timed $(LIVE)
 
 quick: lint kernels
 	$(BIN)/pytest -m 'not live' --numprocesses auto --dist worksteal --durations 20 || $(AGAIN) -m 'not live'
