@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from mesh.urls import canonical, host_of, origin_of
+from mesh.urls import host_of, is_canonical, origin_of
 from peers.crawler.url_rows import UrlRow
 
 SAMPLE_MAX: Final = 16  # pages that are compared
@@ -68,7 +68,7 @@ def order_of(name: str) -> tuple[bool, int, str, bool]:
 def is_name(name: str) -> bool:
     """Is it a host as URLs have them?"""
     url = f"http://{name}/"
-    return canonical(url) == url and host_of(url) == name
+    return is_canonical(url) and host_of(url) == name
 
 
 def plain_name(host: str) -> str | None:
@@ -81,7 +81,7 @@ def moved(url: str, other: str) -> str | None:
     """Return where a page is at another host; None when there is no such URL."""
     scheme, _, rest = url.partition("://")
     there = f"{scheme}://{other}{rest[len(host_of(url)) :]}"
-    return there if canonical(there) == there and host_of(there) == other else None
+    return there if is_canonical(there) and host_of(there) == other else None
 
 
 # --- Pages ---

@@ -38,7 +38,7 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_slots
 from mesh.table import Table
-from mesh.urls import canonical, host_of
+from mesh.urls import host_of, is_canonical
 from peers.crawler.alias_judging import (
     SAMPLE_MIN,
     UNKNOWN,
@@ -186,6 +186,9 @@ class Aliases(Actor):
 
     def _end_look(self, host: str) -> None:
         self._looks.pop(host, None)
+        self._forget_questions(host)
+
+    def _forget_questions(self, host: str) -> None:
         self._asked = {number: each for number, each in self._asked.items() if each.host != host}
 
     def _ask(self, ownership: Ownership, host: str, now: float) -> list[Send]:
@@ -193,26 +196,27 @@ class Aliases(Actor):
         slot, look = ownership.slot_of(host), self._looks[host]
         representative = self._samples.representative_of(host, slot)
         sample = self._samples.sample_of(host, slot, is_alias=bool(representative))
+        if not self._held[slot] or len(sample) < SAMPLE_MIN:
+            self._end_look(host)
+            return []
         sends: list[Send] = []
-        is_first, look.tries = not look.tries, look.tries + 1
+        look.tries += 1
         if representative:
             look.others = {representative}
-        elif is_first:
+        elif look.tries == 1:
             look.others.update(filter(None, [plain_name(host)]))
             sends = self._tell_home(ownership, host, slot, sample)
-        is_over = not look.others or look.tries > TRIES_MAX
-        if not self._held[slot] or len(sample) < SAMPLE_MIN or is_over:
+        if not look.others or look.tries > TRIES_MAX:
             self._end_look(host)
-            return sends if self._held[slot] and len(sample) >= SAMPLE_MIN else []
+            return sends
         look.at_s = now + AGAIN_S * 2.0 ** (look.tries - 1)
-        self._asked = {number: each for number, each in self._asked.items() if each.host != host}
-        return sends + [
-            question for other in sorted(look.others) for question in self._question(host, other, sample)
-        ]
+        self._forget_questions(host)
+        for other in sorted(look.others):
+            sends += self._question(ownership, host, other, sample)
+        return sends
 
-    def _question(self, host: str, other: str, sample: list[Sampled]) -> list[Send]:
-        assert self._ownership is not None
-        owner = self._ownership.owner_of(self._ownership.slot_of(other))
+    def _question(self, ownership: Ownership, host: str, other: str, sample: list[Sampled]) -> list[Send]:
+        owner = ownership.owner_of(ownership.slot_of(other))
         there = [(page, url) for page in sample if (url := moved(page.url, other)) is not None]
         if owner is None or not there:
             return []
@@ -267,7 +271,7 @@ class Aliases(Actor):
         self, ownership: Ownership, source: Address, number: int, urls: tuple[str, ...]
     ) -> list[Send]:
         """Tell of pages that are crawled here; who asks for others asks again, under another table."""
-        if not all(canonical(url) == url for url in urls):
+        if not all(map(is_canonical, urls)):
             return []
         slots = [ownership.slot_of(host_of(url)) for url in urls]
         if not all(self._held[slot] for slot in slots):

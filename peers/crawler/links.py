@@ -270,7 +270,7 @@ class Links:
 
         That of the alias stays known, in case it turns out to be none. Where a redirect leads is meant.
         """
-        aliases = self._frontier.hosts.aliases
+        aliases = self._frontier.hosts.aliases if self._settings.finds_aliases else {}
         for link in links:
             yield link
             url, seen = link.url, link

@@ -32,13 +32,7 @@ from peers.crawler.revisiting import Finding, concluded_by, finding_of
 from peers.crawler.settings import CrawlSettings, Revisit, Tuning
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
-from peers.crawler.web_request import (
-    ROBOTS_TAG,
-    FailureReason,
-    PageFetched,
-    header_of,
-    location_of,
-)
+from peers.crawler.web_request import ROBOTS_TAG, FailureReason, PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.storage.messages import StorePage

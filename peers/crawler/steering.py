@@ -1,8 +1,8 @@
 """The order by which a peer goes now, and what follows from it for links and pages, held in one place.
 
 What the policy of the mesh says of it counts, else what the peer's own settings say; what searchers want may
-come to its guide words. As long as that is
-breadth-first, and no seed has levels, a link costs no more than a look at that.
+come to its guide words. As long as that is breadth-first, and no seed has levels, a link costs no more than a
+look at that.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Ours has a collection in one index in memory and does what peers and gateway do: all words, or any where that
 leaves few pages; candidates by BM25F, features of these, the full model; long queries are expanded. The
-others get the same texts: title
-and page, and the texts of links beside them. What they are fed: tantivy and Lucene their own English analysis
-where the collection is English; otherwise everybody gets the terms of our segmenter (jieba in search mode,
-words in lower case), bm25s stemmed English without stop words, as its authors advise.
+others get the same texts: title and page, and the texts of links beside them. What they are fed: tantivy and
+Lucene their own English analysis where the collection is English; otherwise everybody gets the terms of our
+segmenter (jieba in search mode, words in lower case), bm25s stemmed English without stop words, as its
+authors advise.
 """
 
 from __future__ import annotations

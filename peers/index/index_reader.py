@@ -58,6 +58,7 @@ class ShownPage(NamedTuple):
     date: float
     type: str
     language: str
+    own_title: str  # as it is indexed: what is shown depends on what else is here
 
     @property
     def size_bytes(self) -> int:
@@ -163,7 +164,7 @@ class SnapshotReader:
         known = self._reader.vocabularies.find(url)
         if known is None:
             effort.spend(VOCABULARY_VISITS)
-            known = vocabulary_of(page.title.text, page.text.text)
+            known = vocabulary_of(page.own_title, page.text.text)
             self._reader.vocabularies.keep(url, known, VOCABULARY_BYTES)
         return known
 
@@ -242,6 +243,7 @@ def _shown_page(document: Document, title: str) -> ShownPage:
         document.date,
         document.type[:TYPE_CHARS_MAX],
         document.language[:TYPE_CHARS_MAX],
+        document.title[:TITLE_CHARS_MAX],
     )
 
 
