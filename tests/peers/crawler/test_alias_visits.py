@@ -171,6 +171,7 @@ def test_who_wants_each_name_of_a_site_crawled_has_it_crawled() -> None:
     url = f"{MINE}{PATHS[0]}"
     assert asked(desk.tell(LinksFound(70, (FoundLink(url, depth=3),)), "controller", OTHER)) == [url]
     assert of_kind(desk.store(url), HostGrown) == []
+    assert brought(desk, 5.1) == [], "no link goes to another name"
 
 
 def test_the_last_judgement_holds_on_all_of_a_team_whoever_has_the_later_clock() -> None:
