@@ -92,6 +92,10 @@ class DemoWeb:
         """The start page of every host; links lead from these to all pages."""
         return [f"http://{host}/" for host in self.hosts]
 
+    def responses_of(self, host: str) -> dict[str, StoredResponse]:
+        """Return all that is recorded of a host, by path."""
+        return {path: response for (of, path), response in self._responses.items() if of == host}
+
     def find(self, host: str, target: str) -> StoredResponse | None:
         """Return the response recorded for a path (with its query, if any) of a host."""
         return self._responses.get((host, target))

@@ -25,8 +25,9 @@ from typing import Final
 import pytest
 
 from tests.benchmarks.real_documents import each_real_document
+from tests.live.dev_web import dev_sites
 from tests.live.lab_process import Up, tianmesh, up
-from tests.live.web import served_web, web_packages
+from tests.live.web import served_web
 
 IMPORTED: Final = int(os.environ.get("BENCH_IMPORTED", "50000"))
 REST_S: Final = float(os.environ.get("BENCH_REST_S", "60"))
@@ -66,7 +67,7 @@ def watched(mesh: Up, name: str) -> Iterator[None]:
 
 @pytest.mark.timeout(0)
 def test_memory_of_a_peer_that_has_crawled(tmp_path: Path) -> None:
-    with served_web(web_packages()) as web, up(tmp_path, web, *LAB, seeds=web.seeds) as mesh:
+    with served_web(dev_sites()) as web, up(tmp_path, web, *LAB, seeds=web.seeds) as mesh:
         with watched(mesh, "crawled"):
             mesh.wait_until_idle(timeout=WAIT_S)
 

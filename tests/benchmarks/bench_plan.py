@@ -25,8 +25,9 @@ from pathlib import Path
 import pytest
 
 from simulations.studies import plan
+from tests.live.dev_web import dev_sites
 from tests.live.lab_process import up
-from tests.live.web import served_web, web_packages
+from tests.live.web import served_web
 
 CORES = float(os.cpu_count() or 1)
 
@@ -60,7 +61,7 @@ def crawled(folder: Path, peers: int, replicas: int) -> tuple[int, float]:
     """Crawl all sites; return the pages, and pages a second as the web server saw it."""
     report = folder / f"{peers}-{replicas}.json"
     options = ("--once", "--peers", str(peers), "--replicas", str(replicas), "--report", report)
-    with served_web(web_packages(), is_split=True) as web:
+    with served_web(dev_sites(is_split=True)) as web:
         with up(folder / report.stem, web, *options, seeds=web.seeds) as lab:
             assert lab.end(600) == 0, lab.messages
         pages = [access for access in web.accesses() if access.status == 200 and not access.is_robots]

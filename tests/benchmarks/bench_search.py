@@ -35,9 +35,11 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from tests.live.dev_web import dev_sites
 from tests.live.lab_process import search, up
 from tests.live.mesh_processes import mesh_of
-from tests.live.web import SMALL_HOSTS, ServedWeb, served_web, web_packages
+from tests.live.sites import split_sites
+from tests.live.web import ServedWeb, served_web
 from tests.shared_data import shared
 
 CLIENTS = 4
@@ -49,7 +51,7 @@ COMPARED = 200
 def test_search_over_three_peers(tmp_path: Path) -> None:
     """Print latencies of the gateway, and compare hits and scores with those of a single peer."""
     queries = judged_queries()
-    with served_web(web_packages()) as web:
+    with served_web(dev_sites()) as web:
         with crawled(web, tmp_path / "three", peers=3, replicas=2) as gateway:
             ask_all(gateway, [f"/api/search?q={quote(text)}" for text in queries[-100:]])  # warm up
             idle = ask_all(gateway, ["/healthz"] * QUERIES)
@@ -68,9 +70,8 @@ def test_search_over_three_peers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fault", ["stopped", "killed"])
 def test_search_without_one_of_four_peers(tmp_path: Path, fault: str) -> None:
     """Print latencies before and after a peer falls silent, until long after the others hold it for dead."""
-    packages = web_packages()
     with (
-        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True) as web,
+        served_web(split_sites()) as web,
         mesh_of(tmp_path / "mesh", web, 4) as mesh,
     ):
         mesh.start(1)

@@ -22,8 +22,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.dev_web import dev_sites
 from tests.live.lab_process import COMMAND
-from tests.live.web import ServedWeb, served_web, web_packages
+from tests.live.web import ServedWeb, served_web
 
 SCRAPY = "scrapy==2.19.*"
 SPIDER = Path(__file__).with_name("scrapy_spider.py")
@@ -33,7 +34,7 @@ ONE_CORE = ("taskset", "-c", "1")
 @pytest.mark.timeout(1_800)
 def test_whole_path_against_scrapy(tmp_path: Path) -> None:
     """Print pages per CPU-second of both, and the ratio."""
-    with served_web(web_packages()) as web:
+    with served_web(dev_sites()) as web:
         # In turn, so that a change of the machine's speed shows; all three of ours count.
         ours = [crawl(web, tmp_path / f"ours-{number}") for number in range(3)]
         parts = parts_alone(web, tmp_path / "ours-2")

@@ -163,9 +163,13 @@ def up(
 
 
 @contextmanager
-def node(kind: str, config: Path) -> Iterator[dict[str, Any]]:
-    """Run `tianmesh peer` or `tianmesh bootstrap`, started by hand; yields what it says when it is ready."""
-    command = [*COMMAND, kind, "--config", str(config)]
+def node(kind: str, config: Path, within: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Run `tianmesh peer` or `tianmesh bootstrap`, started by hand; yields what it says when it is ready.
+
+    Args:
+      within: the command by which a place runs others.
+    """
+    command = [*within, *COMMAND, kind, "--config", str(config)]
     with (config.parent / "log").open("ab") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
     assert process.stdout is not None

@@ -265,12 +265,13 @@ class Mesh:
         )
         assert done.returncode == 0, done.stderr
 
-    def seed(self) -> None:
-        """Hand the seeds of the web to the mesh."""
+    def seed(self, hosts: Collection[str] | None = None) -> None:
+        """Hand the seeds of these hosts to the mesh; None for the whole web."""
+        seeds = self.web.seeds_of(self.web.addresses if hosts is None else hosts)
         client = GatewayClient(self.gateways()[0], token_in(self.folder))
-        answer = client.add_seeds(self.web.seeds)
+        answer = client.add_seeds(seeds)
         client.close()
-        assert answer["accepted"] == len(self.web.seeds), answer
+        assert answer["accepted"] == len(seeds), answer
 
     def assert_logs_are_clean(self, but: Collection[str] = ()) -> None:
         """No peer has said anything of a bug of its own, but for lines in which one of these stands."""

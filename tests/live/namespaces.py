@@ -31,7 +31,7 @@ from typing import Final
 import pytest
 
 from tests.live.place import Place
-from tests.live.web import WebPlace, unavailable
+from tests.live.web import WebPlace
 
 PEERS_MAX: Final = 32
 WEB_HOSTS_MAX: Final = 64
@@ -168,7 +168,8 @@ class SmallInternet:
 def small_internet(peers: int) -> Iterator[SmallInternet]:
     """Build one, and remove it with all that still runs in it."""
     assert 1 <= peers <= PEERS_MAX
-    _check_possible()
+    if why := why_impossible():
+        pytest.skip(why)
     _remove_left_behind()
     internet = _free_internet(peers)
     try:
@@ -218,17 +219,19 @@ def _free_internet(peers: int) -> SmallInternet:
     raise AssertionError("256 small internets at once")
 
 
-def _check_possible() -> None:
+def why_impossible() -> str:
+    """Why this user of this machine cannot have network namespaces; "" if he can."""
     if sys.platform != "linux":
-        unavailable("network namespaces are of Linux")
+        return "network namespaces are of Linux"
     probe = f"{_PREFIX}-{os.getpid()}-probe"
     try:
         added = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        unavailable("no command `ip` on this machine: apt-get install iproute2")
+        return "no command `ip` on this machine: apt-get install iproute2"
     if added.returncode:
-        pytest.skip(f"no network namespaces for this user: {added.stderr.strip()}")
+        return f"no network namespaces for this user: {added.stderr.strip()}"
     subprocess.run(["ip", "netns", "delete", probe], capture_output=True, check=True)
+    return ""
 
 
 def _remove_left_behind() -> None:

@@ -11,16 +11,13 @@ import http.client
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Final
 from urllib.parse import urlsplit
 
 from ada_url import join_url
-from selectolax.lexbor import LexborHTMLParser
 
 from mesh.urls import canonical
+from tests.live.links import links_of
 from tests.live.web import PORT, ServedWeb
-
-LINKS: Final = "a[href],area[href],frame[src],iframe[src]"
 
 
 @dataclass(slots=True)
@@ -70,21 +67,7 @@ def _visit(
         found.pages.add(url)
         if with_bodies:
             found.bodies[url] = body
-        yield from _links(url, body)
-
-
-def _links(url: str, body: bytes) -> Iterator[str]:
-    tree = LexborHTMLParser(body)
-    base = tree.css_first("base[href]")
-    if base is not None:
-        url = join_url(url, base.attributes["href"] or "")
-    for node in tree.css(LINKS):
-        link = node.attributes.get("href") or node.attributes.get("src")
-        if link:
-            try:
-                yield join_url(url, link)
-            except ValueError:
-                continue
+        yield from links_of(url, body)
 
 
 def _is_of(url: str, hosts: Collection[str]) -> bool:

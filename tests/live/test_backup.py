@@ -16,8 +16,9 @@ from tests.live.access_log import assert_polite
 from tests.live.chaos import Chaos
 from tests.live.lab_process import get, search_all, tianmesh, wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
+from tests.live.sites import split_sites
 from tests.live.truth import Truth
-from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
+from tests.live.web import ServedWeb, served_web
 
 pytestmark = pytest.mark.live
 
@@ -28,14 +29,12 @@ MORE: Final = 60  # until the second one
 QUERIES: Final = ("debian", "包", "the", '"free software"', "anarchism OR 软件")
 
 
-def test_a_mesh_that_was_wiped_out_goes_on_from_its_backup(
-    packages: Path, small_truth: Truth, tmp_path: Path
-) -> None:
+def test_a_mesh_that_was_wiped_out_goes_on_from_its_backup(truth: Truth, tmp_path: Path) -> None:
     with (
-        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True) as web,
+        served_web(split_sites()) as web,
         mesh_of(tmp_path / "mesh", web, PEERS, delay_s=DELAY_S) as mesh,
     ):
-        chaos = Chaos(mesh, small_truth)
+        chaos = Chaos(mesh, truth)
         chaos.found(PEERS)
         _wait_for_pages(mesh, EARLY)
         _save(chaos, mesh.folder, tmp_path / "backup")
@@ -53,7 +52,7 @@ def test_a_mesh_that_was_wiped_out_goes_on_from_its_backup(
         since = [access for access in web.accesses() if access.began_s > restored_s]
         assert {access.url for access in since if not access.is_robots}
         assert not acknowledged & {access.url for access in since}
-        assert {access.url for access in web.accesses()} >= small_truth.pages
+        assert {access.url for access in web.accesses()} >= truth.pages
         assert_polite(since, DELAY_S)
 
         answers, n_asked = _answers(mesh), len(web.accesses())
@@ -69,19 +68,17 @@ def test_a_mesh_that_was_wiped_out_goes_on_from_its_backup(
         _assert_answers(mesh, answers)
         chaos.assert_all_found()
         chaos.assert_archived()
-        _assert_readable(mesh, small_truth)
+        _assert_readable(mesh, truth)
         assert len(web.accesses()) == n_asked
         mesh.assert_logs_are_clean()
 
 
-def test_a_peer_from_an_old_backup_catches_up_with_a_mesh_that_lives_on(
-    packages: Path, small_truth: Truth, tmp_path: Path
-) -> None:
+def test_a_peer_from_an_old_backup_catches_up_with_a_mesh_that_lives_on(truth: Truth, tmp_path: Path) -> None:
     with (
-        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True) as web,
+        served_web(split_sites()) as web,
         mesh_of(tmp_path / "mesh", web, PEERS, delay_s=DELAY_S) as mesh,
     ):
-        chaos = Chaos(mesh, small_truth)
+        chaos = Chaos(mesh, truth)
         chaos.found(PEERS)
         _wait_for_pages(mesh, EARLY)
         home = mesh.folder / "peer-1"

@@ -17,7 +17,8 @@ import pytest
 
 from bootstrap.toml_edit import with_settings
 from tests.live.lab_process import node, tianmesh, wait_for
-from tests.live.web import GBK_HOST, ServedWeb, served_web
+from tests.live.sites import GBK_HOST, gbk_site
+from tests.live.web import ServedWeb, served_web
 
 pytestmark = pytest.mark.live
 
@@ -25,8 +26,8 @@ FIRST_PORT = 7_400  # as `tianmesh init` counts them
 
 
 @pytest.fixture
-def web(packages: Path) -> Iterator[ServedWeb]:
-    with served_web(packages, [], gbk=True) as web:
+def web() -> Iterator[ServedWeb]:
+    with served_web(gbk_site()) as web:
         yield web
 
 

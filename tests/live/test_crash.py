@@ -16,19 +16,19 @@ from tests.live.access_log import page_counts
 from tests.live.archives import archived_urls
 from tests.live.lab_process import Up, kill, up
 from tests.live.reachable import reachable
-from tests.live.web import GBK_HOST, PORT, ServedWeb, served_web
+from tests.live.sites import GBK_HOST, gbk_site, made_sites
+from tests.live.web import PORT, ServedWeb, served_web
 
 pytestmark = pytest.mark.live
 
-HOSTS = ("www.debian.org", "httpd.apache.org", "anarchism.pageabode.com")  # 1,200 pages
 EARLY = 250  # pages stored when it happens
 # What one peer may have to fetch again: pages in progress, and those settled since its last commit.
 REPEATED_MAX = 2 * CrawlSettings().pages_in_progress_max
 
 
 @pytest.fixture
-def web(packages: Path) -> Iterator[ServedWeb]:
-    with served_web(packages, HOSTS, gbk=True) as web:
+def web() -> Iterator[ServedWeb]:
+    with served_web(made_sites(hosts=5, pages=300, words=150)) as web:
         yield web
 
 
@@ -61,11 +61,9 @@ def test_nothing_is_lost_or_repeated_after_ctrl_c(web: ServedWeb, tmp_path: Path
     assert _finish(tmp_path, web) == 0
 
 
-def test_private_addresses_stay_allowed_when_a_mesh_goes_on_without_seeds(
-    packages: Path, tmp_path: Path
-) -> None:
-    with served_web(packages, [], gbk=True) as web:
-        seed = f"http://{web.addresses[GBK_HOST]}:{PORT}/index.zh-cn.html"
+def test_private_addresses_stay_allowed_when_a_mesh_goes_on_without_seeds(tmp_path: Path) -> None:
+    with served_web(gbk_site()) as web:
+        seed = f"http://{web.addresses[GBK_HOST]}:{PORT}/"
         with up(tmp_path, None, "--peers", "1", seeds=[seed], delay_s=1.0) as lab:
             lab.wait_until(lambda report: report["total"]["pages_stored"] > 0)
             assert lab.interrupt() == 0

@@ -9,21 +9,20 @@ import pytest
 from mesh.table_check import DATA_FILE
 from tests.live.chaos import Chaos
 from tests.live.mesh_processes import mesh_of
+from tests.live.sites import split_sites
 from tests.live.truth import Truth
-from tests.live.web import SMALL_HOSTS, served_web
+from tests.live.web import served_web
 
 pytestmark = pytest.mark.live
 
 
 @pytest.mark.parametrize("damage", ["cut short", "flipped"])
-def test_others_bring_back_what_a_damaged_table_had(
-    packages: Path, small_truth: Truth, tmp_path: Path, damage: str
-) -> None:
+def test_others_bring_back_what_a_damaged_table_had(truth: Truth, tmp_path: Path, damage: str) -> None:
     with (
-        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True) as web,
+        served_web(split_sites()) as web,
         mesh_of(tmp_path / "mesh", web, 3) as mesh,
     ):
-        chaos = Chaos(mesh, small_truth)
+        chaos = Chaos(mesh, truth)
         chaos.found(3)
         mesh.wait_until_idle()
         chaos.wait_until_whole()

@@ -12,6 +12,7 @@ from tests.live.access_log import by_host
 from tests.live.archives import archived_urls
 from tests.live.lab_process import up
 from tests.live.reachable import reachable
+from tests.live.sites import gbk_site, nasty_site
 from tests.live.web import REFUSING_HOST, served_web
 
 pytestmark = pytest.mark.live
@@ -26,9 +27,9 @@ REASONS = {
 }
 
 
-def test_traps_cost_their_own_host_only(packages: Path, tmp_path: Path) -> None:
+def test_traps_cost_their_own_host_only(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    with served_web(packages, [], nasty=True, gbk=True) as web:
+    with served_web([*gbk_site(), nasty_site()]) as web:
         seeds = [*web.seeds, f"http://{REFUSING_HOST}/", *(f"http://nasty.test{path}" for path in TRAPS)]
         limits = ["--pages-per-host", str(PAGES_PER_HOST)]
         with up(tmp_path, web, "--once", "--report", report, *limits, seeds=seeds) as lab:

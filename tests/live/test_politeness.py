@@ -9,7 +9,8 @@ import pytest
 
 from tests.live.access_log import assert_one_connection_at_a_time, assert_polite, by_host
 from tests.live.lab_process import up
-from tests.live.web import PORT, SECOND_PORT, SMALL_HOSTS, TLS_PORT, ServedWeb, served_web
+from tests.live.sites import demo_sites, nasty_site, split_sites
+from tests.live.web import PORT, SECOND_PORT, TLS_PORT, ServedWeb, served_web
 
 pytestmark = pytest.mark.live
 
@@ -18,8 +19,8 @@ PAGES_PER_HOST = 10  # those of the trap host that come before its slow ones
 
 
 @pytest.fixture(scope="module")
-def web(packages: Path) -> Iterator[ServedWeb]:
-    with served_web(packages, nasty=True) as web:
+def web() -> Iterator[ServedWeb]:
+    with served_web([*demo_sites(), nasty_site()]) as web:
         yield web
 
 
@@ -49,10 +50,10 @@ def test_no_host_is_asked_before_its_delay_nor_twice_at_once(web: ServedWeb, tmp
 
 
 def test_book_6_2_schemes_and_ports_of_a_host_are_asked_as_one(
-    packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two peers, to one of which a host belongs whatever its scheme and port."""
-    with served_web(packages, SMALL_HOSTS, is_split=True, has_origins=True) as web:
+    with served_web(split_sites(), has_origins=True) as web:
         monkeypatch.setenv("SSL_CERT_FILE", str(web.authority))
         seeds = [seed for url in web.seeds for seed in _on_all_origins(url)]
         limits = ["--pages-per-host", str(3 * PAGES_PER_HOST)]

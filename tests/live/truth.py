@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from tests.live.known_pages import KnownPage, known_pages
 from tests.live.reachable import reachable
+from tests.live.sites import Site
 from tests.live.web import served_web
 
 KNOWN_PER_HOST = 6
@@ -19,6 +20,13 @@ class Truth(NamedTuple):
     pages: frozenset[str]
     known: tuple[KnownPage, ...]  # those of the first rank of every host first
 
+    def of(self, hosts: Collection[str]) -> Truth:
+        """What a crawl of some of the hosts must bring; no links lead from one to another."""
+        return Truth(
+            frozenset(url for url in self.pages if urlsplit(url).netloc in hosts),
+            tuple(page for page in self.known if page.host in hosts),
+        )
+
     def some(self, count: int, hosts: Collection[str] | None = None) -> list[KnownPage]:
         """So many known pages of these hosts, of as many hosts as there are."""
         chosen = [page for page in self.known if hosts is None or page.host in hosts]
@@ -26,8 +34,8 @@ class Truth(NamedTuple):
         return chosen[:count]
 
 
-def truth_of(packages: Path, hosts: Collection[str], *, gbk: bool) -> Truth:
-    """Serve these sites, each under a host of its own, and follow their links."""
-    with served_web(packages, hosts, gbk=gbk, is_split=True) as web:
+def truth_of(sites: Sequence[Site]) -> Truth:
+    """Serve these sites, and follow their links."""
+    with served_web(sites) as web:
         found = reachable(web, with_bodies=True)
     return Truth(frozenset(found.pages), tuple(known_pages(found.bodies, KNOWN_PER_HOST)))

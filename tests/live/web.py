@@ -1,8 +1,4 @@
-"""Real documentation sites, served by nginx on loopback under their own host names. [io]
-
-The sites are Debian packages, unpacked and not installed; the scripts that fetch and serve them lie in
-`../shared/web`. The packages (31 MB) are fetched once into a cache folder of the user.
-`TIANMESH_WEB_PACKAGES` names a folder that has them already, as `fetch_web.sh dev.packages FOLDER` makes it.
+"""Web sites served by nginx on loopback, or in a network namespace, each under its own host name. [io]
 
 nginx listens on a port that needs no privileges. The URLs have none: the crawler's resolver table leads
 `host:80` there, so that absolute links stay inside the served sites.
@@ -10,46 +6,32 @@ nginx listens on a port that needs no privileges. The URLs have none: the crawle
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
-from urllib.parse import urlsplit
 
 import pytest
+import trustme
 
 from tests.live.access_log import Access, read_access_log
-from tests.shared_data import shared
+from tests.live.sites import Site, demo_sites
+from tests.patience import PATIENCE_S
 
-PACKAGES_VARIABLE: Final = "TIANMESH_WEB_PACKAGES"
 PORT: Final = 8_099  # every host has an address of its own, so that one port does for all
-NETS: Final = range(40, 200)  # 127.N.0.1 and following; another net for every served web
-FETCH_S_MAX: Final = 300
-DEV_HOSTS: Final = (
-    "help-zh-cn.libreoffice.test",  # 2,600 pages
-    "www.debian.org",  # 350
-    "www.postgresql.org",  # 1,170
-    "httpd.apache.org",  # 730
-    "anarchism.pageabode.com",  # 140
-)
-SMALL_HOSTS: Final = ("www.debian.org", "anarchism.pageabode.com")  # 500 pages on 10 hosts when split
-REFUSING_HOST: Final = "refusing.test"  # is in the resolver's table, but nothing listens there
-GBK_HOST: Final = "gbk.debian.test"
 TLS_PORT: Final = 8_443
 SECOND_PORT: Final = 8_098  # of URLs too: the resolver's table leaves it as it is
-# Instead of serve_web.py's, with the address of who asks and the port that was asked at the end.
-_LOG_END: Final = '"$http_if_modified_since"'
+NETS: Final = range(40, 200)  # 127.N.0.1 and following; another net for every served web
+REFUSING_HOST: Final = "refusing.test"  # is in the resolver's table, but nothing listens there
 
 _nets = count(os.getpid() * 37)  # apart from those of another test run
 
@@ -68,7 +50,7 @@ class ServedWeb:
 
     folder: Path
     seeds: list[str]  # without port
-    addresses: dict[str, str]  # host to loopback address
+    addresses: dict[str, str]  # host to address
 
     @property
     def resolver(self) -> Path:
@@ -84,140 +66,134 @@ class ServedWeb:
         """What nginx has answered so far, in the order of finishing."""
         return read_access_log(self.folder / "access.log")
 
+    def seeds_of(self, hosts: Collection[str]) -> list[str]:
+        """The seeds on these hosts."""
+        return [seed for seed in self.seeds if seed.split("/")[2] in hosts]
+
 
 def unavailable(reason: str) -> NoReturn:
-    """Skip the test for what this machine lacks; under CI, where it must be there, fail."""
+    """Skip the test for what this machine cannot do; under CI, where it must, fail."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
 
 
-def web_packages() -> Path:
-    """The folder of the unpacked packages, fetched when they are not there yet."""
-    named = os.environ.get(PACKAGES_VARIABLE)
-    if named:
-        return Path(named).resolve()
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    packages = caches / "tianmesh-tests" / "web-packages"
-    wanted = shared("web/dev.packages").read_text(encoding="utf-8").split()
-    if all((packages / name).is_dir() for name in wanted):
-        return packages
-    if shutil.which("apt-get") is None:
-        unavailable("no apt-get on this machine to fetch the pages of the test web with")
-    packages.mkdir(parents=True, exist_ok=True)
-    with (packages / ".lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # one process of tests at a time
-        if not all((packages / name).is_dir() for name in wanted):
-            _fetch_into(packages)
-    return packages
-
-
-def _fetch_into(packages: Path) -> None:
-    for half_unpacked in packages.glob("*.part"):  # by a run that was interrupted
-        shutil.rmtree(half_unpacked)
-    fetched = _fetch(packages)
-    if fetched.returncode and os.geteuid() == 0:  # most likely the lists of packages are missing or old
-        subprocess.run(["apt-get", "update", "-qq"], capture_output=True, timeout=FETCH_S_MAX, check=False)
-        fetched = _fetch(packages)
-    if fetched.returncode:
-        unavailable(f"cannot fetch the packages of the test web: {fetched.stderr.strip()[-300:]}")
-
-
 @contextmanager
 def served_web(
-    packages: Path,
-    hosts: Collection[str] = DEV_HOSTS,
-    *,
-    nasty: bool = False,
-    gbk: bool = False,
-    is_split: bool = False,
-    has_origins: bool = False,
-    place: WebPlace | None = None,
+    sites: Sequence[Site] | None = None, *, has_origins: bool = False, place: WebPlace | None = None
 ) -> Iterator[ServedWeb]:
-    """Serve these hosts of the dev web.
+    """Serve these sites.
 
     Args:
-      nasty: with the host of crawler traps, nasty.test.
-      gbk: with GBK_HOST, whose pages are in GBK under the label gb2312, as old Chinese sites are.
-      is_split: every site under a host of its own, which makes 15 of the five hosts.
+      sites: the demo web by default.
       has_origins: every host also on https and on SECOND_PORT.
       place: where nginx runs; None on loopback.
     """
     if shutil.which("nginx") is None:
         unavailable("no nginx on this machine: apt-get install nginx-light")
-    with tempfile.TemporaryDirectory(prefix="tianmesh-web-") as name:
+    sites = demo_sites() if sites is None else sites
+    network, first = (f"127.{_free_net()}.0.", 0) if place is None else (place.network, place.first)
+    addresses = {site.host: f"{network}{first + n}" for n, site in enumerate(sites, 1)}
+    with tempfile.TemporaryDirectory(prefix="tianmesh-web-") as name, ExitStack() as stack:
         folder = Path(name)
-        sites = _write_sites(folder, packages, hosts, is_split)
-        if gbk:
-            _add_gbk_host(folder, packages, sites)
-        net = _free_net() if place is None else NETS[0]
-        options = ["--port", str(PORT), "--net", str(net), "--access-log"]
-        options += ["--nasty"] if nasty else []
-        options += ["--tls", str(TLS_PORT)] if has_origins else []
-        _serve_web("gen", str(sites), str(folder), *options)
-        config = folder / "nginx.conf"
-        text = config.read_text(encoding="utf-8")
-        # The worker's own user may not read the temporary and the cache folder of ours.
-        text = text.replace("user www-data;", "user root;").replace(
-            _LOG_END, f"{_LOG_END} $remote_addr $server_port"
-        )
         if has_origins:
-            text = re.sub(rf"(listen [\d.]+:){PORT};", rf"\g<0> \g<1>{SECOND_PORT};", text)
-        config.write_text(text, encoding="utf-8")
-        if place is not None:
-            _move(folder, net, place)
-        _serve_web("start", str(folder), command=() if place is None else place.command)
-        try:
-            with _closed_port() as closed_port:
-                yield _described(folder, closed_port)
-        finally:
-            _serve_web("stop", str(folder))
+            _write_certificate(folder, list(addresses))
+        _write_configuration(folder, sites, addresses, has_origins)
+        closed_port = stack.enter_context(_closed_port())
+        table = {
+            host: {"ip": ip, "http": PORT, "https": TLS_PORT if has_origins else None}
+            for host, ip in addresses.items()
+        }
+        table |= {REFUSING_HOST: {"ip": "127.0.0.1", "http": closed_port, "https": None}}
+        (folder / "resolver.json").write_text(json.dumps(table), encoding="utf-8")
+        stack.enter_context(_nginx(folder, () if place is None else place.command))
+        seeds = [f"http://{site.host}{path}" for site in sites for path in site.seeds]
+        yield ServedWeb(folder, seeds, addresses)
 
 
-def _fetch(packages: Path) -> subprocess.CompletedProcess[str]:
-    command = ["bash", str(shared("web/fetch_web.sh")), str(shared("web/dev.packages")), str(packages)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=FETCH_S_MAX, check=False)
+def _write_certificate(folder: Path, hosts: Sequence[str]) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(folder / "ca.pem")
+    authority.issue_cert(*hosts).private_key_and_cert_chain_pem.write_to_path(folder / "server.pem")
 
 
-def _write_sites(folder: Path, packages: Path, hosts: Collection[str], is_split: bool) -> Path:
-    """The list of sites for `serve_web.py`, one mount a line, of these hosts."""
-    command = ["bash", str(shared("web/mkbench.sh")), str(packages)]
-    subprocess.run(command, cwd=folder, capture_output=True, check=True)
-    lines = (folder / "sites.dev").read_text(encoding="utf-8").splitlines()
-    chosen = [line for line in lines if line.split()[0] in hosts]
-    if is_split:
-        chosen = [_under_own_host(line, packages) for line in chosen]
-    sites = folder / "sites"
-    sites.write_text("\n".join(chosen) + "\n", encoding="utf-8")
-    return sites
+def _write_configuration(
+    folder: Path, sites: Sequence[Site], addresses: Mapping[str, str], has_origins: bool
+) -> None:
+    servers = "".join(_server(folder, site, addresses[site.host], has_origins) for site in sites)
+    # The worker's own user may not read the temporary folder of ours.
+    user = "user root;" if os.geteuid() == 0 else ""
+    temporary = "".join(
+        f"  {kind}_temp_path {folder}/tmp-{kind};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    certificate = f"ssl_certificate {folder}/server.pem; ssl_certificate_key {folder}/server.pem;"
+    (folder / "nginx.conf").write_text(
+        f"""{user}
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log warn;
+events {{ worker_connections 4096; }}
+http {{
+  include /etc/nginx/mime.types;
+  default_type application/octet-stream;
+  index index.html index.htm index.html.en;
+  server_names_hash_bucket_size 128;
+  types_hash_max_size 4096;
+  absolute_redirect off;
+  keepalive_timeout 30;
+  keepalive_requests 100000;
+  {certificate if has_origins else ""}
+{temporary}
+  log_format web '$msec $remote_port $server_addr $host $status $body_bytes_sent $request_time '
+                 '"$request" "$http_user_agent" "$http_if_modified_since" $remote_addr $server_port';
+  access_log {folder}/access.log web;
+{servers}}}
+""",
+        encoding="utf-8",
+    )
 
 
-def _under_own_host(line: str, packages: Path) -> str:
-    """The same site, under a host named after its last folder and its package."""
-    _, directory, *options = line.split()
-    folders = Path(directory).relative_to(packages).parts
-    return " ".join([f"{folders[-1].lower()}.{folders[0]}.test", directory, *options])
+def _server(folder: Path, site: Site, address: str, has_origins: bool) -> str:
+    """Write the pages of a site into a folder of its own; return its part of the configuration."""
+    home = folder / site.host
+    home.mkdir()
+    for path, body in site.pages.items():
+        file = home / (path[1:] + "index.html" if path.endswith("/") else path[1:])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+    (home / "robots.txt").write_bytes(site.robots)
+    lines = [f"listen {address}:{PORT};", f"server_name {site.host};", f'root "{home}";']
+    if has_origins:
+        lines += [f"listen {address}:{TLS_PORT} ssl;", f"listen {address}:{SECOND_PORT};"]
+    if site.charset:
+        lines.append(f"charset {site.charset};")
+    lines.append("location = /robots.txt { default_type text/plain; }")
+    lines += [f'location = {path} {{ return 302 "{to}"; }}' for path, to in site.redirects.items()]
+    for prefix, documents in site.folders.items():
+        lines.append(f'location ^~ {prefix} {{ alias "{documents}/"; }}')
+    if site.folders and "/" not in site.folders:
+        lines.append(f"location = / {{ return 302 {next(iter(site.folders))}; }}")
+    rows = "".join(f"  {line}\n" for line in lines)
+    return f"server {{\n{rows}{site.locations.replace('{folder}', str(home))}}}\n"
 
 
-def _move(folder: Path, net: int, place: WebPlace) -> None:
-    """Give the hosts addresses of another network."""
-    for name in ("nginx.conf", "resolver.json"):
-        file = folder / name
-        text = re.sub(
-            rf"127\.{net}\.0\.(\d+)",
-            lambda match: f"{place.network}{place.first + int(match[1])}",
-            file.read_text(encoding="utf-8"),
-        )
-        file.write_text(text, encoding="utf-8")
-
-
-def _add_gbk_host(folder: Path, packages: Path, sites: Path) -> None:
-    source = packages / "debian-faq-zh-cn/usr/share/doc/debian/FAQ/zh-cn"
-    script = shared("web/recode_site.py")
-    command = [sys.executable, str(script), str(source), str(folder / "gbk"), "gbk", "gb2312"]
-    subprocess.run(command, capture_output=True, check=True)
-    with sites.open("a", encoding="utf-8") as file:
-        file.write(f"{GBK_HOST} {folder / 'gbk'}\n")
+@contextmanager
+def _nginx(folder: Path, command: Sequence[str]) -> Iterator[None]:
+    arguments = [*command, "nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
+    process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        # It writes its number when it listens.
+        while not (folder / "nginx.pid").exists() or not (folder / "nginx.pid").read_text():
+            assert process.poll() is None, (folder / "error.log").read_text(encoding="utf-8")
+            assert time.monotonic() < deadline, "nginx does not start"
+            time.sleep(0.02)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def _free_net() -> int:
@@ -238,21 +214,3 @@ def _closed_port() -> Iterator[int]:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         yield holder.getsockname()[1]
-
-
-def _serve_web(*arguments: str, command: Sequence[str] = ()) -> None:
-    serve = [*command, sys.executable, str(shared("web/serve_web.py")), *arguments]
-    done = subprocess.run(serve, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, f"serve_web.py {arguments[0]}: {done.stdout}{done.stderr}"
-
-
-def _described(folder: Path, closed_port: int) -> ServedWeb:
-    table = json.loads((folder / "resolver.json").read_text(encoding="utf-8"))
-    seeds = (folder / "seeds.txt").read_text(encoding="utf-8").split()
-    table |= {REFUSING_HOST: {"ip": "127.0.0.1", "http": closed_port, "https": None}}
-    (folder / "resolver.json").write_text(json.dumps(table), encoding="utf-8")
-    return ServedWeb(
-        folder,
-        [f"http://{urlsplit(seed).hostname}{urlsplit(seed).path}" for seed in seeds],
-        {host: at["ip"] for host, at in table.items() if host != REFUSING_HOST},
-    )
