@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.fuzzing.harness import Fuzzer
+from tests.fuzzing.harness import INPUTS, Fuzzer
 
 # CI judges a change by the same examples every time; elsewhere every run tries new ones, and what
 # it finds becomes a test of its own.
@@ -20,7 +20,7 @@ settings.load_profile("ci" if IS_CI else "here")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fuzz-seconds", type=float, default=2.0, help="how long each fuzzer tries inputs")
+    parser.addoption("--fuzz-times", type=int, default=1, help="so many times as many inputs of fuzzers")
     parser.addoption("--fuzz-seed", type=int, default=None, help="draw the inputs of an earlier run again")
 
 
@@ -30,6 +30,8 @@ def fuzzer(request: pytest.FixtureRequest) -> Iterator[Fuzzer]:
     seed = request.config.getoption("--fuzz-seed")
     if seed is None:
         seed = 1 if IS_CI else int.from_bytes(os.urandom(4))
-    fuzzer = Fuzzer(request.config.getoption("--fuzz-seconds"), seed)
+    mark = request.node.get_closest_marker("inputs")
+    count = mark.args[0] if mark else INPUTS
+    fuzzer = Fuzzer(count * request.config.getoption("--fuzz-times"), seed)
     yield fuzzer
     print(fuzzer.describe())

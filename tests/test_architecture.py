@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Set
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -102,59 +103,75 @@ def _bare_name(requirement: str) -> str:
 
 def _loaded_at_once(path: Path) -> set[str]:
     """What is imported outside functions and type checking."""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = _tree(path).body
     names = [each.names[0].name for each in body if isinstance(each, ast.Import)]
     names += [each.module or "" for each in body if isinstance(each, ast.ImportFrom)]
     return {name.partition(".")[0] for name in names}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_packages_import_only_those_below_them(path: Path) -> None:
-    package = path.relative_to(ROOT).parts[0]
-    ours = {name for name in _imported(path, typing_too=True) if name in PACKAGES}
-    assert ours <= MAY_IMPORT[package]
+@cache
+def _tree(path: Path) -> ast.Module:
+    """Parse a file once for all rules."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_files_marked_io_touch_the_world(path: Path) -> None:
-    first_line = path.read_text(encoding="utf-8").partition("\n")[0]
-    touched = set(_imported(path, typing_too=False)) & WORLD
-    assert not touched or "[io]" in first_line
+def _place(path: Path, line: int = 1) -> str:
+    return f"{path.relative_to(ROOT)}:{line}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_module_says_what_it_is(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert not text or ast.get_docstring(ast.parse(text))
-
-
-MAPS = [path for path in MODULES if path.name == "__init__.py"]
-
-
-@pytest.mark.parametrize("path", MAPS, ids=lambda path: str(path.parent.relative_to(ROOT)))
-def test_the_docstring_of_a_package_names_all_that_is_in_it(path: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    inside = {
-        module.relative_to(path.parent).parts[0].removesuffix(".py")
-        for module in MODULES
-        if module.is_relative_to(path.parent)
+def test_packages_import_only_those_below_them() -> None:
+    wrong = {
+        (_place(path), name)
+        for path in MODULES
+        for name in _imported(path, typing_too=True)
+        if name in PACKAGES and name not in MAY_IMPORT[path.relative_to(ROOT).parts[0]]
     }
-    assert inside - {"__init__"} - set(re.findall(r"\w+", docstring)) == set()
+    assert not wrong
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_function_is_longer_than_a_screen(path: Path) -> None:
-    functions = [
-        node
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+def test_only_files_marked_io_touch_the_world() -> None:
+    wrong = {
+        (_place(path), name)
+        for path in MODULES
+        if "[io]" not in path.read_text(encoding="utf-8").partition("\n")[0]
+        for name in _imported(path, typing_too=False)
+        if name in WORLD
+    }
+    assert not wrong
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [_place(path) for path in MODULES if _tree(path).body and not ast.get_docstring(_tree(path))]
+    assert not silent
+
+
+def test_the_docstring_of_a_package_names_all_that_is_in_it() -> None:
+    unnamed = {}
+    for path in MODULES:
+        if path.name == "__init__.py":
+            inside = {
+                module.relative_to(path.parent).parts[0].removesuffix(".py")
+                for module in MODULES
+                if module.is_relative_to(path.parent)
+            }
+            missing = inside - {"__init__"} - set(re.findall(r"\w+", ast.get_docstring(_tree(path)) or ""))
+            if missing:
+                unnamed[_place(path)] = missing
+    assert not unnamed
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    long = [
+        (_place(path, node.lineno), node.name, _line_count(node))
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _line_count(node) > FUNCTION_LINES_MAX
     ]
-    assert [node.name for node in functions if _line_count(node) > FUNCTION_LINES_MAX] == []
+    assert not long
 
 
 def test_no_class_is_larger_than_one_noun_needs_without_a_reason() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
-    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for path in MODULES for node in ast.walk(_tree(path)) if isinstance(node, ast.ClassDef)]
     assert {each.name for each in classes if _line_count(each) > CLASS_LINES_MAX} == LARGER_CLASSES.keys()
 
 
@@ -167,12 +184,12 @@ def _line_count(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
 C_FILES = sorted(path for path in (ROOT / "peers").rglob("*") if path.suffix in (".c", ".h"))
 
 
-@pytest.mark.parametrize("path", C_FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_c_files_say_what_they_are_and_have_no_long_functions(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("/* ")
-    bodies = re.findall(r"^\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
-    assert [body for body in bodies if body.count("\n") > C_FUNCTION_LINES_MAX] == []
+def test_c_files_say_what_they_are_and_have_no_long_functions() -> None:
+    for path in C_FILES:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("/* "), _place(path)
+        bodies = re.findall(r"^\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+        assert [body for body in bodies if body.count("\n") > C_FUNCTION_LINES_MAX] == [], _place(path)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -232,7 +249,7 @@ def test_circles_are_found(arrows: Mapping[str, Set[str]], circles: Set[str]) ->
 
 def _modules(path: Path) -> Iterator[str]:
     """Names of the modules a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -242,7 +259,7 @@ def _modules(path: Path) -> Iterator[str]:
 
 def _imported(path: Path, *, typing_too: bool) -> Iterator[str]:
     """Top-level names of the modules a file imports, anywhere in it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     for_types = {
         id(node)
         for block in ast.walk(tree)

@@ -12,12 +12,15 @@ of an answer until the next head is there, `REQUEST_S_MAX` for the rest of the r
 `UNREAD_S_MAX` to take each piece of it and `WRITE_S_MAX` for all. When it runs out the connection is closed
 without a word.
 
-What is no HTTP is answered by 400 where an answer can still be given, and then the connection is closed, as
-it is after a request whose body nobody has read: where the next one begins is not known.
+What is no HTTP is answered by 400, and why, where an answer can still be given, and then the connection is
+closed, as it is after a request whose body nobody has read: where the next one begins is not known. One thing
+that is no HTTP is taken all the same, as other servers do: a request line with raw bytes above 0x7F, as curl
+sends what a person types. They are percent-encoded before h11 sees them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from email.utils import formatdate
 from functools import lru_cache
@@ -41,6 +44,9 @@ PIECE_BYTES: Final = 64 << 10
 # throw away the answer that it has not read (RFC 9112, 9.6).
 LINGER_S_MAX: Final = 2.0
 LINGER_BYTES_MAX: Final = 8 << 20
+
+WHY_CHARS_MAX: Final = 200  # of what h11 says of a malformed request
+_RAW: Final = re.compile(rb"[\x80-\xff]")
 
 BODILESS: Final = frozenset((HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED))
 
@@ -90,7 +96,8 @@ class HttpConnection:
         self._held_bytes = 0  # of the budget
         self._client = client
         self._server = server
-        self._protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
+        self._protocol = _new_protocol()
+        self._is_request_line = True  # what comes next is, or goes on with, one
         self._time = trio.CancelScope()
         self._rest()
 
@@ -127,20 +134,21 @@ class HttpConnection:
     async def _serve(self) -> None:
         try:
             while await self._answer_next():
-                self._protocol.start_next_cycle()
+                self._begin_next()
         except h11.RemoteProtocolError as error:
             self.is_malformed = True
-            await self._refuse(HTTPStatus(error.error_status_hint))
+            await self._refuse(HTTPStatus(error.error_status_hint), why=str(error))
             await self._linger()
         except NoRoom:
             await self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
             await self._linger()
 
-    async def _refuse(self, status: HTTPStatus, more_headers: Sequence[Header] = ()) -> None:
+    async def _refuse(self, status: HTTPStatus, more_headers: Sequence[Header] = (), why: str = "") -> None:
         """Answer, whatever was asked, if that can still be done."""
         if self._protocol.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self._is_last = True
-            body = f"{status} {status.phrase.lower()}\n".encode()
+            reason = f": {why[:WHY_CHARS_MAX]}" if why else ""
+            body = f"{status} {status.phrase.lower()}{reason}\n".encode("ascii", "backslashreplace")
             headers = [(b"content-type", b"text/plain"), *more_headers]
             await self._write(Response(status, headers, body))
 
@@ -193,8 +201,26 @@ class HttpConnection:
             if self._protocol.they_are_waiting_for_100_continue:
                 go_on = h11.InformationalResponse(status_code=HTTPStatus.CONTINUE, headers=[])
                 await self._send(self._protocol.send(go_on) or b"")
-            self._protocol.receive_data(await self._receive())
+            self._take_in(await self._receive())
         return event
+
+    def _take_in(self, data: bytes) -> None:
+        if self._is_request_line:
+            line, newline, rest = data.partition(b"\n")
+            data = _RAW.sub(_percent_encoded, line) + newline + rest
+            self._is_request_line = not newline
+        self._protocol.receive_data(data)
+
+    def _begin_next(self) -> None:
+        """Go on with the next request, of which something may have come with the one before."""
+        self._protocol.start_next_cycle()
+        self._is_request_line = True
+        begun, is_over = self._protocol.trailing_data
+        if begun:
+            self._protocol = _new_protocol()  # the one before cannot be given again what it holds
+            self._take_in(begun)
+            if is_over:
+                self._protocol.receive_data(b"")
 
     async def _receive(self) -> bytes:
         self.is_waiting = True
@@ -266,6 +292,14 @@ class HttpConnection:
 
     def _limit(self, seconds: float) -> None:
         self._time.deadline = trio.current_time() + seconds
+
+
+def _new_protocol() -> h11.Connection:
+    return h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
+
+
+def _percent_encoded(raw: re.Match[bytes]) -> bytes:
+    return b"%%%02X" % raw[0][0]
 
 
 @lru_cache(maxsize=1)

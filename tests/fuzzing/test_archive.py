@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pytest
+
 from mesh.errors import CorruptionError
 from mesh.stamp import VISITS_MAX
 from peers.crawler.extraction import extract_again
@@ -55,11 +57,13 @@ def _is_read(data: bytes) -> bool:
         return False
 
 
+@pytest.mark.inputs(20_000)
 def test_no_bytes_for_records_harm_their_reader(fuzzer: Fuzzer) -> None:
     with unharmed():
         fuzzer.check(read, SAMPLES, refusals=(CorruptionError,))
 
 
+@pytest.mark.inputs(10_000)
 def test_no_record_that_was_packed_well_harms_its_reader(fuzzer: Fuzzer) -> None:
     """Its checksum is right, as an attacker would see to."""
 

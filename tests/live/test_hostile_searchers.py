@@ -24,16 +24,12 @@ import numpy as np
 import pytest
 import trio
 
-from bootstrap.demo_web import DEMO_WARC
 from mesh.admin_token import token_in
-from peers.crawler.parser import parse_page
 from peers.engine.document import Document
 from peers.gateway.settings import GatewaySettings
-from peers.importing.unpacking import packing_of
-from peers.importing.warc_file import Record, read_warc
-from peers.storage.warc import WarcRecord, parse_response
 from tests.benchmarks.filled_mesh import fill, spread
 from tests.benchmarks.real_documents import real_documents
+from tests.demo_texts import demo_documents
 from tests.live.hostile import Attack, Client, Reply, ask_at_rate
 from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.web import ServedWeb
@@ -150,18 +146,8 @@ def _documents(count_max: int) -> list[Document]:
 
 
 def _demo_copies() -> Iterator[Document]:
-    found = [each for each in read_warc(packing_of(DEMO_WARC.read_bytes())) if isinstance(each, Record)]
-    documents = []
-    for record in found:
-        if record.headers["warc-type"] == "response":
-            url = record.headers["warc-target-uri"]
-            response = parse_response(WarcRecord(record.headers, record.block))
-            kind = response.header("content-type") or ""
-            if response.status == 200 and kind.startswith("text/html"):
-                page = parse_page(url, response.body, kind)
-                documents.append(Document(url, title=page.title, text=page.text, fetched_at=1.0))
     for copy in count():
-        for document in documents:
+        for document in demo_documents():
             url = document.url.replace("://", f"://copy{copy}.", 1)
             yield msgspec.structs.replace(document, url=url)
 

@@ -42,18 +42,21 @@ def help_pages(language: str) -> Collection:
     return some(read_help(pages, language, shared("judged")), 400)
 
 
+@pytest.mark.more
 def test_cranfield_is_ranked_better_than_by_six_engines() -> None:
     # Lucene .3656, Xapian .3702, FTS5 .3789, whoosh .3793, tantivy .3823, bm25s .3882
     collection = read_suite(shared("suites/ir/cranfield"))
     assert figures(Ours(collection), collection)["nDCG@10"] >= 0.395
 
 
+@pytest.mark.more
 def test_chinese_passages_are_found_as_well_as_by_tantivy_with_the_terms_of_jieba() -> None:
     collection = some(read_suite(shared("suites/ir/cmrc2018-known-item")), 600)
     ours, theirs = figures(Ours(collection), collection), figures(Tantivy(collection), collection)
     assert ours["MRR@10"] >= theirs["MRR@10"]
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("language", "least"), [("zh-CN", 0.64), ("en-US", 0.66)])
 def test_pages_of_the_help_are_found_by_the_index_of_their_authors(language: str, least: float) -> None:
     collection = help_pages(language)

@@ -21,6 +21,7 @@ def html5lib_cases() -> Iterator[tuple[bytes, str]]:
             yield page, encoding.split()[0].decode()
 
 
+@pytest.mark.more
 def test_html5lib_encoding_cases() -> None:
     cases = list(html5lib_cases())
     assert len(cases) == 82

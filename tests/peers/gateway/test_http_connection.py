@@ -229,7 +229,7 @@ async def test_large_answer_comes_whole() -> None:
         (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n", b"400"),
-        (b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+        (b"GET /\x01 HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
         (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", b"400"),
         (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"400"),
         (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
@@ -247,6 +247,33 @@ async def test_what_is_no_http_is_answered_so_and_the_connection_closed(sent: by
     assert reply.startswith(b"HTTP/1.1 " + status), reply
     assert b"connection: close" in reply.lower()
     assert client.connection.is_malformed
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 1_000])
+async def test_raw_bytes_of_request_lines_are_percent_encoded_however_they_come(piece_bytes: int) -> None:
+    targets: list[bytes] = []
+
+    async def remember(request: Request, read_body: ReadBody) -> Response:
+        targets.append(request.target)
+        return await echo(request, read_body)
+
+    body = "身体".encode()
+    sent = "GET /api/search?q=中文&k=10 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    sent += b"POST /\xe9 HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n" + body
+    sent += "GET /%E4?é HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    async with client_of(remember) as client:
+        for start in range(0, len(sent), piece_bytes):
+            await client.send(sent[start : start + piece_bytes])
+        reply = await client.read_to_end()
+    assert reply.count(b"HTTP/1.1 200") == 3
+    assert body in reply  # is left as it is
+    assert targets == [b"/api/search?q=%E4%B8%AD%E6%96%87&k=10", b"/%E9", b"/%E4?%C3%A9"]
+
+
+async def test_a_refusal_says_why() -> None:
+    async with client_of() as client:
+        await client.send(b"GET / HTTP/1.1\r\n\r\n")
+        assert b"400 bad request: Missing mandatory Host: header" in await client.read_to_end()
 
 
 async def test_what_follows_a_malformed_request_is_not_answered(autojump_clock: MockClock) -> None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peers.text.segmentation import JiebaSegmenter, RjiebaSegmenter
-from tests.shared_data import shared
+from tests.demo_texts import demo_documents
 
 
 @settings(max_examples=200, deadline=None)
@@ -18,8 +17,7 @@ def test_rjieba_and_jieba_cut_random_han_runs_alike(run: str) -> None:
 
 
 def test_rjieba_and_jieba_cut_real_han_runs_alike() -> None:
-    corpus = shared("suites/ir/cmrc2018-known-item/corpus.jsonl").read_text("utf-8").splitlines()
-    texts = [json.loads(line)["text"] for line in corpus[:150]]
+    texts = [document.text for document in demo_documents()]
     runs = sorted({run for text in texts for run in re.findall("[\u4e00-\u9fd5]+", text)})
     assert len(runs) > 5000
     joined = "\n".join(runs)
