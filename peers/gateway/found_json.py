@@ -100,7 +100,9 @@ def found_json(query: str, found: PagesFound, took_s: float) -> FoundJson:
         is_exact=found.is_exact,
         sort=found.order,
         remarks=[RemarkJson(each.oddity, each.text, remark_text(_ENGLISH, each)) for each in found.remarks],
-        relaxed=RelaxedJson([word_of(entry) for entry in relaxed.nowhere], relaxed.is_any, relaxed.with_all),
+        relaxed=RelaxedJson(
+            [word_of(entry, query) for entry in relaxed.nowhere], relaxed.is_any, relaxed.with_all
+        ),
         next=found.next,
         is_cached=found.is_cached,
         facets=_facets(found.facets) if found.facets else msgspec.UNSET,

@@ -23,7 +23,7 @@ from peers.documents.content import Lack
 from peers.engine.kinds import KINDS, kind_of
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
-from peers.engine.reading import QUERY_CHARS_MAX
+from peers.engine.reading import QUERY_CHARS_MAX, parse_query
 from peers.gateway.member_lines import MemberLine, Presence, advice, member_lines, printable, searched_words
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.readiness_json import ReadinessJson
@@ -325,7 +325,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         total=found.total,
         count=_count(reader, found),
         given_up=_given_up(reader, found.relaxed),
-        remarks=list(_remarks(reader, found)),
+        remarks=list(_remarks(reader, found, wish.query)),
         filters=list(_filters(reader, wish)),
         facets=_facets(reader, wish, found.facets) if found.facets else [],
         sorts=[
@@ -389,8 +389,11 @@ def remark_text(reader: Reader, remark: Remark) -> str:
     return reader.say(_REMARK_TEXTS[remark.oddity], text=remark.text)
 
 
-def word_of(entry: str) -> str:
-    """An entry of the dictionary as it is shown to people: without the sign of its kind."""
+def word_of(entry: str, query: str) -> str:
+    """Return an entry of the dictionary as it was typed; where that was part of a word, without its sign."""
+    for typed in query.split():
+        if parse_query(typed).required == (entry,):
+            return typed
     return entry.lstrip("".join(map(chr, range(32))))
 
 
@@ -558,11 +561,11 @@ def _language_name(code: str) -> str:
     return LANGUAGE_NAMES.get(code, code[:FACET_NAME_CHARS_MAX])
 
 
-def _remarks(reader: Reader, found: PagesFound) -> Iterator[str]:
+def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
     for remark in found.remarks:
         yield remark_text(reader, remark)
     if found.relaxed.nowhere and found.total:
-        words = " ".join(word_of(entry) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])
+        words = " ".join(word_of(entry, query) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])
         yield reader.say("nowhere", words=words)
 
 

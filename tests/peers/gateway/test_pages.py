@@ -9,7 +9,7 @@ import pytest
 
 from peers.engine.kinds import NAMES
 from peers.gateway.messages import Coverage, FoundPage, PagesFound
-from peers.gateway.pages import Reader, Wish, marked, result_page
+from peers.gateway.pages import Reader, Wish, marked, result_page, word_of
 from peers.index.wire_messages import FacetCounts
 
 TODAY = date(2026, 11, 12)
@@ -146,3 +146,15 @@ def test_a_site_has_a_letter_and_a_page_in_another_language_says_so() -> None:
     assert "<span>中文</span>" in page
     assert "<article>" in _page_of(_hit(language="en"))
     assert "<article>" in _page_of(_hit(language='"><script>'))
+
+
+@pytest.mark.parametrize(
+    ("entry", "query", "shown"),
+    [
+        ("rewite", "mod ReWite", "ReWite"),  # as it was typed, not as it is looked up
+        ("抱", "软件抱", "抱"),  # a part of what was typed
+        ("\x03gone", "other words", "gone"),
+    ],
+)
+def test_a_word_that_is_on_no_page_is_shown_as_it_was_typed(entry: str, query: str, shown: str) -> None:
+    assert word_of(entry, query) == shown
