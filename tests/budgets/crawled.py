@@ -1,0 +1,71 @@
+"""What a page of the demo web costs a real peer: counts from inside its process, and of its parser. [io]"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from bootstrap.demo_web import DemoWeb
+from peers.crawler.extraction import extract
+from peers.crawler.messages import PageParsed
+from tests.budgets.calls import ROOT, counted
+from tests.helpers import fetched
+from tests.live.lab_process import up
+from tests.live.web import served_web
+
+COUNTED: Final = {
+    "table_reads": "mesh/lmdb_table.py:LmdbTable.get",
+    "table_writes": "mesh/lmdb_table.py:LmdbTable.put",
+    "documents_inverted": "peers/engine/inversion.py:Inverter.add",
+    "index_commits": "peers/engine/index.py:Index.commit",
+    "table_commits": "mesh/lmdb_table.py:Batch.write",
+    "thread_trips": "trio/_threads.py:to_thread_run_sync",
+}
+
+
+def crawled_costs(folder: Path) -> dict[str, float]:
+    """Crawl the demo web with one peer; return what each of its pages has cost."""
+    counts = folder / "counts"
+    counts.mkdir()
+    report = folder / "report.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIANMESH_COUNTS", str(counts))
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(ROOT)]))
+        with served_web() as web:
+            options = ("--peers", "1", "--replicas", "1", "--once", "--report", report)
+            with up(folder, web, *options, seeds=web.seeds) as lab:
+                assert lab.end() == 0, lab.messages
+    pages = json.loads(report.read_text())["total"]["pages_stored"]
+    of_peer = Counter[str]()
+    for told in counts.glob("*.json"):
+        seen = json.loads(told.read_text(encoding="utf-8"))
+        if "peer" in seen["program"]:
+            of_peer.update(seen["calls"])
+    costs = {
+        name: sum(n for called, n in of_peer.items() if called.endswith(function))
+        for name, function in COUNTED.items()
+    }
+    assert all(costs.values()), costs
+    costs["calls_of_peer"] = of_peer.total()
+    return {name: round(count / pages, 3) for name, count in costs.items()}
+
+
+def parsed_costs() -> dict[str, float]:
+    """Return what it costs to take a page apart, as the process for that does."""
+    web = DemoWeb.load()
+    pages = [
+        fetched(f"http://{host}{path}", body=response.body)
+        for host in web.hosts
+        for path, response in web.responses_of(host).items()
+        if response.status == 200 and path != "/robots.txt"
+    ]
+    extract(pages[0], 1)  # loads what is loaded once
+    with counted() as calls:
+        for page in pages:
+            assert isinstance(extract(page, 1), PageParsed)
+    return {"calls": round(calls.total / len(pages), 1)}
