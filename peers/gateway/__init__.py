@@ -19,7 +19,8 @@ Ports [io]: `http` and `meter`. `http` asks who a request is from (`rights`), wh
 `versions_json`, `memento`, `member_lines`, `history_page` with its `charts` and `history_words`,
 `why_page` for administrators, who `sign_in`; JSON in `found_json`, `readiness_json`, `order_json`,
 `history_view` and `why_json` with the sentences of `why_url` and `why_idle` and the `why_rows`, all
-described by `openapi`; `metrics` with the names that stay in `peer_metrics` and a `histogram`;
-`templates/`, `static/`). What a person may set is `settings`. Messages between ports and actor are in
-`messages`, those between gateways in `wire_messages`; what is asked of others stands with who answers it.
+described by `openapi`; `metrics` with the names that stay in `peer_metrics` and `process_metrics`, and a
+`histogram`; `templates/`, `static/`). What a person may set is `settings`. Messages between ports and actor
+are in `messages`, those between gateways in `wire_messages`; what is asked of others stands with who answers
+it.
 """

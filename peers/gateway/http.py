@@ -46,6 +46,7 @@ from peers.gateway.messages import (
 )
 from peers.gateway.metrics import exposition
 from peers.gateway.peer_metrics import Family, Kind, Sample, families_of, histogram_family
+from peers.gateway.process_metrics import process_families
 from peers.gateway.quotas import Quotas, client_of
 from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.routes import Busy, Refused, application
@@ -308,7 +309,7 @@ class Http:
     def take_changes(self, counts: Mapping[str, int]) -> float:
         return self._quotas.take_changes(counts, self.now())
 
-    def metrics(self) -> str:
+    def metrics(self, media_type: str) -> str:
         requests = (Sample(count, {"class": kind}) for kind, count in sorted(self._requests.items()))
         of_gateway = (
             Family(
@@ -323,7 +324,8 @@ class Http:
                 self._search_s,
             ),
         )
-        return exposition((*families_of(self._status()), *of_gateway), self.statistics())
+        families = (*families_of(self._status()), *of_gateway, *process_families())
+        return exposition(families, self.statistics(), media_type)
 
     def search_classes(self) -> tuple[int, ...]:
         """How many searches took how long, in the classes of `histogram.SEARCH_BOUNDS_S`."""

@@ -1,6 +1,7 @@
-"""Metrics as text that Prometheus reads.
+"""Metrics as text that Prometheus reads, and others who ask for OpenMetrics.
 
-Source: Prometheus text exposition format 0.0.4.
+Source: Prometheus text exposition format 0.0.4; OpenMetrics 1.0.0, which names a counter without its `_total`
+and ends with a line of its own.
 """
 
 from __future__ import annotations
@@ -11,25 +12,37 @@ from typing import Final
 
 import msgspec
 
-from peers.gateway.peer_metrics import Family, Labels
+from peers.gateway.peer_metrics import Family, Kind, Labels, Sample
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_MEDIA_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_]")
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
-def exposition(families: Iterable[Family], statistics: Mapping[str, object]) -> str:
+def media_type_for(accept: str) -> str:
+    """Return the format that a client wants, by its Accept header."""
+    return OPEN_MEDIA_TYPE if "application/openmetrics-text" in accept else MEDIA_TYPE
+
+
+def exposition(
+    families: Iterable[Family], statistics: Mapping[str, object], media_type: str = MEDIA_TYPE
+) -> str:
     """Write metrics that keep their names, and after them all that is counted inside."""
+    is_open = media_type == OPEN_MEDIA_TYPE
     lines: list[str] = []
-    for family in families:
-        lines += [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
+    for family in (*families, *_internals(statistics)):
+        name = family.name.removesuffix("_total") if is_open else family.name
+        lines += [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
         lines += [_sample(family.name + each.suffix, each.value, each.labels) for each in family.samples]
-    return "\n".join([*lines, *_internals(statistics)]) + "\n"
+    return "\n".join([*lines, *(["# EOF"] if is_open else [])]) + "\n"
 
 
-def _internals(statistics: Mapping[str, object]) -> Iterator[str]:
-    """Yield one sample a number, named `tianmesh_<who>_<field>`.
+def _internals(statistics: Mapping[str, object]) -> Iterator[Family]:
+    """Yield a family for each number, named `tianmesh_<who>_<field>`.
+
+    All are gauges, numbers of now: which of them only grow is not known here.
 
     Args:
       statistics: by the name of an actor or port: a struct, or a mapping, of numbers and mappings of
@@ -38,12 +51,11 @@ def _internals(statistics: Mapping[str, object]) -> Iterator[str]:
     for who, fields in sorted(statistics.items()):
         for field, value in _fields_of(fields):
             name = _NOT_IN_NAMES.sub("_", f"tianmesh_{who}_{field}")
-            samples = list(_samples(name, value))
+            samples = tuple(_samples(value))
             if samples:
-                yield f"# HELP {name} Inside {who}; may have another name in another version."
-                # Whether a number only grows is not known here, and matters to no query.
-                yield f"# TYPE {name} untyped"
-                yield from samples
+                told = f"Inside {who}; may have another name in another version."
+                # A name that ends so is a counter's in OpenMetrics.
+                yield Family(name.removesuffix("_total"), Kind.GAUGE, told, samples)
 
 
 def _fields_of(fields: object) -> Iterator[tuple[str, object]]:
@@ -54,13 +66,13 @@ def _fields_of(fields: object) -> Iterator[tuple[str, object]]:
             yield str(name), value
 
 
-def _samples(name: str, value: object) -> Iterator[str]:
+def _samples(value: object) -> Iterator[Sample]:
     if isinstance(value, int | float):
-        yield _sample(name, value, {})
+        yield Sample(value)
         return
     for key, number in _fields_of(value):
         if isinstance(number, int | float):
-            yield _sample(name, number, {"key": key})
+            yield Sample(number, {"key": key})
 
 
 def _sample(name: str, value: float, labels: Labels) -> str:

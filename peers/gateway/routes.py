@@ -79,7 +79,7 @@ from peers.gateway.messages import (
     WhyAnswered,
     WhyIdleAnswered,
 )
-from peers.gateway.metrics import MEDIA_TYPE
+from peers.gateway.metrics import media_type_for
 from peers.gateway.openapi import openapi
 from peers.gateway.order_json import (
     Decrees,
@@ -175,7 +175,7 @@ class Backend(Protocol):
     def now(self) -> float:
         """Seconds of a clock that only goes forward."""
 
-    def metrics(self) -> str:
+    def metrics(self, media_type: str) -> str:
         """All that this peer counts, as `metrics.exposition` writes it."""
 
 
@@ -451,7 +451,9 @@ class _Routes:
 
     async def metrics(self, request: Request) -> Response:
         self._check_admin(request)
-        return Response(self._backend.metrics(), media_type=MEDIA_TYPE, headers=_SAFE_HEADERS)
+        media_type = media_type_for(request.headers.get("accept", ""))
+        headers = {**_SAFE_HEADERS, "vary": "accept"}
+        return Response(self._backend.metrics(media_type), media_type=media_type, headers=headers)
 
     def _count_seeds(self, request: Request, count: int) -> None:
         """Let others than administrators give so many and no more."""

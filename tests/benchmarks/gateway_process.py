@@ -54,7 +54,7 @@ class KnownPages:
     def now(self) -> float:
         return trio.current_time()
 
-    def metrics(self) -> str:
+    def metrics(self, media_type: str) -> str:
         return ""
 
 

@@ -73,5 +73,5 @@ class FakeBackend:
     def now(self) -> float:
         return 100.0
 
-    def metrics(self) -> str:
+    def metrics(self, media_type: str) -> str:
         return "tianmesh_searches_total 3\n"

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 import yaml
+from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
 from mesh.actor import Statistics
 from peers.gateway.histogram import Histogram
-from peers.gateway.metrics import exposition
+from peers.gateway.metrics import MEDIA_TYPE, exposition, media_type_for
 from peers.gateway.peer_metrics import families_of, histogram_family
+from peers.gateway.process_metrics import process_families
 from peers.gateway.status import MemberMisconduct, PeerState, PeerStatus, SlotCounts
 
 MONITORING = Path(__file__).parents[3] / "docs" / "monitoring"
@@ -53,26 +56,51 @@ def read(text: str) -> dict[tuple[str, ...], float]:
 def test_numbers_inside_become_samples() -> None:
     assert exposition((), {"cell": Sample(), "my-port": {"a.b": 1}}).splitlines() == [
         "# HELP tianmesh_cell_pages Inside cell; may have another name in another version.",
-        "# TYPE tianmesh_cell_pages untyped",
+        "# TYPE tianmesh_cell_pages gauge",
         "tianmesh_cell_pages 3",
         "# HELP tianmesh_cell_share Inside cell; may have another name in another version.",
-        "# TYPE tianmesh_cell_share untyped",
+        "# TYPE tianmesh_cell_share gauge",
         "tianmesh_cell_share 0.5",
         "# HELP tianmesh_cell_is_idle Inside cell; may have another name in another version.",
-        "# TYPE tianmesh_cell_is_idle untyped",
+        "# TYPE tianmesh_cell_is_idle gauge",
         "tianmesh_cell_is_idle 1",
         "# HELP tianmesh_cell_by_reason Inside cell; may have another name in another version.",
-        "# TYPE tianmesh_cell_by_reason untyped",
+        "# TYPE tianmesh_cell_by_reason gauge",
         'tianmesh_cell_by_reason{key="dns"} 1',
         r'tianmesh_cell_by_reason{key="odd\"\n\\"} 2',
         "# HELP tianmesh_my_port_a_b Inside my-port; may have another name in another version.",
-        "# TYPE tianmesh_my_port_a_b untyped",
+        "# TYPE tianmesh_my_port_a_b gauge",
         "tianmesh_my_port_a_b 1",
     ]
 
 
 def test_peer_without_counters_has_no_samples() -> None:
     assert exposition((), {}) == "\n"
+
+
+def test_openmetrics_is_told_to_who_asks_for_it() -> None:
+    accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
+    media_type = media_type_for(accept)
+    assert media_type.startswith("application/openmetrics-text; version=1.0.0")
+    assert media_type_for("*/*") == media_type_for("") == MEDIA_TYPE
+    histogram = histogram_family("t_seconds", "Of tests.", Histogram((0.1, 1.0)))
+    families = (*families_of(STATUS), histogram, *process_families())
+    told = exposition(families, {"cell": Sample(), "port": {"seen_total": 4}}, media_type)
+    read_back = {family.name: family for family in openmetrics.text_string_to_metric_families(told)}  # type: ignore[no-untyped-call]
+    assert len(read_back) == len(families) + 5
+    assert {family.type for family in read_back.values()} == {"counter", "gauge", "histogram"}
+    assert all(family.documentation for family in read_back.values())
+    assert read_back["tianmesh_pages_fetched"].samples[0].name == "tianmesh_pages_fetched_total"
+    assert read_back["tianmesh_port_seen"].type == "gauge"
+
+
+def test_the_process_is_told_by_the_names_of_every_client_library() -> None:
+    samples = {name: value for (name, *_), value in read(exposition(process_families(), {})).items()}
+    assert samples["process_open_fds"] >= 3
+    assert samples["process_max_fds"] >= samples["process_open_fds"]
+    assert 1e6 < samples["process_resident_memory_bytes"] < samples["process_virtual_memory_bytes"]
+    assert samples["process_cpu_seconds_total"] > 0
+    assert time.time() - 86_400 < samples["process_start_time_seconds"] <= time.time()
 
 
 def test_prometheus_reads_what_a_peer_tells() -> None:

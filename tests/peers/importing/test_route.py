@@ -59,7 +59,7 @@ class FakeBackend:
     def now(self) -> float:
         return 100.0
 
-    def metrics(self) -> str:
+    def metrics(self, media_type: str) -> str:
         return ""
 
 
