@@ -44,6 +44,21 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path, program
         assert options <= known, f"tianmesh {' '.join(words)}"
 
 
+def test_nobody_is_told_to_install_by_a_name_that_nobody_has_published() -> None:
+    files = [
+        *PAGES,
+        *(
+            path
+            for room in ("mesh", "peers", "bootstrap", "simulations")
+            for path in (ROOT / room).rglob("*.py")
+        ),
+    ]
+    for path in files:
+        assert not re.search(
+            r"pipx? install ['\"]?tianmesh|install = \"tianmesh", path.read_text(encoding="utf-8")
+        ), path
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -160,7 +160,9 @@ class ParquetWriter(_TakenWriter):
             import pyarrow
             import pyarrow.parquet
         except ImportError as error:
-            raise ConfigError("Parquet needs pyarrow: pip install 'tianmesh[parquet]'") from error
+            raise ConfigError(
+                "Parquet needs pyarrow: pip install pyarrow, or pipx inject tianmesh pyarrow"
+            ) from error
         self._pyarrow: Any = pyarrow
         instant = pyarrow.timestamp("us", tz="UTC")
         dates = {"date": instant, "fetched_at": instant}
