@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from peers.application import app, load_plugins
+from peers.application import app
 from peers.engine.query_language import Operator
 from peers.gateway.openapi import openapi
 from peers.gateway.texts import OPERATORS
@@ -23,8 +23,9 @@ PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob(
 
 @pytest.fixture(scope="module")
 def program() -> Any:
-    load_plugins()
-    return typer.main.get_command(app)
+    program: Any = typer.main.get_command(app)
+    program.list_commands(typer.Context(program))
+    return program
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
