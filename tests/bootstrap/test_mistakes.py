@@ -152,6 +152,15 @@ def test_a_mistake_is_answered_by_one_sentence_that_says_what_to_do(
     assert not mistake.leaves or not Path(mistake.leaves).exists()
 
 
+def test_a_folder_that_is_named_and_is_not_there_is_a_fault(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["doctor", "nowhere"]) == 1
+    assert "FAULT   machine nodes: there is no folder nowhere" in capsys.readouterr().out
+    run(["doctor"])
+    assert "none in tianmesh-data" in capsys.readouterr().out
+
+
 def test_a_dead_peer_is_written_off_only_when_that_is_confirmed(
     lab: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
