@@ -1,11 +1,12 @@
 # make demo    crawl and search the bundled web with three peers
 # make test    lint, types and all tests
 # make quick   the same without those that start real peers, servers or a browser
+# make wheel   build the wheel for all machines of this kind, of any Python from 3.11 on
 # make quality rank judged collections, beside other engines; first those left out of the fit
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: .venv demo test quick kernels lint bench quality fit clean
+.PHONY: .venv demo test quick kernels lint bench quality fit wheel clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
@@ -32,6 +33,10 @@ lint: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+wheel: .venv/product
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist/tianmesh-*.whl
 
 # Benchmarks print figures beside those of a peer or a physical limit; they are no tests.
 bench: .venv/tests
