@@ -2,11 +2,12 @@
 # make test    lint, types and all tests: everything that is promised, with what is in the repository
 # make quick   the same without those that start real peers, servers or a browser
 # make test-more   what larger data beside the repository adds; says what it skips
+# make wheel   build the wheel for all machines of this kind, of any Python from 3.11 on
 # make quality rank judged collections, beside other engines; first those left out of the fit
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: .venv demo test test-more quick kernels lint bench quality fit clean
+.PHONY: .venv demo test test-more quick kernels lint bench quality fit wheel clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
@@ -36,6 +37,10 @@ lint: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+wheel: .venv/product
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist/tianmesh-*.whl
 
 # Benchmarks print figures beside those of a peer or a physical limit; they are no tests.
 bench: .venv/tests

@@ -23,7 +23,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bootstrap import governing, service_commands
+from bootstrap import governing, service_commands, start_command
 from bootstrap.demo_web import serve_demo_web
 from bootstrap.doctor import command as doctor_command
 from bootstrap.fleet import commands as fleet_commands
@@ -44,7 +44,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
-from bootstrap.rendezvous import run_bootstrap
+from bootstrap.rendezvous import BootstrapConfig, run_bootstrap
 from bootstrap.screen import Screen
 from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
@@ -99,6 +99,17 @@ ReplicasOption = Annotated[
     int | None,
     typer.Option(
         min=1, max=8, help="Copies of every page, in a new mesh.", show_default=str(REPLICAS_DEFAULT)
+    ),
+]
+FirstPortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        min=1_024,
+        max=60_000,
+        help="First port of the bootstrap node; all others count from it: ten on for each peer, gateways 617 "
+        "on. Two meshes on one machine are a hundred apart.",
+        show_default=f"{FIRST_PORT}, or that of the mesh",
     ),
 ]
 FirstGatewayOption = Annotated[
@@ -180,6 +191,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this package to the application."""
     app.command(epilog="Example: tianmesh init mymesh --peers 3")(init)
     app.command(epilog="Example: tianmesh bootstrap --config mymesh/bootstrap/config.toml")(bootstrap)
+    app.command(epilog=start_command.EPILOG)(start_command.start)
     app.command(
         epilog="Examples: tianmesh up https://www.debian.org/ --contact you@example.org   "
         "tianmesh up --seeds seeds.txt --data lab --once --report report.json"
@@ -204,10 +216,12 @@ def init(
         typer.Option(
             min=0,
             max=RELAYED_MAX,
-            help="How many peers that can only dial out the bootstrap node relays, from port 9400 up.",
+            help="How many peers that can only dial out the bootstrap node relays, from port 9400 up "
+            "(2000 above --port).",
         ),
     ] = 0,
     contact: ContactOption = None,
+    port: FirstPortOption = None,
 ) -> None:
     """Found a mesh: write its keys and a commented configuration for every node.
 
@@ -223,22 +237,36 @@ def init(
         mesh_folder = create_mesh(folder, name or folder.resolve().name, replicas or REPLICAS_DEFAULT)
     everywhere = "127.0.0.1" if host == "127.0.0.1" else "0.0.0.0"
     address = {"member.listen": everywhere, "member.announce": host}
+    shift = _first_port(mesh_folder, port) - FIRST_PORT
     lent = relay_ports(relays)
-    relaying = {"member.relay_ports": f"{lent.start}-{lent.stop - 1}"} if relays else {}
+    relaying = {"member.relay_ports": f"{lent.start + shift}-{lent.stop - 1 + shift}"} if relays else {}
     if not (folder / BOOTSTRAP / "config.toml").exists():
-        write_bootstrap(mesh_folder, {**address, **ports_from(FIRST_PORT), **relaying})
+        write_bootstrap(mesh_folder, {**address, **ports_from(FIRST_PORT + shift), **relaying})
     elif relays:
         write_bootstrap(mesh_folder, relaying)
     numbers = range(1, peers + 1)
     new = [number for number in numbers if not (folder / f"peer-{number}" / "config.toml").exists()]
     for number in new:
-        ports = ports_from(FIRST_PORT + 10 * number)
-        gateway = {"gateway.listen": gateway_of(number, GatewaySettings().listen)}
+        ports = ports_from(FIRST_PORT + shift + 10 * number)
+        gateway = {"gateway.listen": gateway_of(number + shift, GatewaySettings().listen)}
         write_peer(mesh_folder, number, {**address, **ports, **gateway, **_contact(contact)})
     doors = doors_in(mesh_folder)[:DOORS_MAX]  # its own among them, where no node knocks
     for number in new:
         write_peer(mesh_folder, number, {"member.doors": doors})
     _tell_founded(mesh_folder, doors, peers)
+
+
+def _first_port(mesh_folder: MeshFolder, port: int | None) -> int:
+    """The port that all others count from.
+
+    Raises:
+      ConfigError: the mesh has another one.
+    """
+    config = mesh_folder.folder / BOOTSTRAP / "config.toml"
+    has = load_config(config, BootstrapConfig).member.inbox_port if config.exists() else 0
+    if port is not None and has and has != port:
+        raise ConfigError(f"the ports of this mesh count from {has}: leave out --port, or found another mesh")
+    return port or has or FIRST_PORT
 
 
 def _tell_founded(mesh_folder: MeshFolder, doors: Sequence[DoorConfig], peers: int) -> None:
@@ -252,6 +280,8 @@ def _tell_founded(mesh_folder: MeshFolder, doors: Sequence[DoorConfig], peers: i
         console.print(f"door {escape(door.endpoint)}={escape(door.key)}")
     invite = f"tianmesh invite --data {escape(str(folder))}"
     console.print(f"other machines join by what `{invite}` prints; on this one run")
+    console.print(f"  tianmesh start {escape(str(folder))}")
+    console.print("or each of its nodes where it is to be")
     console.print(f"  tianmesh bootstrap --config {escape(str(folder / BOOTSTRAP / 'config.toml'))}")
     for number in range(1, peers + 1):
         console.print(f"  tianmesh peer --config {escape(str(folder / f'peer-{number}' / 'config.toml'))}")

@@ -6,12 +6,8 @@ same bootstrap node and asked through the same gateways.
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +15,7 @@ from typing import Any, Final
 
 import trio
 
+from bootstrap.nodes import NodeError, Nodes
 from bootstrap.provision import (
     BOOTSTRAP,
     MeshFolder,
@@ -29,12 +26,10 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
-from bootstrap.supervision import Supervision
 from mesh.admin_token import token_in
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
-from mesh.errors import ConfigError, TianmeshError
+from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.private_files import make_private_folder
 from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.gateway.settings import GatewaySettings
@@ -44,22 +39,14 @@ from peers.policy.issuing import PolicyIssuer
 from peers.policy.ordering import Order
 from peers.policy.rules import Rule
 
-READY_S: Final = 120.0  # a start takes two seconds, on a busy machine many times as long
 JOIN_S: Final = 30.0
 REST_S: Final = 10.0  # peers without pages are at rest within a second or two
-STOP_S: Final = 30.0  # for finishing the pages in progress
 POLL_S: Final = 0.5
-LOG_LINES_SHOWN: Final = 15
-SENTENCE_BEGIN: Final = "tianmesh: "  # of what a node that cannot run says last
 
 Report = dict[str, Any]
 
 
-class LabError(TianmeshError):
-    """A node of the lab ended or did not do what it should; the text has the end of its log."""
-
-
-class NoReport(LabError):
+class NoReport(NodeError):
     """No gateway has answered just now; that may pass."""
 
 
@@ -100,19 +87,16 @@ class Lab:
 
     def __init__(self, options: LabOptions) -> None:
         self._options = options
-        self._nodes: dict[str, trio.Process] = {}
-        self._log_starts: dict[str, int] = {}  # bytes that earlier runs left in a node's log
         self._is_silent = False  # no gateway has answered the last poll
-        self._ended: set[str] = set()  # nodes that have ended on their own, and do not live again
-        self._lost: set[str] = set()  # of these, who is not started again
-        self._supervision = Supervision()
-        self.descriptions: dict[str, dict[str, Any]] = {}
         self.mesh_folder = self._found_or_open()
+        folders = {name: self.mesh_folder.folder / name for name in (BOOTSTRAP, *self._names)}
+        self._nodes = Nodes(folders, is_supervised=options.is_supervised)
 
     @property
     def peers(self) -> dict[str, dict[str, Any]]:
         """What each peer said of itself at its start (id, pid, gateway) by its name, peer-1 first."""
-        return {name: at for name, at in self.descriptions.items() if name != BOOTSTRAP}
+        descriptions = self._nodes.descriptions
+        return {name: descriptions[name] for name in self._names if name in descriptions}
 
     @property
     def gateways(self) -> list[str]:
@@ -185,7 +169,7 @@ class Lab:
         """
         before: Report | None = None
         while True:
-            self.check()
+            self._nodes.check()
             report = await self._report_if_any(tell)
             if report is None:
                 await trio.sleep(POLL_S)
@@ -200,49 +184,19 @@ class Lab:
         """Show reports until cancelled; `tell` of nodes that have ended, without which the others go on.
 
         Raises:
-          LabError: the last peer has ended, and none is started again.
+          NodeError: the last peer has ended, and none is started again.
         """
         while True:
-            self._look_at_nodes(tell)
-            if self._lost.issuperset(self.peers):
-                raise LabError("all peers have ended; start again with the same --data to go on")
-            for name in self._supervision.due(trio.current_time()):
-                await self._start_again(name, tell)
+            self._nodes.look(tell)
+            if self._nodes.lost.issuperset(self.peers):
+                raise NodeError("all peers have ended; start again with the same --data to go on")
+            for name in await self._nodes.start_due(tell):
+                if name == BOOTSTRAP:
+                    self.configure(self._door)
             report = await self._report_if_any(tell)
             if report is not None:
                 show(report)
             await trio.sleep(POLL_S)
-
-    def _look_at_nodes(self, tell: Callable[[str], None]) -> None:
-        """Tell of nodes that have ended since the last look, and what becomes of them."""
-        for name, process in self._nodes.items():
-            if process.poll() is None or name in self._ended:
-                continue
-            self._ended.add(name)
-            pause_s = None
-            if self._options.is_supervised:
-                pause_s = self._supervision.ended(name, trio.current_time())
-            if pause_s is not None:
-                again = f"it is started again in {pause_s:g} s"
-            else:
-                self._lost.add(name)
-                config = self.mesh_folder.folder / name / "config.toml"
-                again = f"`tianmesh {_kind_of(name)} --config {config}` starts it again"
-            tell(f"{self._how_it_ended(name)}; the others go on, and {again}")
-
-    async def _start_again(self, name: str, tell: Callable[[str], None]) -> None:
-        """Start a node that has ended; if it ends at once, the next look sees that."""
-        await self._load_node(name, _kind_of(name))
-        self._supervision.began(name, trio.current_time())
-        try:
-            await self._start_node(name)
-        except LabError:
-            return
-        finally:
-            self._ended.discard(name)
-        if name == BOOTSTRAP:
-            self.configure(self._door)
-        tell(f"{name} is there again")
 
     async def _report_if_any(self, tell: Callable[[str], None]) -> Report | None:
         """Ask for a report; one that does not come is told of, once until one comes again."""
@@ -256,28 +210,16 @@ class Lab:
         self._is_silent = False
         return report
 
-    def check(self) -> None:
-        """Raise LabError when a node has ended on its own."""
-        for name, process in self._nodes.items():
-            if process.poll() is not None:
-                raise LabError(
-                    f"{self._how_it_ended(name)}; start again with the same --data and without seeds to go on"
-                )
-
     async def start(self) -> None:
         """Start the bootstrap node, then the peers, and wait until all have found each other."""
         write_bootstrap(self.mesh_folder)
-        names = self._names
-        for name in (BOOTSTRAP, *names):
-            await self._load_node(name, _kind_of(name))
-        await self._start_node(BOOTSTRAP)
+        await self._nodes.load_all()
+        await self._nodes.start(BOOTSTRAP)
         self.configure(self._door)
         # Where all begin at once slots still change hands when the crawl begins, and pages have a third copy.
-        await self._start_node(names[0])
-        async with trio.open_nursery() as starting:
-            for name in names[1:]:
-                starting.start_soon(self._start_node, name)
-        self.descriptions = {name: self.descriptions[name] for name in (BOOTSTRAP, *names)}
+        first, *others = self._names
+        await self._nodes.start(first)
+        await self._nodes.start(*others)
         await self._wait_for_members()
 
     def configure(self, door: DoorConfig) -> list[str]:
@@ -292,17 +234,14 @@ class Lab:
 
     async def stop(self) -> None:
         """Stop all nodes cleanly, the peers first; kill what does not end in time."""
-        with trio.CancelScope(shield=True):
-            peers = [process for name, process in self._nodes.items() if name != BOOTSTRAP]
-            await _terminate(peers)
-            await _terminate(list(self._nodes.values()))
+        await self._nodes.stop()
 
     # --- details ---
 
     @property
     def _door(self) -> DoorConfig:
         """Of the bootstrap node, whose port may be another one at each start."""
-        said = self.descriptions[BOOTSTRAP]
+        said = self._nodes.descriptions[BOOTSTRAP]
         return DoorConfig(endpoint=said["door"], key=said["key"])
 
     @property
@@ -340,37 +279,12 @@ class Lab:
             settings |= {"web.trace": "", "crawl.is_recorded": False}
         return {**settings, **options.settings}
 
-    async def _load_node(self, name: str, kind: str) -> None:
-        """Begin the process of a node, which waits for `_start_node` when it has loaded what it needs."""
-        folder = self.mesh_folder.folder / name
-        make_private_folder(folder)
-        arguments = [sys.executable, "-m", "bootstrap.node", kind, str(folder / "config.toml")]
-        with (folder / "log").open("ab") as log:
-            self._log_starts[name] = log.tell()
-            # A session of its own: Ctrl-C is for the lab, which then stops its nodes in order.
-            process = await trio.lowlevel.open_process(
-                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
-            )
-        self._nodes[name] = process
-
-    async def _start_node(self, name: str) -> None:
-        process = self._nodes[name]
-        assert process.stdin is not None
-        line = b""
-        with trio.move_on_after(READY_S), suppress(trio.BrokenResourceError):
-            await process.stdin.send_all(b"\n")
-            line = await _first_line(process)
-        if not line:
-            raise LabError(f"{name} did not start" + self._end_of_log(name))
-        self.descriptions[name] = json.loads(line)
-        self._supervision.began(name, trio.current_time())
-
     async def _wait_for_members(self) -> None:
         """Wait until all know all, and somebody answers for every slot."""
         have_met = False
         with trio.move_on_after(JOIN_S):
             while True:
-                self.check()
+                self._nodes.check()
                 peers = await self._peers_seen()
                 have_met = self._have_met(peers)
                 answered = sum(peer["slots"]["answered"] for peer in peers)
@@ -378,7 +292,7 @@ class Lab:
                     return
                 await trio.sleep(0.1)
         if not have_met:
-            raise LabError(f"the peers did not find each other in {JOIN_S:g} s" + self._ends_of_logs())
+            raise NodeError(f"the peers did not find each other in {JOIN_S:g} s" + self._nodes.ends_of_logs())
 
     def _have_met(self, peers: list[dict[str, Any]]) -> bool:
         """Do all see the same mesh, with all peers of the lab and the bootstrap node in it?"""
@@ -390,7 +304,7 @@ class Lab:
         """The peers in the report; none while no peer is a member yet."""
         try:
             peers: list[dict[str, Any]] = (await self.report())["peers"]
-        except LabError:
+        except NodeError:
             return []
         return peers
 
@@ -403,35 +317,6 @@ class Lab:
             and all(peer["idle"] for peer in before["peers"] + after["peers"])
             and activity(before) == activity(after)
         )
-
-    def _how_it_ended(self, name: str) -> str:
-        code = self._nodes[name].returncode
-        how = (
-            f"was killed by signal {-code}"
-            if code is not None and code < 0
-            else f"ended with exit code {code}"
-        )
-        return f"{name} {how}{self._end_of_log(name)}"
-
-    def _end_of_log(self, name: str) -> str:
-        """What a node said last: the sentence it ended with, if there is one, else the end of its log."""
-        try:
-            log = (self.mesh_folder.folder / name / "log").read_bytes()[self._log_starts.get(name, 0) :]
-        except OSError:
-            return ""
-        lines = log.decode(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
-        if not lines:
-            return ""
-        if lines[-1].startswith(SENTENCE_BEGIN):
-            return ": " + lines[-1].removeprefix(SENTENCE_BEGIN)
-        return "; the end of its log:\n" + "\n".join(lines) + "\n"
-
-    def _ends_of_logs(self) -> str:
-        return "".join(f"\n{name}{self._end_of_log(name)}" for name in self._nodes if name != BOOTSTRAP)
-
-
-def _kind_of(name: str) -> str:
-    return "bootstrap" if name == BOOTSTRAP else "peer"
 
 
 def gateway_of(number: int, first: str) -> str:
@@ -446,7 +331,7 @@ async def running_lab(options: LabOptions) -> AsyncIterator[Lab]:
 
     Raises:
       ConfigError: the folder or an option is of no use.
-      LabError: a node did not start.
+      NodeError: a node did not start.
     """
     if options.peers < 1:
         raise ConfigError("a mesh has at least one peer: give --peers 1 or more")
@@ -465,29 +350,3 @@ def _are_at_rest(peers: list[dict[str, Any]]) -> bool:
         each["held"] == each["owned"] and each["complete"] == each["kept"] and not each["wanted"]
         for each in slots
     )
-
-
-async def _first_line(process: trio.Process) -> bytes:
-    """The first line of a node's output, empty when it ends before."""
-    assert process.stdout is not None
-    line = b""
-    while not line.endswith(b"\n"):
-        chunk = await process.stdout.receive_some(4096)
-        if not chunk:
-            return b""
-        line += chunk
-    return line
-
-
-async def _terminate(processes: list[trio.Process]) -> None:
-    for process in processes:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-    with trio.move_on_after(STOP_S):
-        async with trio.open_nursery() as nursery:
-            for process in processes:
-                nursery.start_soon(process.wait)
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-            await process.wait()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bootstrap.provision import BOOTSTRAP
+from bootstrap.nodes import kind_of
 from mesh.errors import ConfigError
 
 SYSTEM_UNITS: Final = Path("/etc/systemd/system")
@@ -148,7 +148,7 @@ def remove(units: Sequence[Unit], place: Path, *, is_system: bool) -> list[str]:
 
 def _unit(config: Path, user: str) -> Unit:
     settings = _settings_in(config)
-    kind = "bootstrap" if config.parent.name == BOOTSTRAP else "peer"
+    kind = kind_of(config.parent.name)
     data = (config.parent / str(settings.get("storage", {}).get("folder", "data"))).resolve()
     # A unit does not start where one of these is not there.
     writable = {config.parent, data if data.is_dir() else data.parent}

@@ -125,8 +125,23 @@ class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 def config_in(path: Path) -> Path:
-    """Return the file that a person means who names a configuration, or the folder that it is in."""
-    return path / "config.toml" if path.is_dir() else path
+    """Return the file that a person means who names a configuration, or the folder that it is in.
+
+    Raises:
+      ConfigError: there is none, or there are those of several nodes.
+    """
+    config = path / "config.toml" if path.is_dir() else path
+    if not config.exists() and any(path.glob("*/config.toml")):
+        raise ConfigError(
+            f"{path} holds nodes in folders of their own: `tianmesh start {path}` runs them all, or name one "
+            "with --config"
+        )
+    if not config.exists():
+        raise ConfigError(
+            f"there is no node in {path}: `tianmesh init FOLDER` founds a mesh, `tianmesh join TOKEN` joins "
+            "one, and `tianmesh start FOLDER` runs what either has made; or name a config.toml with --config"
+        )
+    return config
 
 
 def load_config(path: Path, kind: type[Config]) -> Config:

@@ -2,18 +2,25 @@
 
 The compiler is the one that Python's own extensions are built with, its options are Python's and OPTIONS. An
 extension in a checkout that was made of the same sources is left as it is.
+
+Kernels keep to Python's stable ABI of 3.11, so that one wheel (cp311-abi3) serves all versions from there on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
+import shutil
+import sys
+import sysconfig
 from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
+import packaging.tags
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext
@@ -32,7 +39,7 @@ class KernelBuildHook(BuildHookInterface[Any]):
         with chdir(self.root):
             built = build_in_place()
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        build_data["tag"] = f"cp311-abi3-{_platform()}"
         build_data["artifacts"] += [path.as_posix() for path in built]
 
 
@@ -54,6 +61,7 @@ def build_in_place() -> list[Path]:
             include_dirs=[os.curdir, np.get_include()],
             define_macros=[("KERNEL_SOURCES", f'"{digest}"')],
             extra_compile_args=list(OPTIONS),
+            py_limited_api=True,
         )
         for source in sorted(Path().glob("peers/*/_*.c"))
     ]
@@ -66,5 +74,29 @@ def build_in_place() -> list[Path]:
         command.ensure_finalized()
         built = [Path(command.get_ext_fullpath(each.name)).relative_to(Path.cwd()) for each in extensions]
         if not all(path.exists() and digest.encode() in path.read_bytes() for path in built):
+            _check_compiler()
             command.run()
+    for path in built:  # of earlier versions there may be others, which would be loaded instead
+        for other in path.parent.glob(f"{path.name.partition('.')[0]}.*{path.suffix}"):
+            if other != path:
+                other.unlink()
     return built
+
+
+def _platform() -> str:
+    """The tag of this system, as a wheel has it that was built on it."""
+    return next(
+        tag for tag in packaging.tags.platform_tags() if "manylinux" not in tag and "musllinux" not in tag
+    )
+
+
+def _check_compiler() -> None:
+    """End with one sentence where kernels cannot be built, which says more than the end of a traceback."""
+    command = os.environ.get("CC") or sysconfig.get_config_var("CC")
+    if command and shutil.which(shlex.split(command)[0]) is None:
+        sys.exit(
+            f"tianmesh needs a C compiler ({command} is not here): apt install gcc libc6-dev, dnf install "
+            "gcc or xcode-select --install; or take a wheel that `make wheel` built elsewhere"
+        )
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        sys.exit("tianmesh needs the headers of Python: apt install python3-dev or dnf install python3-devel")

@@ -27,6 +27,8 @@
 
 #pragma once
 
+/* The stable ABI of 3.11, so that what is built by one Python is loaded by all later ones. */
+#define Py_LIMITED_API 0x030b0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -123,9 +125,9 @@ static bool unpack_array(Unpacking *u, PyObject *object)
         || PyArray_NDIM(array) != n_dimensions || !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISALIGNED(array)
         || !PyArray_ISNOTSWAPPED(array) || (letter < 'a' && !PyArray_ISWRITEABLE(array))) {
         PyErr_Format(
-            PyExc_TypeError, "%s: no contiguous array of type '%c' and %d dimension(s)%s: %R of %s",
+            PyExc_TypeError, "%s: no contiguous array of type '%c' and %d dimension(s)%s: %R of %R",
             u->kernel->name, letter | 32, n_dimensions, letter < 'a' ? " to be written to" : "",
-            PyArray_Check(object) ? (PyObject *)PyArray_DESCR(array) : Py_None, Py_TYPE(object)->tp_name);
+            PyArray_Check(object) ? (PyObject *)PyArray_DESCR(array) : Py_None, (PyObject *)Py_TYPE(object));
         return false;
     }
     *u->piece++ = (uint64_t)(uintptr_t)PyArray_DATA(array);
@@ -134,12 +136,18 @@ static bool unpack_array(Unpacking *u, PyObject *object)
     return true;
 }
 
+/* Return an item of what is a tuple or a list, borrowed. */
+static PyObject *item_of(PyObject *sequence, Py_ssize_t i)
+{
+    return PyTuple_Check(sequence) ? PyTuple_GetItem(sequence, i) : PyList_GetItem(sequence, i);
+}
+
 /* Tell whether an object is a tuple or a list. */
 static bool is_sequence(const Unpacking *u, PyObject *object)
 {
     if (PyTuple_Check(object) || PyList_Check(object))
         return true;
-    PyErr_Format(PyExc_TypeError, "%s: no tuple or list: %s", u->kernel->name, Py_TYPE(object)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s: no tuple or list: %R", u->kernel->name, (PyObject *)Py_TYPE(object));
     return false;
 }
 
@@ -148,12 +156,12 @@ static bool unpack_numbers(Unpacking *u, PyObject *object)
     bool is_floating = *u->letter++ == 'g';
     if (!is_sequence(u, object))
         return false;
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+    Py_ssize_t n = PySequence_Size(object);
     int64_t *numbers = room_for(u, (size_t)n * sizeof(int64_t));
     if (numbers == NULL)
         return false;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(object, i);
+        PyObject *item = item_of(object, i);
         if (is_floating)
             ((double *)numbers)[i] = PyFloat_AsDouble(item);
         else
@@ -188,8 +196,8 @@ static const char *bytes_in(PyObject *object, Py_ssize_t *n)
 {
     if (!PyBytes_Check(object))
         return PyUnicode_AsUTF8AndSize(object, n);
-    *n = PyBytes_GET_SIZE(object);
-    return PyBytes_AS_STRING(object);
+    *n = PyBytes_Size(object);
+    return PyBytes_AsString(object);
 }
 
 static bool unpack_strings(Unpacking *u, PyObject *object)
@@ -197,13 +205,13 @@ static bool unpack_strings(Unpacking *u, PyObject *object)
     u->letter++;
     if (!is_sequence(u, object))
         return false;
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(object), length;
+    Py_ssize_t n = PySequence_Size(object), length;
     int64_t *starts = room_for(u, (size_t)(n + 1) * sizeof(int64_t));
     if (starts == NULL)
         return false;
     starts[0] = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (bytes_in(PySequence_Fast_GET_ITEM(object, i), &length) == NULL)
+        if (bytes_in(item_of(object, i), &length) == NULL)
             return false;
         starts[i + 1] = starts[i] + length;
     }
@@ -211,7 +219,7 @@ static bool unpack_strings(Unpacking *u, PyObject *object)
     if (bytes == NULL)
         return false;
     for (Py_ssize_t i = 0; i < n; i++) {
-        const char *string = bytes_in(PySequence_Fast_GET_ITEM(object, i), &length);
+        const char *string = bytes_in(item_of(object, i), &length);
         memcpy(bytes + starts[i], string, (size_t)length);
     }
     *u->piece++ = (uint64_t)(uintptr_t)bytes;
@@ -227,12 +235,12 @@ static bool unpack_tuple(Unpacking *u, PyObject *object)
 {
     u->letter++;
     if (!PyTuple_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "%s: no tuple: %s", u->kernel->name, Py_TYPE(object)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s: no tuple: %R", u->kernel->name, (PyObject *)Py_TYPE(object));
         return false;
     }
-    Py_ssize_t i = 0, n = PyTuple_GET_SIZE(object);
+    Py_ssize_t i = 0, n = PyTuple_Size(object);
     for (; i < n && *u->letter != ')'; i++)
-        if (!unpack_argument(u, PyTuple_GET_ITEM(object, i)))
+        if (!unpack_argument(u, PyTuple_GetItem(object, i)))
             return false;
     if (i < n || *u->letter++ != ')') {
         PyErr_Format(PyExc_TypeError, "%s: a tuple of %zd", u->kernel->name, n);
@@ -293,7 +301,7 @@ static PyObject *list_of(const Returned *returned, int64_t result)
         if (item == NULL)
             Py_CLEAR(list);
         else
-            PyList_SET_ITEM(list, i, item);
+            PyList_SetItem(list, i, item);
     }
     return list;
 }
@@ -311,7 +319,7 @@ static PyObject *returned_of(const Unpacking *u, int64_t result)
         if (list == NULL)
             Py_CLEAR(lists);
         else
-            PyTuple_SET_ITEM(lists, i, list);
+            PyTuple_SetItem(lists, i, list);
     }
     return lists;
 }
@@ -368,7 +376,7 @@ static PyObject *strings_at(PyObject *module, PyObject *const *objects, Py_ssize
         if (string == NULL)
             Py_CLEAR(list);
         else
-            PyList_SET_ITEM(list, i, string);
+            PyList_SetItem(list, i, string);
     }
     while (u.n_copies)
         PyMem_Free(u.copies[--u.n_copies]);

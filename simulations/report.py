@@ -131,7 +131,9 @@ def draw_replay(result: ReplayResult, path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ConfigError("figures need matplotlib: pip install 'tianmesh[simulations]'") from error
+        raise ConfigError(
+            "figures need matplotlib: pip install matplotlib, or pipx inject tianmesh matplotlib"
+        ) from error
     figure = Figure(figsize=(15, 4.5), layout="constrained")
     variance, pages, speed = figure.subplots(1, 3)
     units = range(1, len(result.runs[0].intervals) + 1)

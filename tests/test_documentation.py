@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from peers.application import app, load_plugins
+from peers.application import app
 from peers.engine.query_language import Operator
 from peers.gateway.openapi import openapi
 from peers.gateway.texts import OPERATORS
@@ -23,8 +23,9 @@ PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob(
 
 @pytest.fixture(scope="module")
 def program() -> Any:
-    load_plugins()
-    return typer.main.get_command(app)
+    program: Any = typer.main.get_command(app)
+    program.list_commands(typer.Context(program))
+    return program
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -42,6 +43,21 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path, program
                 options.add(word.partition("=")[0])
         known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)} | {"--help"}
         assert options <= known, f"tianmesh {' '.join(words)}"
+
+
+def test_nobody_is_told_to_install_by_a_name_that_nobody_has_published() -> None:
+    files = [
+        *PAGES,
+        *(
+            path
+            for room in ("mesh", "peers", "bootstrap", "simulations")
+            for path in (ROOT / room).rglob("*.py")
+        ),
+    ]
+    for path in files:
+        assert not re.search(
+            r"pipx? install ['\"]?tianmesh|install = \"tianmesh", path.read_text(encoding="utf-8")
+        ), path
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

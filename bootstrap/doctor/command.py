@@ -62,7 +62,10 @@ def doctor(
 def _findings(folder: Path, gateway: str, token: str) -> Iterator[Finding]:
     yield from machine_findings()
     configs = configs_in(folder)
-    if not configs:
+    if folder != DATA and not folder.is_dir():
+        advice = "name the folder that `tianmesh init` or `join` made"
+        yield fault("machine", "nodes", f"there is no folder {folder}", advice)
+    elif not configs:
         yield good("machine", "nodes", f"none in {folder}, whose configurations would be looked at")
     for config in configs:
         yield from node_findings(config)

@@ -4,6 +4,7 @@
 `remote`     asks a machine something: by ssh, and `agent`, a small program that is sent along each time and
              needs nothing but Python there
 `plan`       what is to be done, from what the machines have told; pure
+`package`    what is installed on them; `example` is an inventory to begin with
 `crew`       the machines of an inventory, asked all at once
 `launching`  from the inventory to a mesh that answers for all slots, again and again with the same result
 `upkeep`     stop, start, upgrade, remove

@@ -64,7 +64,9 @@ def do_install(folder: str, python: str, requirement: str, wheel: str, content: 
         with open(requirement, "wb") as file:
             file.write(base64.b64decode(content))
     venv = os.path.join(folder, "venv")
-    steps = [[os.path.join(venv, "bin", "pip"), "install", "--quiet", "--upgrade", requirement]]
+    pip = [os.path.join(venv, "bin", "pip"), "install", "--quiet"]
+    # Once more without what it needs: else pip leaves another build of the same version as it is.
+    steps = [[*pip, "--upgrade", requirement], [*pip, "--force-reinstall", "--no-deps", requirement]]
     if not os.path.exists(os.path.join(venv, "bin", "pip")):
         steps.insert(0, [python, "-m", "venv", venv])
     for step in steps:

@@ -15,9 +15,11 @@ from rich.table import Table
 
 from bootstrap.fleet import launching, upkeep
 from bootstrap.fleet.crew import Crew, Note
+from bootstrap.fleet.example import EXAMPLE
 from bootstrap.fleet.inventory import Inventory, Machine, chosen, load_inventory
 from bootstrap.fleet.launching import Outcome, gateway_of, is_ready, survey
 from bootstrap.fleet.plan import Facts
+from mesh.errors import ConfigError
 from peers.options import JsonOption, print_json
 
 app = typer.Typer(
@@ -34,6 +36,21 @@ FileOption = Annotated[
 NamesArgument = Annotated[
     list[str] | None, typer.Argument(help="Machines or groups.", show_default="all of the inventory")
 ]
+
+
+@app.command(epilog="Examples: tianmesh lab init   tianmesh lab init campus.toml")
+def init(
+    inventory: Annotated[Path, typer.Argument(help="The file to write.", envvar="TIANMESH_LAB")] = FILE,
+) -> None:
+    """Write an example of an inventory, with a word on every line; a file that is there stays as it is."""
+    try:
+        with inventory.open("x", encoding="utf-8") as file:
+            file.write(EXAMPLE.replace("{file}", str(inventory)))
+    except FileExistsError:
+        raise ConfigError(f"{inventory} is there already: edit it, or name another file") from None
+    except OSError as error:
+        raise ConfigError(f"cannot write {inventory} ({error.strerror}): name another file") from error
+    typer.echo(f"{inventory}  written; name your machines in it, then: tianmesh lab launch {inventory}")
 
 
 @app.command(epilog="Examples: tianmesh lab launch lab.toml   tianmesh lab launch lab.toml --json")

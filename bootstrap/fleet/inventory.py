@@ -69,9 +69,10 @@ class Inventory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     install: Annotated[
         str,
         Meta(
-            description="what pip installs there: a requirement, or a wheel beside this file, which is sent"
+            description="what pip installs there: the folder of the project, a wheel, or a URL with "
+            "#sha256=; paths are relative to this file"
         ),
-    ] = "tianmesh"
+    ] = ""
     contact: Annotated[
         str, Meta(description="where webmasters reach you, an e-mail address or a URL; to crawl public hosts")
     ] = ""
@@ -89,6 +90,10 @@ def load_inventory(path: Path) -> Inventory:
     Raises:
       ConfigError: it is none, or a machine stands there twice.
     """
+    if not path.exists():
+        raise ConfigError(
+            f"cannot read {path}, in which the machines would stand: `tianmesh lab init` writes an example"
+        )
     inventory = load_config(path, Inventory)
     machines = tuple(_whole(machine, inventory.defaults, path) for machine in inventory.machines)
     for what, names in (

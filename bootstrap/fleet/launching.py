@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -13,6 +12,7 @@ import msgspec
 
 from bootstrap.fleet.crew import Crew, Note
 from bootstrap.fleet.inventory import Inventory, Machine
+from bootstrap.fleet.package import Package, check_install, package_of
 from bootstrap.fleet.plan import (
     DOOR_PORTS,
     PEER_PORTS,
@@ -56,8 +56,10 @@ def launch(inventory: Inventory, machines: Sequence[Machine], file: Path, note: 
       file: the inventory's; beside it stands which machine has the root key.
 
     Raises:
-      ConfigError: no machine can be the first, or the one with the root key does not answer.
+      ConfigError: nothing can be installed, no machine can be the first, or the one with the root key does
+        not answer.
     """
+    check_install(inventory, file.parent)
     crew = Crew(machines, inventory, note)
     facts = survey(crew, inventory)
     founder = _founder(crew, facts, file)
@@ -118,19 +120,10 @@ def near(gateway: str) -> str:
     return f"127.0.0.1:{port}" if host in _EVERYWHERE else gateway
 
 
-def install(remote: Remote, inventory: Inventory, beside: Path) -> str:
+def install(remote: Remote, package: Package) -> str:
     """Have pip install on a machine what the inventory says; return the version."""
-    wheel = beside / inventory.install
-    content = base64.b64encode(wheel.read_bytes()).decode() if wheel.is_file() else ""
-    done = remote.ask_here(
-        "install",
-        INSTALL_S,
-        python=remote.machine.python,
-        requirement=inventory.install,
-        wheel=wheel.name if content else "",
-        content=content,
-    )
-    return str(done["version"])
+    told = {"python": remote.machine.python, **package._asdict()}
+    return str(remote.ask_here("install", INSTALL_S, **told)["version"])
 
 
 def _looked_at(remote: Remote, command: str) -> tuple[Facts, float]:
@@ -205,7 +198,9 @@ def _install(crew: Crew, facts: Mapping[str, Facts], inventory: Inventory, besid
     if inventory.command:
         return
     lacking = [name for name in crew.left if not facts[name].version]
-    crew.each("installing", lambda remote: install(remote, inventory, beside), lacking)
+    if lacking:
+        package = package_of(inventory, beside)
+        crew.each("installing", lambda remote: install(remote, package), lacking)
 
 
 def _found(crew: Crew, facts: Mapping[str, Facts], founder: str, inventory: Inventory, file: Path) -> None:

@@ -20,6 +20,7 @@ from bootstrap.fleet.launching import (
     note_of_founder,
     survey,
 )
+from bootstrap.fleet.package import Package, package_of
 from bootstrap.fleet.plan import Facts
 from bootstrap.fleet.remote import Remote
 from mesh.certificate import peer_in
@@ -43,14 +44,18 @@ def upgrade(inventory: Inventory, machines: Sequence[Machine], file: Path, note:
     """Install anew and restart, one machine after the other, each once the one before answers for all slots.
 
     At the first that does not come back the rest is left as it is.
+
+    Raises:
+      ConfigError: the inventory names nothing that can be installed.
     """
+    package = None if inventory.command else package_of(inventory, file.parent)
     crew = Crew(machines, inventory, note)
     facts = survey(crew, inventory)
     outcomes = []
     for machine in machines:
         name = machine.name
         if name in facts and not crew.failed:
-            _upgrade(crew, name, inventory, file.parent)
+            _upgrade(crew, name, package)
         if name in crew.failed:
             outcomes.append(Outcome(name, "failed", said=crew.failed[name]))
         elif crew.failed:
@@ -113,9 +118,9 @@ def _stopped(remote: Remote) -> dict[str, Any]:
     return remote.ask_nodes("stop", timeout_s=STOP_S)
 
 
-def _upgrade(crew: Crew, name: str, inventory: Inventory, beside: Path) -> None:
-    if not inventory.command:
-        crew.each("installing", lambda remote: install(remote, inventory, beside), [name])
+def _upgrade(crew: Crew, name: str, package: Package | None) -> None:
+    if package is not None:
+        crew.each("installing", lambda remote: install(remote, package), [name])
     crew.each("stopping", _stopped, [name])
     crew.each("starting", lambda remote: remote.ask_nodes("start"), [name])
     until = time.monotonic() + READY_S

@@ -16,6 +16,7 @@ from mesh.membership.connections import addresses_of
 from mesh.membership.learning import Learning
 from mesh.membership.members import MemberList, State, is_live
 from mesh.membership.messages import (
+    UNREACHABLE_MAX,
     AddressesTried,
     AnswerDoor,
     DoorKnocked,
@@ -40,7 +41,6 @@ RESERVED_S: Final = 600.0  # in which a machine that has chosen an id is to be s
 RESERVED_MAX: Final = 1_024  # ids; the oldest is given to others
 REASON_MAX: Final = 300  # characters, as `JoinRefused` takes them
 RELAY_OFFERED: Final = "; or have it reached over the relay at this door: member.relay"
-UNREACHABLE_MAX: Final = 16  # told of, the newest
 UNREACHABLE_S: Final = 120.0  # after which one that knocks no more is not told of; they do every 12 s
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mesh.actor import Message
 from mesh.decree import Decree, DecreeName
 from mesh.membership.wire_messages import (
@@ -12,6 +14,8 @@ from mesh.membership.wire_messages import (
     PortsLent,
     Welcomed,
 )
+
+UNREACHABLE_MAX: Final = 16  # that knock and cannot be reached, of whom is told: the newest
 
 
 class Knock(Message, frozen=True):

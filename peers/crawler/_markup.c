@@ -11,6 +11,7 @@
    Nothing in a page costs more than the time to read it: no byte is looked at more than a few times, an end
    tag looks at `LOOKED_AT_MAX` open elements at most, and what is kept is bounded. */
 
+#define Py_LIMITED_API 0x030b0000 /* as kernel_module.h has it */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -582,18 +583,26 @@ static bool add_text(Reader *r, Span text, bool has_entities)
     return is_added;
 }
 
+/* Have a variable hold another reference instead of its own. */
+static void set_reference(PyObject **variable, PyObject *object)
+{
+    PyObject *before = *variable;
+    *variable = object;
+    Py_DECREF(before);
+}
+
 /* Keep a link; takes over the references, of which each may be NULL with an exception set. */
 static bool add_link(Reader *r, PyObject *href, PyObject *text)
 {
-    if (text && PyUnicode_GET_LENGTH(text) > r->anchor_chars_max)
-        Py_SETREF(text, PyUnicode_Substring(text, 0, r->anchor_chars_max));
+    if (text && PyUnicode_GetLength(text) > r->anchor_chars_max)
+        set_reference(&text, PyUnicode_Substring(text, 0, r->anchor_chars_max));
     PyObject *link = href && text ? PyTuple_Pack(2, href, text) : NULL;
     Py_XDECREF(href);
     Py_XDECREF(text);
     if (link == NULL)
         return false;
     bool is_kept = true;
-    if (PyDict_GET_SIZE(r->links) < r->links_max)
+    if (PyDict_Size(r->links) < r->links_max)
         is_kept = PyDict_SetItem(r->links, link, Py_None) == 0;
     else
         r->is_cut = true;
@@ -616,8 +625,8 @@ static bool end_link(Reader *r)
     bool is_done = true;
     if (href) {
         PyObject *text = text_since(r, r->link_at);
-        if (text && PyUnicode_GET_LENGTH(text) == 0 && r->alts.size)
-            Py_SETREF(text, folded(r, r->alts.at, r->alts.size, ' '));
+        if (text && PyUnicode_GetLength(text) == 0 && r->alts.size)
+            set_reference(&text, folded(r, r->alts.at, r->alts.size, ' '));
         is_done = add_link(r, href, text);
     }
     r->alts.size = 0;
@@ -645,7 +654,7 @@ static bool has_word(Span words, const char *word)
 
 static bool note(Reader *r, const Tag *tag, Attributes *attributes)
 {
-    if (PyList_GET_SIZE(r->noted) >= NOTED_MAX) {
+    if (PyList_Size(r->noted) >= NOTED_MAX) {
         r->is_cut = true;
         return true;
     }
@@ -706,7 +715,7 @@ static bool end_element(Reader *r, const Tag *tag)
     if (tag->meaning & HEADING && r->heading_at >= 0) {
         PyObject *text = text_since(r, (size_t)r->heading_at);
         r->heading_at = -1;
-        bool is_kept = text && (PyUnicode_GET_LENGTH(text) == 0 || PyList_Append(r->headings, text) == 0);
+        bool is_kept = text && (PyUnicode_GetLength(text) == 0 || PyList_Append(r->headings, text) == 0);
         Py_XDECREF(text);
         if (!is_kept)
             return false;
@@ -839,6 +848,13 @@ static bool end_tag(Reader *r, Name name)
 
 /* --- Tags -------------------------------------------------------------------------------------------- */
 
+/* Give a dict a value for a key that it has none for; false for a failure. */
+static bool set_default(PyObject *dict, PyObject *key, PyObject *value)
+{
+    int has_one = PyDict_Contains(dict, key);
+    return has_one > 0 || (has_one == 0 && PyDict_SetItem(dict, key, value) == 0);
+}
+
 /* Note an attribute; false for a failure. */
 static bool take_attribute(Reader *r, Span name, Span value, Attributes *to)
 {
@@ -850,7 +866,7 @@ static bool take_attribute(Reader *r, Span name, Span value, Attributes *to)
             small[i] = lowered(name.at[i]);
         PyObject *key = PyUnicode_DecodeUTF8(small, (Py_ssize_t)name.size, "replace");
         PyObject *text = key ? value_of(r, value) : NULL;
-        bool is_taken = text && PyDict_SetDefault(to->all, key, text) != NULL;
+        bool is_taken = text && set_default(to->all, key, text);
         Py_XDECREF(key);
         Py_XDECREF(text);
         return is_taken;
@@ -1104,8 +1120,12 @@ static PyObject *count_letters(PyObject *module, PyObject *text)
         return PyErr_Format(PyExc_TypeError, "a text is expected");
     Py_ssize_t counts[N_SCRIPTS] = {0};
     const Letters *of = letters; /* the range that the character before is in or before: mostly the next one's too */
-    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text); i++) {
-        Py_UCS4 c = PyUnicode_READ_CHAR(text, i);
+    Py_ssize_t n = PyUnicode_GetLength(text);
+    Py_UCS4 *characters = PyUnicode_AsUCS4Copy(text);
+    if (characters == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_UCS4 c = characters[i];
         while (of > letters && c <= of[-1].last)
             of--;
         while (of < letters + N_LETTERS - 1 && c > of->last)
@@ -1113,6 +1133,7 @@ static PyObject *count_letters(PyObject *module, PyObject *text)
         if (of->first <= c && c <= of->last)
             counts[of->script]++;
     }
+    PyMem_Free(characters);
     return Py_BuildValue(
         "nnnnnn", counts[HAN], counts[KANA], counts[HANGUL], counts[CYRILLIC], counts[THAI], counts[LATIN]);
 }
@@ -1174,7 +1195,7 @@ static PyObject *judged(Reader *r, const Network *networks, bool is_measured)
             if (score == NULL)
                 Py_CLEAR(result);
             else
-                PyList_SET_ITEM(result, i, score);
+                PyList_SetItem(result, i, score);
         }
     }
     PyMem_Free(sums);

@@ -189,7 +189,7 @@ def needed_extra() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise ConfigError(f"{error}; this needs more: pip install 'tianmesh[evaluation]'") from error
+        raise ConfigError(f"{error}; in the folder of the project: pip install '.[evaluation]'") from error
 
 
 def _folder(help_pages: Path) -> Path | None:

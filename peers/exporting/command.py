@@ -37,7 +37,10 @@ def export_files(
         list[Path],
         typer.Option(help="Configuration of a peer, or a folder with peers; more than one is fine."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the files; - writes to stdout.")] = Path("export"),
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for the files, or one file such as pages.jsonl.gz; - writes to stdout."),
+    ] = Path("export"),
     site: Annotated[
         list[str] | None, typer.Option(help="Only this host and those below it; more than one is fine.")
     ] = None,

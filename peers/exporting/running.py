@@ -19,7 +19,7 @@ from peers.exporting.peer_files import PeerFiles, Version
 from peers.exporting.revisits import Revisits
 from peers.exporting.rows import Order, Taken, take_apart
 from peers.exporting.versions import all_versions, newest_versions, of_sites
-from peers.exporting.writers import STDOUT, WRITERS, Writer, Writing
+from peers.exporting.writers import STDOUT, WRITERS, Writer, Writing, make_place
 from peers.policy.rules import EVERYTHING, Policy, policy_in
 from peers.workers import Workers, result_of
 
@@ -123,10 +123,7 @@ def _shown(is_wanted: Callable[[str], bool], policy: Policy) -> Callable[[str], 
 
 def _writer(plan: Plan) -> Writer:
     if plan.out != STDOUT:
-        try:
-            plan.out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"cannot write to {plan.out}: {error.strerror or error}") from error
+        make_place(plan.out, plan.format)
     return WRITERS[plan.format](plan.out)
 
 

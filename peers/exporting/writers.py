@@ -27,6 +27,37 @@ ROW_GROUP: Final = 4_096  # documents in one group of Parquet: about 20 MB of te
 PART: Final = ".part"  # behind the name of what is not whole
 
 
+# What the name of one file of a format ends with; any other name is that of a folder.
+ENDINGS: Final = {
+    "warc": (".warc.gz",),
+    "jsonl": (".jsonl.gz", ".jsonl"),
+    "links": (".tsv.gz", ".tsv"),
+    "parquet": (".parquet",),
+}
+_OF_FILES: Final = frozenset((".warc", ".gz", ".zst", ".jsonl", ".tsv", ".parquet"))
+
+
+def make_place(out: Path, form: str) -> None:
+    """Make the folder that files go to: that of this name, unless it is the name of one file.
+
+    Raises:
+      ConfigError: there is no writing, or the name is that of a file of another format.
+    """
+    is_file = out.name.endswith(ENDINGS[form]) and not out.is_dir()
+    if out.suffix in _OF_FILES and not is_file and not out.is_dir():
+        endings = " or ".join(ENDINGS[form])
+        raise ConfigError(f"{out} is no name for {form}: end it in {endings}, or name a folder")
+    try:
+        (out.parent if is_file else out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot write to {out}: {error.strerror or error}") from error
+
+
+def _file_in(out: Path, name: str) -> Path:
+    """The file of this name in a folder; what is no folder is a file, or stdout, itself."""
+    return out / name if out != STDOUT and out.is_dir() else out
+
+
 class Writer(Protocol):
     """Takes what is exported and makes files of it."""
 
@@ -90,11 +121,11 @@ class WarcWriter:
 
     def _begin(self) -> _Output:
         if self._output is not None:
-            if self._out == STDOUT:
+            if self._output.path == self._out:  # one file, or stdout
                 return self._output
             self._output.close()
         name = f"pages-{len(self.files):05d}.warc.gz"
-        path = STDOUT if self._out == STDOUT else self._out / name
+        path = _file_in(self._out, name)
         self._output = _Output(path)
         self.files.append(path)
         fields = {"software": f"tianmesh/{version('tianmesh')}", "format": "WARC File Format 1.1"}
@@ -160,14 +191,16 @@ class ParquetWriter(_TakenWriter):
             import pyarrow
             import pyarrow.parquet
         except ImportError as error:
-            raise ConfigError("Parquet needs pyarrow: pip install 'tianmesh[parquet]'") from error
+            raise ConfigError(
+                "Parquet needs pyarrow: pip install pyarrow, or pipx inject tianmesh pyarrow"
+            ) from error
         self._pyarrow: Any = pyarrow
         instant = pyarrow.timestamp("us", tz="UTC")
         dates = {"date": instant, "fetched_at": instant}
         self._schema = pyarrow.schema(
             [(name, dates.get(name, pyarrow.string())) for name in PageRow.__struct_fields__]
         )
-        path = out / "pages.parquet"
+        path = _file_in(out, "pages.parquet")
         self.files = [path]
         self._part = path.with_name(path.name + PART)
         self._file: Any = pyarrow.parquet.ParquetWriter(self._part, self._schema, compression="zstd")
@@ -200,18 +233,19 @@ class ParquetWriter(_TakenWriter):
 
 
 class _PackedLines:
-    """Lines in gzip, a member for each call; as they are on stdout."""
+    """Lines in gzip, a member for each call; as they are on stdout, and in files of a name without .gz."""
 
     def __init__(self, out: Path, name: str) -> None:
-        self.path = STDOUT if out == STDOUT else out / name
+        self.path = _file_in(out, name)
+        self._is_packed = self.path.suffix == ".gz"
         self._output = _Output(self.path)
 
     def write(self, lines: bytes) -> None:
         if lines:
-            self._output.write(lines if self.path == STDOUT else igzip.compress(lines))
+            self._output.write(igzip.compress(lines) if self._is_packed else lines)
 
     def close(self) -> None:
-        if not self._output.n_bytes and self.path != STDOUT:
+        if not self._output.n_bytes and self._is_packed:
             self._output.write(igzip.compress(b""))
         self._output.close()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from peers.gateway.messages import Lacking, ReadinessTold
+if TYPE_CHECKING:  # commands read this JSON, and know no messages
+    from peers.gateway.messages import Lacking, ReadinessTold
 
 NAMED_MAX: Final = 10  # peers that are waited for; the rest is counted
 

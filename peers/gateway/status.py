@@ -12,8 +12,8 @@ from msgspec.structs import astuple, replace
 
 from mesh.conduct import MEMBERS_TOLD_MAX
 from mesh.errors import RemoteProtocolError
-from mesh.membership.admission import UNREACHABLE_MAX
 from mesh.membership.members import State
+from mesh.membership.messages import UNREACHABLE_MAX
 from mesh.membership.wire_messages import Rumour
 
 STATUS_BYTES_MAX: Final = 65_536  # encoded, as `StatusTold` takes it

@@ -38,7 +38,9 @@ def run_on_cluster(
     try:
         from distributed import Client, KilledWorker, as_completed
     except ImportError as error:
-        raise ConfigError("--scheduler needs Dask: pip install 'tianmesh[dask]'") from error
+        raise ConfigError(
+            "--scheduler needs Dask: pip install distributed, or pipx inject tianmesh distributed"
+        ) from error
     try:
         client = Client(address, timeout=patience_s)
     except (OSError, ValueError) as error:

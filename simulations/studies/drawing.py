@@ -34,7 +34,9 @@ def figure_of(outcome: Outcome, format: str) -> bytes:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ConfigError("figures need matplotlib: pip install 'tianmesh[simulations]'") from error
+        raise ConfigError(
+            "figures need matplotlib: pip install matplotlib, or pipx inject tianmesh matplotlib"
+        ) from error
     style: dict[Any, Any] = {"font.size": 10, "svg.hashsalt": "tianmesh", "svg.fonttype": "path"}
     with rc_context(style):
         figure = Figure(figsize=(10, 4.2), layout="constrained", dpi=110)

@@ -91,3 +91,18 @@ def test_a_node_added_with_another_address_knows_the_doors_that_there_are(tmp_pa
     assert doors[0].endpoint == "tcp://192.0.2.1:7402"
     first = load_config(folder / "peer-1" / "config.toml", PeerConfig).member
     assert first.announce == "192.0.2.1"
+
+
+def test_all_ports_of_a_mesh_count_from_its_first_one(tmp_path: Path) -> None:
+    folder = tmp_path / "mesh"
+    init(folder, relays=1, port=7_500)
+    init(folder, peers=2)  # as before
+    door = load_config(folder / "bootstrap" / "config.toml", BootstrapConfig).member
+    assert (door.inbox_port, door.door_port, door.ports_lent()) == (7_500, 7_502, range(9_500, 9_503))
+    peers = [load_config(folder / f"peer-{n}" / "config.toml", PeerConfig) for n in (1, 2)]
+    assert [(peer.member.inbox_port, peer.gateway.listen) for peer in peers] == [
+        (7_510, "127.0.0.1:8117"),
+        (7_520, "127.0.0.1:8118"),
+    ]
+    with pytest.raises(ConfigError, match="count from 7500: leave out --port"):
+        init(folder, peers=3, port=7_600)

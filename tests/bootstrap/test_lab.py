@@ -94,8 +94,7 @@ async def test_a_status_that_does_not_come_is_a_line_on_the_screen(
         return poll
 
     monkeypatch.setattr(lab, "report", report)
-    monkeypatch.setattr(lab, "_nodes", {})
-    lab.descriptions = {"peer-1": {}}
+    monkeypatch.setitem(lab._nodes.descriptions, "peer-1", {})
     shown: list[Report] = []
     told: list[str] = []
     with pytest.raises(KeyboardInterrupt):

@@ -72,7 +72,15 @@ MISTAKES: Final = (
         "peer --config edited", r"replicas in .* is 3, .* founded with 2 for ever: write replicas = 2 again"
     ),
     Mistake("peer --config strange", r"not for this peer.key in mesh 'lab': use those two that were made"),
-    Mistake("peer --config lab", r"cannot read lab/config\.toml \(No such file.*give a config\.toml that"),
+    Mistake("peer --config lab", r"lab holds nodes in folders of their own: `tianmesh start lab` runs"),
+    Mistake("bootstrap --config lab", r"lab holds nodes in folders of their own: `tianmesh start lab` runs"),
+    Mistake(
+        "peer", r"no node in tianmesh-data: `tianmesh init FOLDER` founds .* `tianmesh start FOLDER` runs"
+    ),
+    Mistake(
+        "start", r"no node in tianmesh-data: `tianmesh init FOLDER` founds .* `tianmesh start FOLDER` runs"
+    ),
+    Mistake("start lab", r"door of lab has another port at each start.*: `tianmesh up --data lab` goes on"),
     Mistake("peer --config lab/bootstrap", r"is that of a bootstrap node: start it with `tianmesh bootstrap"),
     Mistake("bootstrap --config lab/peer-1", r"is that of a peer: start it with `tianmesh peer --config"),
     Mistake("peer --config /dev/null", r"/dev/null: .*missing required field `mesh`"),
@@ -142,6 +150,15 @@ def test_a_mistake_is_answered_by_one_sentence_that_says_what_to_do(
     assert not gateway.orders
     assert not gateway.decrees
     assert not mistake.leaves or not Path(mistake.leaves).exists()
+
+
+def test_a_folder_that_is_named_and_is_not_there_is_a_fault(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["doctor", "nowhere"]) == 1
+    assert "FAULT   machine nodes: there is no folder nowhere" in capsys.readouterr().out
+    run(["doctor"])
+    assert "none in tianmesh-data" in capsys.readouterr().out
 
 
 def test_a_dead_peer_is_written_off_only_when_that_is_confirmed(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.metadata import version
 
+import pytest
 from typer.testing import CliRunner
 
 from peers import application
@@ -12,3 +15,14 @@ from peers import application
 def test_the_version_is_told() -> None:
     shown = CliRunner().invoke(application.app, ["--version"])
     assert shown.output == f"tianmesh {version('tianmesh')}\n"
+
+
+@pytest.mark.parametrize(("words", "modules_max"), [(["--version"], 300), (["status", "--help"], 600)])
+def test_a_command_loads_little_besides_what_it_needs(words: list[str], modules_max: int) -> None:
+    """Seconds would be those of the machine: a module is half a millisecond or so."""
+    told = "atexit.register(lambda: print(*sys.modules))"
+    code = f"import atexit, sys; from peers.cli import main; {told}; main()"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not {"numpy", "trio", "zmq", "lmdb", "rjieba", "bootstrap.cli", "simulations.cli"} & loaded
+    assert len(loaded) < modules_max

@@ -281,6 +281,40 @@ def test_links_are_lines_of_source_target_and_text(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("jsonl", "p.jsonl.gz"),
+        ("jsonl", "p.jsonl"),
+        ("links", "p.tsv.gz"),
+        ("links", "p.tsv"),
+        ("parquet", "p.parquet"),
+        ("warc", "p.warc.gz"),
+    ],
+)
+def test_what_is_named_as_a_file_is_one(form: str, name: str, shelf: Shelf, tmp_path: Path) -> None:
+    out = tmp_path / "new" / name
+    assert export(form, [shelf], out).files == [str(out)]
+    assert [path.name for path in out.parent.iterdir()] == [name]
+    written = out.read_bytes()
+    assert written.startswith(b"\x1f\x8b") == name.endswith(".gz")
+    if form == "jsonl":
+        lines = gzip.decompress(written) if name.endswith(".gz") else written
+        assert {json.loads(line)["url"] for line in lines.splitlines()} == TEXTS.keys()
+
+
+def test_a_folder_may_have_such_a_name_and_a_file_that_of_its_format_only(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    folder = tmp_path / "p.jsonl.gz"
+    folder.mkdir()
+    assert export("jsonl", [shelf], folder).files == [str(folder / "pages.jsonl.gz")]
+    with pytest.raises(
+        ConfigError, match=r"p\.parquet is no name for jsonl: end it in \.jsonl\.gz or \.jsonl, or"
+    ):
+        export("jsonl", [shelf], tmp_path / "p.parquet")
+
+
 def test_only_wanted_sites_are_exported(shelf: Shelf, tmp_path: Path) -> None:
     export("jsonl", [shelf], tmp_path, "debian.org")
     assert {row["url"] for row in rows_of(tmp_path / "pages.jsonl.gz")} == {

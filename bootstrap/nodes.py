@@ -1,0 +1,203 @@
+"""The nodes of one machine as processes of their own: loaded, started, watched, started again, ended. [io]
+
+It knows folders and processes, and nothing of what a mesh is.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import trio
+
+from bootstrap.provision import BOOTSTRAP
+from bootstrap.supervision import Supervision
+from mesh.errors import TianmeshError
+from mesh.private_files import make_private_folder
+
+READY_S: Final = 120.0  # a start takes two seconds, on a busy machine many times as long
+STOP_S: Final = 30.0  # for finishing the pages in progress
+LOG_LINES_SHOWN: Final = 15
+SENTENCE_BEGIN: Final = "tianmesh: "  # of what a node that cannot run says last
+
+Say: TypeAlias = Callable[[str], None]
+
+
+class NodeError(TianmeshError):
+    """A node ended or did not do what it should; the text has the end of its log."""
+
+
+class Nodes:
+    """Processes by the name of their node; whoever makes it stops it."""
+
+    def __init__(self, folders: Mapping[str, Path], *, is_supervised: bool) -> None:
+        """Args: is_supervised: a node that ends by itself is to be started again."""
+        self.descriptions: dict[str, dict[str, Any]] = {}  # what each said of itself at its last start
+        self.lost: set[str] = set()  # nodes that have ended and are not started again
+        self._folders = folders
+        self._is_supervised = is_supervised
+        self._processes: dict[str, trio.Process] = {}
+        self._log_starts: dict[str, int] = {}  # bytes that earlier runs left in a node's log
+        self._ended: set[str] = set()  # nodes that have ended on their own, and do not live again
+        self._supervision = Supervision()
+
+    async def load_all(self) -> None:
+        """Begin the processes of all nodes, which load what they need at the same time."""
+        for name in self._folders:
+            await self._load(name)
+
+    async def start(self, *names: str) -> None:
+        """Start loaded nodes at once, and wait until each has said that it is ready.
+
+        Raises:
+          NodeError: one did not start.
+        """
+        async with trio.open_nursery() as starting:
+            for name in names:
+                starting.start_soon(self._start, name)
+
+    def check(self) -> None:
+        """Raise NodeError when a node has ended on its own."""
+        for name, process in self._processes.items():
+            if process.poll() is not None:
+                raise NodeError(
+                    f"{self._how_it_ended(name)}; start again with the same --data and without seeds to go on"
+                )
+
+    def look(self, tell: Say) -> None:
+        """Tell of nodes that have ended since the last look, and what becomes of them."""
+        for name, process in self._processes.items():
+            if process.poll() is None or name in self._ended:
+                continue
+            self._ended.add(name)
+            pause_s = None
+            if self._is_supervised:
+                pause_s = self._supervision.ended(name, trio.current_time())
+            if pause_s is not None:
+                again = f"it is started again in {pause_s:g} s"
+            else:
+                self.lost.add(name)
+                config = self._folders[name] / "config.toml"
+                again = f"`tianmesh {kind_of(name)} --config {config}` starts it again"
+            tell(f"{self._how_it_ended(name)}; the others go on, and {again}")
+
+    async def start_due(self, tell: Say) -> list[str]:
+        """Start those nodes again whose pause is over; return which are there again.
+
+        If one ends at once, the next look sees that.
+        """
+        names = self._supervision.due(trio.current_time())
+        return [name for name in names if await self._start_again(name, tell)]
+
+    async def stop(self) -> list[str]:
+        """Stop all nodes cleanly, the peers first; kill what does not end in time.
+
+        Returns:
+          What went wrong, in words.
+        """
+        left = [name for name, process in self._processes.items() if process.poll() is None]
+        with trio.CancelScope(shield=True):
+            await _terminate([process for name, process in self._processes.items() if name != BOOTSTRAP])
+            await _terminate(list(self._processes.values()))
+        return [self._how_it_ended(name) for name in left if self._processes[name].returncode]
+
+    def ends_of_logs(self) -> str:
+        """Return what all peers have said last."""
+        return "".join(f"\n{name}{self._end_of_log(name)}" for name in self._processes if name != BOOTSTRAP)
+
+    # --- details ---
+
+    async def _load(self, name: str) -> None:
+        """Begin the process of a node, which waits for `_start` when it has loaded what it needs."""
+        folder = self._folders[name]
+        make_private_folder(folder)
+        arguments = [sys.executable, "-m", "bootstrap.node", kind_of(name), str(folder / "config.toml")]
+        with (folder / "log").open("ab") as log:
+            self._log_starts[name] = log.tell()
+            # A session of its own: Ctrl-C is for who started them, which then stops its nodes in order.
+            self._processes[name] = await trio.lowlevel.open_process(
+                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            )
+
+    async def _start(self, name: str) -> None:
+        process = self._processes[name]
+        assert process.stdin is not None
+        line = b""
+        with trio.move_on_after(READY_S), suppress(trio.BrokenResourceError):
+            await process.stdin.send_all(b"\n")
+            line = await _first_line(process)
+        if not line:
+            raise NodeError(f"{name} did not start" + self._end_of_log(name))
+        self.descriptions[name] = json.loads(line)
+        self._supervision.began(name, trio.current_time())
+
+    async def _start_again(self, name: str, tell: Say) -> bool:
+        await self._load(name)
+        self._supervision.began(name, trio.current_time())
+        try:
+            await self._start(name)
+        except NodeError:
+            return False
+        finally:
+            self._ended.discard(name)
+        tell(f"{name} is there again")
+        return True
+
+    def _how_it_ended(self, name: str) -> str:
+        code = self._processes[name].returncode
+        how = (
+            f"was killed by signal {-code}"
+            if code is not None and code < 0
+            else f"ended with exit code {code}"
+        )
+        return f"{name} {how}{self._end_of_log(name)}"
+
+    def _end_of_log(self, name: str) -> str:
+        """What a node said last: the sentence it ended with, if there is one, else the end of its log."""
+        try:
+            log = (self._folders[name] / "log").read_bytes()[self._log_starts.get(name, 0) :]
+        except OSError:
+            return ""
+        lines = log.decode(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        if not lines:
+            return ""
+        if lines[-1].startswith(SENTENCE_BEGIN):
+            return ": " + lines[-1].removeprefix(SENTENCE_BEGIN)
+        return "; the end of its log:\n" + "\n".join(lines) + "\n"
+
+
+def kind_of(name: str) -> str:
+    """Return the command that runs a node of this name."""
+    return "bootstrap" if name == BOOTSTRAP else "peer"
+
+
+async def _first_line(process: trio.Process) -> bytes:
+    """The first line of a node's output, empty when it ends before."""
+    assert process.stdout is not None
+    line = b""
+    while not line.endswith(b"\n"):
+        chunk = await process.stdout.receive_some(4096)
+        if not chunk:
+            return b""
+        line += chunk
+    return line
+
+
+async def _terminate(processes: Sequence[trio.Process]) -> None:
+    for process in processes:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+    with trio.move_on_after(STOP_S):
+        async with trio.open_nursery() as nursery:
+            for process in processes:
+                nursery.start_soon(process.wait)
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+            await process.wait()
