@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: .venv demo test quick kernels lint bench quality fit clean
+.PHONY: .venv demo test quick quarantine kernels lint bench quality fit clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
@@ -20,7 +20,11 @@ test: quick
 	$(BIN)/pytest -m timed --durations 20 $(LIVE) || $(AGAIN) -m timed $(LIVE)
 
 quick: lint kernels
-	$(BIN)/pytest -m 'not live' --numprocesses auto --dist worksteal --durations 20 || $(AGAIN) -m 'not live'
+	$(BIN)/pytest -m 'not live' --numprocesses auto --dist worksteal --durations 20
+
+# What fails now and then, of itself: left out above, by name and reason, in tests/quarantine.toml.
+quarantine: kernels
+	$(BIN)/pytest --quarantined || [ $$? = 5 ] # there is none
 
 # Built again when their sources in C change.
 kernels: .venv/tests .venv/kernels

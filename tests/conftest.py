@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.fuzzing.harness import Fuzzer
+from tests.fuzzing.harness import INPUTS, Fuzzer
+
+pytest_plugins = ("pytester", "tests.run_report")
 
 # CI judges a change by the same examples every time; elsewhere every run tries new ones, and what
 # it finds becomes a test of its own.
@@ -20,7 +22,7 @@ settings.load_profile("ci" if IS_CI else "here")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fuzz-seconds", type=float, default=2.0, help="how long each fuzzer tries inputs")
+    parser.addoption("--fuzz-inputs", type=int, default=None, help="how many inputs each fuzzer tries")
     parser.addoption("--fuzz-seed", type=int, default=None, help="draw the inputs of an earlier run again")
 
 
@@ -30,6 +32,8 @@ def fuzzer(request: pytest.FixtureRequest) -> Iterator[Fuzzer]:
     seed = request.config.getoption("--fuzz-seed")
     if seed is None:
         seed = 1 if IS_CI else int.from_bytes(os.urandom(4))
-    fuzzer = Fuzzer(request.config.getoption("--fuzz-seconds"), seed)
+    marker = request.node.get_closest_marker("inputs")
+    count = request.config.getoption("--fuzz-inputs") or (marker.args[0] if marker else INPUTS)
+    fuzzer = Fuzzer(count, seed)
     yield fuzzer
     print(fuzzer.describe())

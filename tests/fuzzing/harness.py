@@ -17,8 +17,9 @@ What listens, in this process or in another, is told in a loop and asked somethi
             await exchange(honest)
 
 Of the samples some are handed in as they are, some are mutated, and some inputs are pure noise. Each run
-tries others, for as long as `--fuzz-seconds` says (2 by default); with `CI` set, or by `--fuzz-seed`, always
-the same ones, as far as the time goes. The seed of a run and its last input are printed when a test fails.
+tries others, as many as the marker `inputs` of the test says, which is what takes a second or two, or
+`--fuzz-inputs`; with `CI` set, or by `--fuzz-seed`, always the same ones. The seed of a run and its last
+input are printed when a test fails.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
+INPUTS: Final = 4_000  # of a fuzzer whose test does not say
 INPUT_BYTES_MAX: Final = 64 << 10  # of a mutated input, unless a test asks for another bound
 GROWTH_BYTES_MAX: Final = (
     64 << 20
@@ -78,10 +80,10 @@ class Footprint(NamedTuple):
 
 
 class Fuzzer:
-    """Makes inputs until its time is over."""
+    """Makes so many inputs."""
 
-    def __init__(self, seconds: float, seed: int) -> None:
-        self.seconds = seconds
+    def __init__(self, count: int, seed: int) -> None:
+        self.count = count
         self.seed = seed
         self.random = Random(seed)
         self.n_inputs = 0
@@ -89,8 +91,7 @@ class Fuzzer:
 
     def inputs(self, samples: Sequence[bytes], bytes_max: int = INPUT_BYTES_MAX) -> Iterator[bytes]:
         """Yield inputs, none longer than `bytes_max` but for the samples themselves."""
-        ends_at = time.monotonic() + self.seconds
-        while time.monotonic() < ends_at:
+        for _ in range(self.count):
             self.last = self.input(samples, bytes_max)
             self.n_inputs += 1
             yield self.last

@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial
 from typing import Final
 
+import pytest
 import trio
 
 from peers.crawler.address_turns import AddressTurns
@@ -88,6 +89,7 @@ class Server:
             await trio.sleep(0)
 
 
+@pytest.mark.inputs(800)
 async def test_no_answer_of_a_server_harms_the_fetcher(fuzzer: Fuzzer, nursery: trio.Nursery) -> None:
     servers = [Server(fuzzer) for _ in range(HOSTS)]
     endpoints = {}
