@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: .venv demo test quick quarantine kernels lint bench quality fit clean
+.PHONY: .venv demo test quick quarantine soak kernels lint bench quality fit clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
@@ -25,6 +25,10 @@ quick: lint kernels
 # What fails now and then, of itself: left out above, by name and reason, in tests/quarantine.toml.
 quarantine: kernels
 	$(BIN)/pytest --quarantined || [ $$? = 5 ] # there is none
+
+# 1,000 seeds of faults that nobody has seen; goes on after Ctrl-C (soak.jsonl has what is done).
+soak: .venv/tests
+	$(BIN)/tianmesh sim soak
 
 # Built again when their sources in C change.
 kernels: .venv/tests .venv/kernels
