@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: .venv demo test quick quarantine soak kernels lint bench quality fit clean
+.PHONY: .venv demo test quick test-more quarantine soak kernels lint bench quality fit clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
@@ -20,7 +20,11 @@ test: quick
 	$(BIN)/pytest -m timed --durations 20 $(LIVE) || $(AGAIN) -m timed $(LIVE)
 
 quick: lint kernels
-	$(BIN)/pytest -m 'not live' --numprocesses auto --dist worksteal --durations 20
+	$(BIN)/pytest -m 'not live and not more' --numprocesses auto --dist worksteal --durations 20
+
+# Those that want data of others, in a folder ../shared; without it they are skipped, by name.
+test-more: .venv/tests kernels
+	$(BIN)/pytest -m more
 
 # What fails now and then, of itself: left out above, by name and reason, in tests/quarantine.toml.
 quarantine: kernels

@@ -324,6 +324,7 @@ WPT_PERCENT = {
 WPT_NAMELESS = {"http://./", "http://../", "http://foo.09.."}
 
 
+@pytest.mark.more
 def test_whatwg_url_test_data() -> None:
     loaded = json.loads(shared("suites/url/wpt/urltestdata.json").read_text(encoding="utf-8"))
     cases = [case for case in loaded if isinstance(case, dict)]
@@ -358,6 +359,7 @@ CRAWLER_COMMONS_BEYOND_SPELLING = (
 )
 
 
+@pytest.mark.more
 def test_crawler_commons_weird_urls() -> None:
     path = shared("suites/url/crawler-commons/weirdToNormalizedUrls.csv")
     wrong = []
@@ -373,6 +375,7 @@ def test_crawler_commons_weird_urls() -> None:
     assert wrong == []
 
 
+@pytest.mark.more
 def test_crawler_commons_invalid_urls_are_refused() -> None:
     path = shared("suites/url/crawler-commons/invalidUrls.csv")
     urls = [row for row in path.read_text(encoding="utf-8").splitlines() if row and not row.startswith("#")]

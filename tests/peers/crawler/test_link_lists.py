@@ -93,6 +93,7 @@ NO_LISTS: Final = {
 }
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("name", SUITE)
 def test_the_lists_of_others_are_read(name: str) -> None:
     path = shared(f"suites/sitemap/{name}")
@@ -101,6 +102,7 @@ def test_the_lists_of_others_are_read(name: str) -> None:
     assert (len(listed), listed[0]) == SUITE[name]
 
 
+@pytest.mark.more
 def test_no_file_of_the_suite_is_passed_over() -> None:
     folder = shared("suites/sitemap")
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
@@ -235,10 +237,14 @@ def test_a_page_with_the_name_of_a_list_is_a_page() -> None:
 # --- by robots.txt ---
 
 
+@pytest.mark.more
 def test_a_robots_txt_names_sitemaps_between_its_groups() -> None:
     robots = shared("suites/sitemap/usp/robots.txt").read_bytes()
     names = ("sitemap", "weirdly-named-sitemap", "another-sitemap", "and-another-sitemap")
     assert sitemaps_named(robots) == tuple(f"https://example.org/{name}.xml" for name in names)
+
+
+def test_sitemaps_are_named_with_blanks_without_a_newline_and_in_other_encodings() -> None:
     assert sitemaps_named(b"User-agent: *\nSitemap : /x # our pages\rsitemap:\n") == ("/x",)
     assert sitemaps_named("Sitemap: /y\n".encode("utf-16")) == ("/y",)
 

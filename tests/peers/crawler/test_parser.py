@@ -338,6 +338,7 @@ def test_any_bytes_are_parsed_or_refused(body: bytes) -> None:
     page.text.encode()
 
 
+@pytest.mark.more
 def test_scrapy_link_extractor_pages() -> None:
     folder = shared("suites/scrapy-bombs/link_extractor")
     page = parse_page(

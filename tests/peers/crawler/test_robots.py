@@ -50,6 +50,7 @@ KNOWN_DIFFERENCES = [
 ]
 
 
+@pytest.mark.more
 def test_google_cases() -> None:
     cases = json.loads(shared("suites/robots-google/rep_cases.json").read_text(encoding="utf-8"))["cases"]
     assert len(cases) == 140
@@ -182,6 +183,7 @@ def test_the_longest_crawl_delay_of_our_groups_counts() -> None:
     assert parse(ours + b"User-agent: *\nCrawl-delay: 99").crawl_delay_s == 9.0
 
 
+@pytest.mark.more
 def test_rfc9309_2_2_4_a_crawl_delay_does_not_end_a_group() -> None:
     body = shared("suites/robots-crawler-commons/crawl-delay-group-merging.txt").read_bytes()
     for agent, delay_s in (("mybot", 10.0), ("yourbot", None)):
@@ -189,6 +191,14 @@ def test_rfc9309_2_2_4_a_crawl_delay_does_not_end_a_group() -> None:
         assert rules.crawl_delay_s == delay_s
         assert not rules.allows(SITE + "/private/x")
     assert parse(body).crawl_delay_s == 30.0
+
+
+def test_rules_around_a_crawl_delay_are_of_one_group() -> None:
+    rules = parse(
+        b"User-agent: a\nCrawl-delay: 7\nUser-agent: tianmesh\nDisallow: /x\n\nUser-agent: *\nAllow: /\n", "a"
+    )
+    assert rules.crawl_delay_s == 7.0
+    assert not rules.allows(SITE + "/x")
 
 
 @pytest.mark.parametrize(
@@ -278,6 +288,7 @@ def test_any_bytes_are_read(body: bytes) -> None:
     rules.allows(SITE + "/%FF?x")
 
 
+@pytest.mark.more
 def test_crawler_commons_files_are_read() -> None:
     folder = shared("suites/robots-crawler-commons")
     files = sorted(folder.glob("*.txt"))
@@ -292,6 +303,7 @@ def test_crawler_commons_files_are_read() -> None:
         assert not rules.allows("http://www.newsweek.com/profile/x"), name
 
 
+@pytest.mark.more
 def test_4231_real_files_are_read_in_bounded_time_and_nearly_all_as_by_protego() -> None:
     """They are `tests/test_data` in the source distribution of protego, see the README of the shared data."""
     folder = Path(os.environ.get(REAL_FILES_VARIABLE, SHARED / "suites/robots-real"))

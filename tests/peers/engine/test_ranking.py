@@ -152,6 +152,7 @@ def test_order_is_that_of_tantivy_on_synthetic_texts() -> None:
     assert_same_as_tantivy(documents, queries)
 
 
+@pytest.mark.more
 def test_order_is_that_of_tantivy_on_real_texts() -> None:
     lines = shared("suites/ir/cranfield/corpus.jsonl").read_text("utf-8").splitlines()
     documents = documents_of_exact_length([json.loads(line)["text"] for line in lines])
@@ -194,11 +195,13 @@ def mean_ndcg(name: str, n_queries: int) -> float:
     return sum(values) / len(values)
 
 
+@pytest.mark.more
 def test_cranfield_is_ranked_as_well_as_other_engines_do() -> None:
     # Lucene .3656, Xapian .3702, FTS5 .3789, whoosh .3793, tantivy .3823, bm25s .3882
     assert mean_ndcg("cranfield", 225) >= 0.36
 
 
+@pytest.mark.more
 def test_chinese_passages_are_ranked_as_well_as_other_engines_do() -> None:
     # .981 for every engine that is fed the terms of jieba's search mode
     assert mean_ndcg("cmrc2018-known-item", 1000) >= 0.97

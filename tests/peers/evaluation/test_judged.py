@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from peers.evaluation.judged import HELP_PAGES, collections_in, read_help, read_suite
 from tests.shared_data import shared
 
@@ -34,6 +36,7 @@ def test_collections_without_pages_are_named_all_the_same(tmp_path: Path) -> Non
     }
 
 
+@pytest.mark.more
 def test_a_suite_is_read_with_all_its_judgements() -> None:
     collection = read_suite(shared("suites/ir/cranfield"))
     assert (len(collection.documents), len(collection.queries)) == (1400, 225)

@@ -80,6 +80,7 @@ def test_what_refers_to_nothing_in_the_file_stays_what_it_is() -> None:
             page_of_record(found, LinkUse.TEXT)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     ("name", "n_found", "n_left"),
     [

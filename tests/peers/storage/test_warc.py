@@ -207,6 +207,7 @@ def test_block_that_is_not_a_response_is_refused(block: bytes) -> None:
         parse_response(record)
 
 
+@pytest.mark.more
 def test_records_of_other_writers_are_read() -> None:
     files = [
         *shared("suites/warc/iipc-spec").glob("*.warc.gz"),
@@ -230,6 +231,7 @@ def test_records_of_other_writers_are_read() -> None:
         assert ours
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     "name",
     [

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def test_rjieba_and_jieba_cut_random_han_runs_alike(run: str) -> None:
     assert RjiebaSegmenter().cut(run) == JiebaSegmenter().cut(run)
 
 
+@pytest.mark.more
 def test_rjieba_and_jieba_cut_real_han_runs_alike() -> None:
     corpus = shared("suites/ir/cmrc2018-known-item/corpus.jsonl").read_text("utf-8").splitlines()
     texts = [json.loads(line)["text"] for line in corpus[:150]]
