@@ -14,12 +14,12 @@
 `crawl`         one crawl from seeds to rest; `checks` what must hold after it
 `experiments`   a crawl, and the book's first experiment; `balance`, `results`, `report`
 `freshness`     a model of pages that change, for policies of visiting them again
-`cli`           the commands `tianmesh sim crawl`, `sim replay` and `sim faults`
+`cli`           the commands `tianmesh sim crawl`, `sim replay`, `sim faults` and `sim soak`
 
 Runs with faults:
 
 `faults`        what goes wrong and when, drawn from a seed; `nemesis` makes it happen
-`fault_run`     one run from the seed to the verdict; `fault_runs` many, on all cores
+`fault_run`     one run from the seed to the verdict; `fault_runs` many, on all cores; `soak` a thousand
 `machine`       what a peer runs on: `disks`, `clock`, ports; `skew` for one of another version
 `liar`          a malicious member; `pinner` an owner who has policies say who crawls what
 `users`         who give seeds and search meanwhile; `words` what there is to find

@@ -1,4 +1,4 @@
-"""The commands `tianmesh sim crawl`, `replay` and `faults`; mounts experiments and `trace`. [io]
+"""The commands `tianmesh sim crawl`, `replay`, `faults` and `soak`; mounts experiments and `trace`. [io]
 
 They join the main command through the entry points of the group `tianmesh.commands`.
 """
@@ -175,6 +175,37 @@ def faults(
             )
     _print(result, faults_report(result), as_json)
     _end(result, seeds)
+
+
+@sim.command(epilog="Example: tianmesh sim soak --seeds 1000 --file soak.jsonl")
+def soak(
+    seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many runs, of a new file.")] = 1_000,
+    peers: Annotated[str, typer.Option(help="Peers of a mesh: a number, or a range such as 3..9.")] = "3..9",
+    file: Annotated[Path, typer.Option(help="What is done; by it a soak goes on after Ctrl-C.")] = Path(
+        "soak.jsonl"
+    ),
+) -> None:
+    """Run seeds that nobody has seen, every second one with a malicious member, and go on where it stopped.
+
+    Prints a line for each; at the end all failures with the commands that repeat them, and exit code 1.
+    """
+    from simulations.soak import Soak
+
+    runs = Soak(file, seeds, _sizes(peers))
+    exit_code = 0
+    try:
+        runs.run(lambda done: print(done.describe(), flush=True))
+    except KeyboardInterrupt:
+        exit_code = INTERRUPTED
+        print("stopped: the same command goes on", file=sys.stderr)
+    for failure in runs.failures:
+        print(failure.replay, *failure.violations, sep="\n  ")
+    done, wanted = len(runs.finished), runs.campaign.seeds
+    print(f"{done:,} of {wanted:,} runs are done, {len(runs.failures):,} have failed")
+    if done == wanted:
+        print(f"remove {file} for fresh seeds")
+    if runs.failures or exit_code:
+        raise typer.Exit(1 if runs.failures else exit_code)
 
 
 def _end(result: FaultsResult, wanted: int) -> None:

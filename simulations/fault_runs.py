@@ -52,9 +52,9 @@ def run_all(
     chosen = list(seeds)
     outcomes: list[Outcome] = []
     extras = bug, has_revisits, has_liar, has_pins, has_machines
-    orders = [_Order(seed, sizes.of(seed), *extras) for seed in chosen]
+    orders = [Order(seed, sizes.of(seed), *extras) for seed in chosen]
     try:
-        for outcome in _outcomes(orders, workers):
+        for outcome in outcomes_of(orders, workers):
             outcomes.append(outcome)
             if progress is not None:
                 progress(len(outcomes), len(chosen), sum(not each.is_passed for each in outcomes))
@@ -109,7 +109,8 @@ def _costs(outcomes: Sequence[Outcome]) -> Iterator[Spread]:
         yield Spread(cost, len(values), least, median, p90, most, sum(values) / len(values))
 
 
-def _outcomes(orders: list[_Order], workers: int | None) -> Iterable[Outcome]:
+def outcomes_of(orders: list[Order], workers: int | None) -> Iterable[Outcome]:
+    """Carry out the runs, on so many processes; yield what comes of each when it is done."""
     if workers == 0:
         yield from map(_run, orders)
         return
@@ -119,17 +120,19 @@ def _outcomes(orders: list[_Order], workers: int | None) -> Iterable[Outcome]:
             yield result_of(run)
 
 
-class _Order(NamedTuple):
+class Order(NamedTuple):
+    """One run; see `run_faults`."""
+
     seed: int
     peers: int
-    bug: Bug | None
-    has_revisits: bool
-    has_liar: bool
-    has_pins: bool
-    has_machines: bool
+    bug: Bug | None = None
+    has_revisits: bool = True
+    has_liar: bool = False
+    has_pins: bool = False
+    has_machines: bool = False
 
 
-def _run(order: _Order) -> Outcome:
+def _run(order: Order) -> Outcome:
     return run_faults(
         order.seed,
         order.peers,

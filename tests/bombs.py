@@ -1,22 +1,28 @@
-"""Bodies that are small on the wire and large when they are unpacked."""
+"""Small bodies that are large when they are decoded."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
+from typing import Final
 
 import brotli
 import zstandard
 
-COMPRESS = {
-    "gzip": gzip.compress,
-    "deflate": zlib.compress,
-    "br": lambda body: brotli.compress(body, quality=5),
-    "zstd": zstandard.compress,
-}
+BOMB_BYTES: Final = 100_000_000
+CODINGS: Final = ("gzip", "deflate", "br", "zstd")
 
 
-def bomb(coding: str, size: int) -> bytes:
-    """Return so many bytes in a coding of HTTP."""
-    packed: bytes = COMPRESS[coding](bytes(size))
-    return packed
+def bomb_of(coding: str) -> bytes:
+    """Return zeros, packed."""
+    zeros = bytes(BOMB_BYTES)
+    match coding:
+        case "gzip":
+            return gzip.compress(zeros)
+        case "deflate":
+            return zlib.compress(zeros)
+        case "br":
+            packed: bytes = brotli.compress(zeros, quality=1)
+            return packed
+        case _:
+            return zstandard.compress(zeros)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_whatever_the_product_loads_is_installed_with_it() -> None:
     providers = packages_distributions()
     missing = set()
     for path in {*MODULES} - TOOLS:
-        for name in _imported(path, typing_too=False):
+        for _, name in _imports(path, typing_too=False):
             is_needed = name in _loaded_at_once(path) and OPTIONAL not in path.parents
             has = asked if is_needed else asked | extras
             if name in providers and name not in PACKAGES and not has & {*map(_bare_name, providers[name])}:
@@ -109,70 +109,65 @@ def _loaded_at_once(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-@cache
-def _tree(path: Path) -> ast.Module:
-    """Parse a file once for all rules."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _place(path: Path, line: int = 1) -> str:
-    return f"{path.relative_to(ROOT)}:{line}"
-
-
 def test_packages_import_only_those_below_them() -> None:
-    wrong = {
-        (_place(path), name)
+    wrong = [
+        f"{_place(path, line)} imports {name}"
         for path in MODULES
-        for name in _imported(path, typing_too=True)
+        for line, name in _imports(path, typing_too=True)
         if name in PACKAGES and name not in MAY_IMPORT[path.relative_to(ROOT).parts[0]]
-    }
-    assert not wrong
+    ]
+    assert wrong == []
 
 
 def test_only_files_marked_io_touch_the_world() -> None:
-    wrong = {
-        (_place(path), name)
+    wrong = [
+        f"{_place(path, line)} imports {name}"
         for path in MODULES
-        if "[io]" not in path.read_text(encoding="utf-8").partition("\n")[0]
-        for name in _imported(path, typing_too=False)
+        if "[io]" not in _text(path).partition("\n")[0]
+        for line, name in _imports(path, typing_too=False)
         if name in WORLD
-    }
-    assert not wrong
+    ]
+    assert wrong == []
 
 
 def test_every_module_says_what_it_is() -> None:
-    silent = [_place(path) for path in MODULES if _tree(path).body and not ast.get_docstring(_tree(path))]
-    assert not silent
+    silent = [path for path in MODULES if _text(path) and not ast.get_docstring(_tree(path))]
+    assert [_place(path, 1) for path in silent] == []
 
 
 def test_the_docstring_of_a_package_names_all_that_is_in_it() -> None:
-    unnamed = {}
-    for path in MODULES:
-        if path.name == "__init__.py":
-            inside = {
-                module.relative_to(path.parent).parts[0].removesuffix(".py")
-                for module in MODULES
-                if module.is_relative_to(path.parent)
-            }
-            missing = inside - {"__init__"} - set(re.findall(r"\w+", ast.get_docstring(_tree(path)) or ""))
-            if missing:
-                unnamed[_place(path)] = missing
-    assert not unnamed
+    wrong = []
+    for path in (path for path in MODULES if path.name == "__init__.py"):
+        docstring = ast.get_docstring(_tree(path)) or ""
+        inside = {
+            module.relative_to(path.parent).parts[0].removesuffix(".py")
+            for module in MODULES
+            if module.is_relative_to(path.parent)
+        }
+        lacking = inside - {"__init__"} - set(re.findall(r"\w+", docstring))
+        wrong += [f"{_place(path, 1)} does not name {name}" for name in sorted(lacking)]
+    assert wrong == []
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
     long = [
-        (_place(path, node.lineno), node.name, _line_count(node))
+        f"{_place(path, node.lineno)} {node.name} has {_line_count(node)} lines"
         for path in MODULES
         for node in ast.walk(_tree(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _line_count(node) > FUNCTION_LINES_MAX
     ]
-    assert not long
+    assert long == []
 
 
 def test_no_class_is_larger_than_one_noun_needs_without_a_reason() -> None:
-    classes = [node for path in MODULES for node in ast.walk(_tree(path)) if isinstance(node, ast.ClassDef)]
-    assert {each.name for each in classes if _line_count(each) > CLASS_LINES_MAX} == LARGER_CLASSES.keys()
+    large = [
+        (node.name, f"{_place(path, node.lineno)} {node.name} has {_line_count(node)} lines")
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ClassDef) and _line_count(node) > CLASS_LINES_MAX
+    ]
+    assert [told for name, told in large if name not in LARGER_CLASSES] == []
+    assert {name for name, _ in large} == LARGER_CLASSES.keys()
 
 
 def _line_count(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
@@ -181,15 +176,32 @@ def _line_count(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
     return node.end_lineno - node.lineno + 1
 
 
-C_FILES = sorted(path for path in (ROOT / "peers").rglob("*") if path.suffix in (".c", ".h"))
-
-
 def test_c_files_say_what_they_are_and_have_no_long_functions() -> None:
-    for path in C_FILES:
-        text = path.read_text(encoding="utf-8")
-        assert text.startswith("/* "), _place(path)
-        bodies = re.findall(r"^\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
-        assert [body for body in bodies if body.count("\n") > C_FUNCTION_LINES_MAX] == [], _place(path)
+    files = sorted(path for path in (ROOT / "peers").rglob("*") if path.suffix in (".c", ".h"))
+    assert len(files) > 5
+    wrong = []
+    for path in files:
+        text = _text(path)
+        wrong += [] if text.startswith("/* ") else [f"{_place(path, 1)} does not say what it is"]
+        for body in re.finditer(r"^\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+            if body[1].count("\n") > C_FUNCTION_LINES_MAX:
+                line = text.count("\n", 0, body.start()) + 1
+                wrong.append(f"{_place(path, line)} is a function of {body[1].count(chr(10))} lines")
+    assert wrong == []
+
+
+def _place(path: Path, line: int) -> str:
+    return f"{path.relative_to(ROOT)}:{line}"
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(_text(path))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -247,18 +259,22 @@ def test_circles_are_found(arrows: Mapping[str, Set[str]], circles: Set[str]) ->
     assert _in_circles(arrows) == circles
 
 
-def _modules(path: Path) -> Iterator[str]:
+@cache
+def _modules(path: Path) -> list[str]:
     """Names of the modules a file imports, anywhere in it."""
+    names = []
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            names += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{name.name}" for name in node.names)  # which may be modules, too
+            # Names that are imported from a module may be modules, too.
+            names += [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+    return names
 
 
-def _imported(path: Path, *, typing_too: bool) -> Iterator[str]:
-    """Top-level names of the modules a file imports, anywhere in it."""
+@cache
+def _imports(path: Path, *, typing_too: bool) -> list[tuple[int, str]]:
+    """Lines and top-level names of the modules a file imports, anywhere in it."""
     tree = _tree(path)
     for_types = {
         id(node)
@@ -266,10 +282,12 @@ def _imported(path: Path, *, typing_too: bool) -> Iterator[str]:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for node in ast.walk(block)
     }
+    found = []
     for node in ast.walk(tree):
         if not typing_too and id(node) in for_types:
             continue
         if isinstance(node, ast.Import):
-            yield from (name.name.partition(".")[0] for name in node.names)
+            found += [(node.lineno, name.name.partition(".")[0]) for name in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            found.append((node.lineno, node.module.partition(".")[0]))
+    return found

@@ -12,6 +12,7 @@ from tests.budgets import budgets
 from tests.budgets.budgets import hold, limits, spread_of
 from tests.budgets.crawled import crawled_costs
 from tests.budgets.sections import LIVE, SECTIONS, measured
+from tests.run_report import BUDGET
 
 Record: TypeAlias = Callable[[str, object], None]
 
@@ -19,13 +20,13 @@ Record: TypeAlias = Callable[[str, object], None]
 @pytest.mark.parametrize("section", SECTIONS)
 def test_nothing_costs_more_than_its_budget(section: str, record_property: Record) -> None:
     for sentence in hold(section, measured(section)):
-        record_property("budget", sentence)
+        record_property(BUDGET, sentence)
 
 
 @pytest.mark.live
 def test_a_page_of_a_real_peer_costs_no_more_than_its_budget(tmp_path: Path, record_property: Record) -> None:
     for sentence in hold(LIVE, crawled_costs(tmp_path)):
-        record_property("budget", sentence)
+        record_property(BUDGET, sentence)
 
 
 def test_the_file_has_no_limit_that_nothing_is_held_against() -> None:

@@ -17,9 +17,9 @@ What listens, in this process or in another, is told in a loop and asked somethi
             await exchange(honest)
 
 Of the samples some are handed in as they are, some are mutated, and some inputs are pure noise. Each run
-tries others: INPUTS, or as many as the mark `inputs` of a test says, times `--fuzz-times`. With `CI` set, or
-by `--fuzz-seed`, they are always the same ones. The seed of a run and its last input are printed when a test
-fails.
+tries others, as many as the marker `inputs` of the test says, which is what takes a second or two, or
+`--fuzz-inputs`; with `CI` set, or by `--fuzz-seed`, always the same ones. The seed of a run and its last
+input are printed when a test fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
-INPUTS: Final = 1_000
+INPUTS: Final = 4_000  # of a fuzzer whose test does not say
 INPUT_BYTES_MAX: Final = 64 << 10  # of a mutated input, unless a test asks for another bound
 GROWTH_BYTES_MAX: Final = (
     64 << 20

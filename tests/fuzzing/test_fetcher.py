@@ -89,7 +89,7 @@ class Server:
             await trio.sleep(0)
 
 
-@pytest.mark.inputs(500)
+@pytest.mark.inputs(800)
 async def test_no_answer_of_a_server_harms_the_fetcher(fuzzer: Fuzzer, nursery: trio.Nursery) -> None:
     servers = [Server(fuzzer) for _ in range(HOSTS)]
     endpoints = {}

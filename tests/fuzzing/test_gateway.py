@@ -118,6 +118,7 @@ async def ask_all(inputs: Iterator[bytes], told: Callable[[bytes], bytes]) -> No
                 await trio.sleep(0.01)
 
 
+@pytest.mark.inputs(1_000)
 async def test_no_request_crashes_the_gateway(fuzzer: Fuzzer) -> None:
     token = f"Authorization: Bearer {TOKEN}".encode()
     samples = [
@@ -137,6 +138,7 @@ async def test_no_request_crashes_the_gateway(fuzzer: Fuzzer) -> None:
     await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), lambda data: data)
 
 
+@pytest.mark.inputs(1_000)
 async def test_no_parameter_crashes_the_gateway(fuzzer: Fuzzer) -> None:
     paths = [b"/search", b"/api/search", b"/page", b"/api/status", b"/", b"/api/seeds"]
     names = [
@@ -183,6 +185,7 @@ def answerer(tmp_path: Path) -> Iterator[Answerer]:
     index.close()
 
 
+@pytest.mark.inputs(800)
 def test_no_query_crashes_a_search(fuzzer: Fuzzer, answerer: Answerer) -> None:
     """From the text to the excerpts, and each of its questions is one that other peers take."""
     slots = encode_slots(np.ones(SLOTS, np.bool_))

@@ -96,6 +96,7 @@ def _make(make: Callable[[], object]) -> None:
 PACKINGS = [bytes, gzip.compress, members, zstd, with_dictionary]
 
 
+@pytest.mark.inputs(1_500)
 @pytest.mark.parametrize("pack", PACKINGS, ids=lambda pack: pack.__name__)
 def test_no_damage_to_a_packed_file_harms_who_imports_it(
     fuzzer: Fuzzer, pack: Callable[[bytes], bytes]
@@ -105,7 +106,6 @@ def test_no_damage_to_a_packed_file_harms_who_imports_it(
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd], ids=lambda pack: pack.__name__)
-@pytest.mark.inputs(3_000)
 def test_no_records_that_were_packed_well_harm_who_imports_them(
     fuzzer: Fuzzer, pack: Callable[[bytes], bytes]
 ) -> None:
@@ -114,13 +114,11 @@ def test_no_records_that_were_packed_well_harm_who_imports_them(
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=lambda pack: pack.__name__)
-@pytest.mark.inputs(3_000)
 def test_no_lines_harm_who_imports_them(fuzzer: Fuzzer, pack: Callable[[bytes], bytes]) -> None:
     with unharmed():
         fuzzer.check(lambda data: read_entries(pack(data)), LINES)
 
 
-@pytest.mark.inputs(3_000)
 def test_no_file_for_a_checkpoint_harms_an_import(fuzzer: Fuzzer, tmp_path: Path) -> None:
     path, file = tmp_path / "import.json", tmp_path / "a.warc"
     file.write_bytes(b"WARC/1.0")

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import msgspec
 import pytest
 from rich.console import Console
 
 from mesh.slots import SlotTable
-from simulations.fault_run import REST_S_MAX, run_faults
+from simulations.fault_run import REST_S_MAX, Outcome, run_faults
 from simulations.fault_runs import Sizes, run_all, sum_up
 from simulations.planted import Bug
 from simulations.report import faults_report
@@ -96,63 +97,54 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
     assert "ZeroDivisionError" in outcome.violations[0]
 
 
-# With seeds that found each of them when this was written, in little time: they are tried before all others.
-@pytest.mark.parametrize(
-    ("bug", "seeds"),
-    [
-        (Bug.EARLY_ACKNOWLEDGEMENT, (2, 6)),
-        (Bug.FORGOTTEN_CLOCKS, (11, 1)),
-        (Bug.OLD_INCARNATION, (2, 4)),
-        (Bug.ENDLESS_LICENCE, (43, 4)),
-    ],
-)
-def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...]) -> None:
-    sizes = Sizes(3, 9)
-    chosen = dict.fromkeys((*seeds, *range(1, 201)))
-    outcomes = (run_faults(seed, sizes.of(seed), bug=bug, has_revisits=False) for seed in chosen)
-    found = next((outcome for outcome in outcomes if not outcome.is_passed), None)
-    assert found is not None
-    assert run_faults(found.seed, found.peers, has_revisits=False).is_passed
+class Known(NamedTuple):
+    """A run that finds a bug which is planted in it."""
+
+    seed: int
+    peers: int
+    sentence: str = ""  # in what it tells
+    has_revisits: bool = True
+    has_liar: bool = False
+
+    def run(self, bug: Bug | None) -> Outcome:
+        return run_faults(
+            self.seed, self.peers, bug=bug, has_revisits=self.has_revisits, has_liar=self.has_liar
+        )
+
+    def finds(self, bug: Bug) -> bool:
+        return any(self.sentence in violation for violation in self.run(bug).violations)
 
 
-@pytest.mark.parametrize(
-    ("bug", "sentence"),
-    [
-        (Bug.KEPT_REMOVALS, "which does not say so any more or is not there"),
-        (Bug.EARLY_VISITS, "before it is due in its own table"),
-    ],
-)
-def test_a_planted_bug_of_visits_is_found_within_20_seeds(bug: Bug, sentence: str) -> None:
-    sizes = Sizes(3, 6)
-    runs = (run_faults(seed, sizes.of(seed), bug=bug) for seed in range(1, 21))
-    found = next((run for run in runs if not run.is_passed), None)
-    assert found is not None
-    assert any(sentence in violation for violation in found.violations)
-    assert run_faults(found.seed, found.peers).is_passed
+KNOWN = {
+    Bug.EARLY_ACKNOWLEDGEMENT: Known(2, 5, "has no copy", has_revisits=False),
+    Bug.FORGOTTEN_CLOCKS: Known(1, 3, "too early", has_revisits=False),
+    Bug.OLD_INCARNATION: Known(2, 5, "did not come to rest", has_revisits=False),
+    Bug.ENDLESS_LICENCE: Known(43, 3, "too early", has_revisits=False),
+    Bug.KEPT_REMOVALS: Known(1, 6, "which does not say so any more or is not there"),
+    Bug.EARLY_VISITS: Known(1, 6, "before it is due in its own table"),
+    Bug.HEARSAY: Known(1, 3, has_liar=True),
+    Bug.FORGED_DECREES: Known(1, 3, has_liar=True),
+    Bug.BOUNDLESS_WEIGHT: Known(1, 3, has_liar=True),
+    Bug.BOUNDLESS_QUOTAS: Known(1, 3, "more than quotas allow", has_liar=True),
+    Bug.ENDLESS_PATIENCE: Known(1, 3, "nobody put it into quarantine", has_liar=True),
+    Bug.FOREIGN_HITS: Known(1, 3, "by the word of", has_liar=True),
+    Bug.FOREIGN_PAGES: Known(3, 5, has_liar=True),
+    Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
+}
+
+
+@pytest.mark.parametrize("bug", Bug)
+def test_a_planted_bug_is_found_by_its_known_seed_and_nothing_without_it(bug: Bug) -> None:
+    """After a change that moves all draws another seed may be the one that finds it: the failure names it."""
+    known = KNOWN[bug]
+    if not known.finds(bug):
+        others = (known._replace(seed=seed) for seed in range(1, 51))
+        other = next((other for other in others if other.finds(bug)), None)
+        pytest.fail(f"{known} does not find {bug} any more; write here: {other}")
+    assert known.run(None).violations == ()
 
 
 def test_a_mesh_that_does_not_heed_the_last_policy_of_pins_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SlotTable, "pinned", lambda table, pins: table)
     run = run_faults(2, 5, has_pins=True)
     assert any(re.fullmatch(r"p\d has \w+ own slot \d+, not \w+", each) for each in run.violations)
-
-
-@pytest.mark.parametrize(
-    "bug",
-    [
-        Bug.HEARSAY,
-        Bug.FORGED_DECREES,
-        Bug.BOUNDLESS_WEIGHT,
-        Bug.BOUNDLESS_QUOTAS,
-        Bug.ENDLESS_PATIENCE,
-        Bug.FOREIGN_HITS,
-        Bug.FOREIGN_PAGES,
-        Bug.STORED_BY_HEARSAY,
-    ],
-)
-def test_a_defence_that_is_missing_is_found_by_a_malicious_member_within_10_seeds(bug: Bug) -> None:
-    runs = (run_faults(seed, 5, bug=bug, has_liar=True) for seed in range(1, 11))
-    found = next((run for run in runs if not run.is_passed), None)
-    assert found is not None
-    assert "--byzantine" in found.replay
-    assert run_faults(found.seed, 5, has_liar=True).is_passed

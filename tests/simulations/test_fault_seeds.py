@@ -1,20 +1,16 @@
-"""The mesh under faults from some seeds, always the same ones, so that a change that breaks none passes.
+"""The mesh under faults from some seeds, always the same ones: those that found bugs, and 25 small ones.
 
-With TIANMESH_FRESH_SEEDS set, a few that nobody has seen before come in place of the last ones. A thousand
-of them are run by hand before and after a large change, `tianmesh sim faults --seeds 1000`.
+`make soak` runs a thousand that nobody has seen.
 """
 
 from __future__ import annotations
-
-import os
 
 import pytest
 
 from simulations.fault_runs import Sizes, run_all
 from simulations.report import FAILURES_SHOWN
 
-FRESH = 4
-FRESH_WANTED = "TIANMESH_FRESH_SEEDS"  # in the environment, with anything in it
+SMALL = Sizes(3, 4)  # of the others: half the time of larger ones
 
 
 def assert_passes(
@@ -25,32 +21,31 @@ def assert_passes(
     has_liar: bool = False,
     has_pins: bool = False,
     has_machines: bool = False,
-    count: int = 1,
 ) -> None:
-    """Run so many seeds from the first; what fails is told with the command that shows it again."""
-    seeds = range(seed, seed + count)
+    """Run a seed; what fails is told with the command that shows it again."""
     result = run_all(
-        seeds,
+        [seed],
         peers,
         has_revisits=has_revisits,
         has_liar=has_liar,
         has_pins=has_pins,
         has_machines=has_machines,
+        workers=0,
     )
     shown = result.failures[:FAILURES_SHOWN]
     assert not shown, "\n".join(f"{failure.replay}\n  {failure.violations}" for failure in shown)
-    assert result.passed == count
-    assert result.searches > 10 * count
+    assert result.passed == 1
+    assert result.searches > 10
 
 
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_fixed_seed_passes(seed: int) -> None:
-    assert_passes(seed, Sizes(3, 9))
+    assert_passes(seed, SMALL)
 
 
 @pytest.mark.parametrize("seed", range(11, 14))
 def test_fixed_seed_passes_on_a_web_that_does_not_change(seed: int) -> None:
-    assert_passes(seed, Sizes(3, 6), has_revisits=False)
+    assert_passes(seed, SMALL, has_revisits=False)
 
 
 # Disks full in turn: a standby that could not keep a page answered as if it had it (517, 591), or took
@@ -83,19 +78,24 @@ def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_fixed_seed_passes_while_policies_say_who_crawls_what(seed: int) -> None:
-    assert_passes(seed, Sizes(3, 6), has_pins=True)
+    assert_passes(seed, SMALL, has_pins=True)
 
 
 # An address that came back unasked lost the delay of who had it before (5); one that was given back to who
 # had started again was lent at once (107).
 @pytest.mark.parametrize("seed", [5, 107])
-def test_fixed_seed_passes_where_hosts_share_machines(seed: int) -> None:
+def test_seed_in_which_an_address_was_asked_too_soon_passes(seed: int) -> None:
     assert_passes(seed, Sizes(4, 4), has_machines=True)
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_fixed_seed_passes_where_hosts_share_machines(seed: int) -> None:
+    assert_passes(seed, SMALL, has_machines=True)
+
+
+@pytest.mark.parametrize("seed", range(1, 8))
 def test_fixed_seed_passes_beside_a_malicious_member(seed: int) -> None:
-    assert_passes(seed, Sizes(3, 9), has_liar=True)
+    assert_passes(seed, SMALL, has_liar=True)
 
 
 # Not the newest version either, when it said that it was stored and lost its disk (12286).
@@ -116,20 +116,3 @@ def test_who_is_not_heard_lying_need_not_be_found_out() -> None:
 # A newcomer was let in while a cut was not noticed yet, and both sides counted themselves most.
 def test_seed_in_which_a_newcomer_made_a_majority_of_either_side_passes() -> None:
     assert_passes(4046, Sizes(4, 4), has_liar=True)
-
-
-def fresh_or(first: int) -> int:
-    """A seed that nobody has seen, where such are wanted, else this one."""
-    if FRESH_WANTED not in os.environ:
-        return first
-    first = 1_000_000 + int.from_bytes(os.urandom(4), "big")
-    print(f"fresh seeds from {first}")
-    return first
-
-
-def test_more_seeds_pass_beside_a_malicious_member() -> None:
-    assert_passes(fresh_or(6005), Sizes(3, 9), has_liar=True, count=2)
-
-
-def test_more_seeds_pass() -> None:
-    assert_passes(fresh_or(7001), Sizes(3, 9), count=FRESH)

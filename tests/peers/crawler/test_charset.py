@@ -21,6 +21,20 @@ def html5lib_cases() -> Iterator[tuple[bytes, str]]:
             yield page, encoding.split()[0].decode()
 
 
+@pytest.mark.parametrize(
+    ("page", "codec"),
+    [
+        (b"<meta charset=utf-8>", "utf-8"),
+        (b"<META CHARSET = 'windows-1251' >", "windows-1251"),
+        (b"<!-- <meta charset=utf-8> --><meta charset=gbk>", "gbk"),
+        (b'<meta http-equiv=content-type content="text/html; charset=shift_jis">', "shift_jis"),
+        (b"<title><meta", None),
+    ],
+)
+def test_what_a_page_says_of_its_encoding_is_heard(page: bytes, codec: str | None) -> None:
+    assert meta_encoding(page) == (None if codec is None else codec_of(codec))
+
+
 @pytest.mark.more
 def test_html5lib_encoding_cases() -> None:
     cases = list(html5lib_cases())

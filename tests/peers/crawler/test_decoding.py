@@ -19,7 +19,7 @@ from peers.crawler.decoding import (
     decode,
     decode_beginning,
 )
-from tests.bombs import bomb
+from tests.bombs import CODINGS, bomb_of
 from tests.shared_data import shared
 
 LIMIT = 1 << 20
@@ -51,14 +51,13 @@ def test_scrapy_pages_decode(file: str, codings: str) -> None:
     assert body.startswith(b"<!DOCTYPE HTML>")
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+@pytest.mark.parametrize("coding", CODINGS)
 def test_bombs_never_exceed_the_limit_in_memory(coding: str) -> None:
-    packed = bomb(coding, 50 * LIMIT)
-    assert len(packed) < LIMIT
+    bomb = bomb_of(coding)
     tracemalloc.start()
     try:
         with pytest.raises(TooLarge):
-            decode(packed, coding, LIMIT)
+            decode(bomb, coding, LIMIT)
         assert tracemalloc.get_traced_memory()[1] < 5 * LIMIT  # limit, its pieces, tables of the decoder
     finally:
         tracemalloc.stop()
@@ -78,18 +77,45 @@ def test_exactly_the_limit_is_allowed() -> None:
             decode(compress(bytes(1001)), coding, 1000)
 
 
+@pytest.mark.more
 def test_a_truncated_gzip_yields_what_came_before() -> None:
-    text = b"".join(b"line %d\n" % number for number in range(10_000))
-    body, is_whole = decode(gzip.compress(text)[:-2_000], "gzip", LIMIT)
+    body, is_whole = decode(suite("unexpected-eof.gz"), "gzip", LIMIT)
     assert not is_whole
-    assert len(body) > len(text) // 2
+    assert body.decode("latin-1").encode() == suite("unexpected-eof-output.txt")
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("file", ["truncated-crc-error.gz", "truncated-crc-error-short.gz"])
+def test_a_wrong_checksum_yields_the_data_and_is_told(file: str) -> None:
+    body, is_whole = decode(suite(file), "gzip", LIMIT)
+    assert not is_whole
+    assert b"</body>" in body
+
+
+def test_a_gzip_with_a_part_of_its_checksum_yields_the_data_and_is_told() -> None:
+    text = b"".join(b"%d some text " % number for number in range(1_000))
+    body, is_whole = decode(gzip.compress(text)[:-5], "gzip", LIMIT)
+    assert not is_whole
+    assert body == text
+
+
+def test_a_gzip_with_a_wrong_checksum_yields_nearly_all_data_and_is_told() -> None:
+    text = b"".join(b"%d some text " % number for number in range(1_000))
+    packed = gzip.compress(text)
+    body, is_whole = decode(packed[:-8] + bytes(4) + packed[-4:], "gzip", LIMIT)
+    assert not is_whole
     assert text.startswith(body)
+    # FIXME: the data are all there, but what the inflater still holds when it refuses is lost, some 700 bytes.
+    assert 0 < len(text) - len(body) < 1_000
 
 
-@pytest.mark.parametrize("end", [b"\0" * 3, b""])
-def test_a_wrong_checksum_yields_the_data_and_is_told(end: bytes) -> None:
-    packed = gzip.compress(b"<p>text</p></body>")[:-8] + end
-    assert decode(packed, "gzip", LIMIT) == Decoded(b"<p>text</p></body>", False)
+def test_half_of_a_gzip_yields_what_it_has_of_the_data() -> None:
+    text = b"".join(b"%d some text " % number for number in range(50_000))
+    packed = gzip.compress(text)
+    body, is_whole = decode(packed[: len(packed) // 2], "gzip", LIMIT)
+    assert not is_whole
+    assert len(body) > len(text) // 4
+    assert text.startswith(body)
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd"])

@@ -242,6 +242,9 @@ def test_a_robots_txt_names_sitemaps_between_its_groups() -> None:
     robots = shared("suites/sitemap/usp/robots.txt").read_bytes()
     names = ("sitemap", "weirdly-named-sitemap", "another-sitemap", "and-another-sitemap")
     assert sitemaps_named(robots) == tuple(f"https://example.org/{name}.xml" for name in names)
+
+
+def test_sitemaps_are_named_with_blanks_without_a_newline_and_in_other_encodings() -> None:
     assert sitemaps_named(b"User-agent: *\nSitemap : /x # our pages\rsitemap:\n") == ("/x",)
     assert sitemaps_named("Sitemap: /y\n".encode("utf-16")) == ("/y",)
 

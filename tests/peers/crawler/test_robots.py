@@ -183,26 +183,22 @@ def test_the_longest_crawl_delay_of_our_groups_counts() -> None:
     assert parse(ours + b"User-agent: *\nCrawl-delay: 99").crawl_delay_s == 9.0
 
 
+@pytest.mark.more
 def test_rfc9309_2_2_4_a_crawl_delay_does_not_end_a_group() -> None:
-    body = b"""User-agent: mybot
-Crawl-delay: 10
-User-agent: yourbot
-Disallow: /private/
-
-User-agent: *
-Allow: /
-
-User-agent: yourbot
-Disallow: /login/
-
-User-agent: *
-Crawl-delay: 30
-"""
+    body = shared("suites/robots-crawler-commons/crawl-delay-group-merging.txt").read_bytes()
     for agent, delay_s in (("mybot", 10.0), ("yourbot", None)):
         rules = parse(body, agent)
         assert rules.crawl_delay_s == delay_s
         assert not rules.allows(SITE + "/private/x")
     assert parse(body).crawl_delay_s == 30.0
+
+
+def test_rules_around_a_crawl_delay_are_of_one_group() -> None:
+    rules = parse(
+        b"User-agent: a\nCrawl-delay: 7\nUser-agent: tianmesh\nDisallow: /x\n\nUser-agent: *\nAllow: /\n", "a"
+    )
+    assert rules.crawl_delay_s == 7.0
+    assert not rules.allows(SITE + "/x")
 
 
 @pytest.mark.parametrize(
