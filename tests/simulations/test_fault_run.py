@@ -118,7 +118,7 @@ class Known(NamedTuple):
 KNOWN = {
     Bug.EARLY_ACKNOWLEDGEMENT: Known(2, 5, "has no copy", has_revisits=False),
     Bug.FORGOTTEN_CLOCKS: Known(1, 3, "too early", has_revisits=False),
-    Bug.OLD_INCARNATION: Known(2, 5, "did not come to rest", has_revisits=False),
+    Bug.OLD_INCARNATION: Known(2, 3, "did not come to rest", has_revisits=False),
     Bug.ENDLESS_LICENCE: Known(43, 3, "too early", has_revisits=False),
     Bug.KEPT_REMOVALS: Known(1, 6, "which does not say so any more or is not there"),
     Bug.EARLY_VISITS: Known(1, 6, "before it is due in its own table"),

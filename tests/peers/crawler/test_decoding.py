@@ -105,7 +105,7 @@ def test_a_gzip_with_a_wrong_checksum_yields_nearly_all_data_and_is_told() -> No
     body, is_whole = decode(packed[:-8] + bytes(4) + packed[-4:], "gzip", LIMIT)
     assert not is_whole
     assert text.startswith(body)
-    # FIXME: the data are all there, but what the inflater still holds when it refuses is lost, some 700 bytes.
+    # FIXME: the data are all there, but what the inflater holds when it refuses is lost, some 700 bytes.
     assert 0 < len(text) - len(body) < 1_000
 
 
