@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulations.fault_runs import Sizes
     from simulations.results import FaultsResult
 
-PROGRESS_AFTER_S: Final = 2.0  # shorter runs show no bar
+PROGRESS_EVERY_S: Final = 5.0  # a line in a log
 
 sim = typer.Typer(
     help="Run the peers' own code in virtual time, from one seed.",
@@ -274,16 +274,19 @@ def _print(result: msgspec.Struct, table: Any, as_json: bool) -> None:
 
 @contextmanager
 def _progress(description: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, from two seconds on."""
-    console = Console(stderr=True)
+    """A bar on stderr while it runs; where that is no terminal, a line now and then."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    started = time.monotonic()
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(description, total=None, visible=False)
+    is_terminal = sys.stderr.isatty()
+    told = time.monotonic()
+    with Progress(*columns, console=Console(stderr=True), disable=not is_terminal, transient=True) as bar:
+        task = bar.add_task(description, total=None)
 
         def update(done: int, total: int) -> None:
-            is_visible = time.monotonic() - started > PROGRESS_AFTER_S
-            bar.update(task, completed=done, total=total, visible=is_visible)
+            nonlocal told
+            bar.update(task, completed=done, total=total)
+            if not is_terminal and time.monotonic() - told > PROGRESS_EVERY_S:
+                told = time.monotonic()
+                print(f"{description}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
         yield update
 

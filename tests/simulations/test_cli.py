@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,12 @@ def test_every_command_has_help(command: list[str]) -> None:
     assert result.exit_code == 0
     if len(command) == 2:
         assert "Example: tianmesh sim" in result.stdout
+
+
+def test_in_a_log_a_line_now_and_then_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes = count(0.0, 60.0)
+    monkeypatch.setattr("simulations.cli.time.monotonic", lambda: next(minutes))
+    result = CliRunner().invoke(sim, CRAWL)
+    assert result.exit_code == 0, result.output
+    assert "crawling with 2 peers: 100 of 100\n" in result.stderr
+    assert "crawling" not in result.stdout
