@@ -18,7 +18,10 @@ Told = TypeVar("Told")
 
 GATEWAY: Final = "http://127.0.0.1:8017"
 
-GatewayOption = Annotated[str, typer.Option("--gateway", help="Gateway of any peer, http://host:port.")]
+GatewayOption = Annotated[
+    str,
+    typer.Option("--gateway", envvar="TIANMESH_GATEWAY", help="Gateway of any peer, http://host:port."),
+]
 KeyOption = Annotated[
     Path | None,
     typer.Option(

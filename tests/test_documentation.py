@@ -16,6 +16,7 @@ from peers.application import app
 from peers.engine.query_language import Operator
 from peers.gateway.openapi import openapi
 from peers.gateway.texts import OPERATORS
+from tests.documented import ELSEWHERE, documented
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -58,6 +59,13 @@ def test_nobody_is_told_to_install_by_a_name_that_nobody_has_published() -> None
         assert not re.search(
             r"pipx? install ['\"]?tianmesh|install = \"tianmesh", path.read_text(encoding="utf-8")
         ), path
+
+
+def test_no_excuse_is_left_for_a_command_that_is_not_shown_any_more() -> None:
+    shown = [each.command for each in documented()]
+    assert len(shown) > 80
+    idle = [beginning for beginning in ELSEWHERE if not any(each.startswith(beginning) for each in shown)]
+    assert not idle
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

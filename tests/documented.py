@@ -1,0 +1,62 @@
+"""The commands that README and docs print, and what becomes of each in the tests."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[1]
+PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+_LINE: Final = re.compile(
+    r"^ {4}((?:sudo )?(?:tianmesh|curl|make|pipx?|docker|journalctl|systemctl)\b.*)$", re.M
+)
+
+
+class Documented(NamedTuple):
+    """A line of code that is a command, without its comment."""
+
+    page: str
+    command: str
+
+
+def documented() -> list[Documented]:
+    """Return all, in the order of the pages."""
+    return [
+        Documented(page.name, re.sub(r"\s+# .*$", "", line).strip())
+        for page in PAGES
+        for line in _LINE.findall(page.read_text(encoding="utf-8"))
+    ]
+
+
+# Which commands `tests/live/test_documented_commands.py` does not run as they stand, by their beginning, and
+# what judges them instead or what they would need.
+ELSEWHERE: Final = {
+    "make demo": "test_demo.py has the demo; the rest is installing",
+    "make test": "this is it",
+    "make .venv/tests": "this has been done",
+    "make wheel": "test_build_kernels.py builds one",
+    "pipx install": "wants a wheel to have been built and carried to another machine",
+    "docker compose": "wants Docker; test_containers.py runs what is in the containers",
+    "journalctl": "wants systemd",
+    "systemctl": "wants systemd",
+    "sudo tianmesh service": "wants systemd; test_service.py reads what is written",
+    "tianmesh lab": "wants machines; test_lab_launch.py has some with an sshd each",
+    "tianmesh init": "test_start.py runs it, with ports of its own",
+    "tianmesh start": "test_start.py",
+    "tianmesh invite": "test_start.py, test_invitation.py",
+    "tianmesh join": "test_start.py, test_invitation.py",
+    "tianmesh peer": "test_by_hand.py",
+    "tianmesh drain": "test_campaign.py drains a peer",
+    "tianmesh expel": "test_campaign.py expels a peer",
+    "tianmesh up": "runs until it is stopped: the mesh of those tests is such a one",
+    "tianmesh trace": "wants a recorded crawl; tests/simulations/traces and test_exact.py make such",
+    "tianmesh sim": "minutes; tests/simulations runs each experiment with a small size",
+    "tianmesh import crawl": "test_importing.py imports files of other crawlers",
+    "tianmesh restore /mnt/disk/mesh --data": "test_backup.py restores onto machines that lost all",
+    "tianmesh search --queries": "tests/peers/evaluation has runs",
+}
+
+
+def is_elsewhere(command: str) -> bool:
+    return any(command.startswith(beginning) for beginning in ELSEWHERE)

@@ -1,0 +1,105 @@
+"""Commands of README and docs, run as they are printed in a shell where there is nothing but `tianmesh`.
+
+The mesh that they speak to has crawled the demo web. What stands for something of the reader's own is
+replaced: the example host by one of the demo, folders and files by some that there are, the gateway by one at a
+free port.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.documented import ROOT, Documented, documented, is_elsewhere
+from tests.live.lab_process import up
+from tests.live.web import served_web
+
+pytestmark = pytest.mark.live
+
+HOST: Final = "www.debian.org"
+PAGE: Final = f"http://{HOST}/doc/manuals/debian-faq/basic-defs.en.html"
+
+# What a command says when it has done what the text beside it tells: its beginning, and a pattern in what it
+# prints. Of those that are not here the exit code alone is judged.
+SAYS: Final = {
+    "tianmesh status": r"peer-1|steady",
+    "tianmesh why https": r"stored",
+    "tianmesh why idle": r"nothing|idle|due",
+    "tianmesh doctor": r"well|machine",
+    "tianmesh search": r"\d+ pages",
+    "curl 'http://127.0.0.1:8017/api/search": r'"hits":\[\{',
+    "curl http://127.0.0.1:8017/openapi.json": r'"openapi":"3.1',
+    "curl -s http://127.0.0.1:8017/readyz": r'"status":"ready"',
+    "tianmesh policy show": r"rule|policy",
+    "tianmesh seed": r"accepted",
+    "tianmesh events": r"\d",
+    "tianmesh audit politeness": r"\d s|pause",
+}
+
+
+class Shell(NamedTuple):
+    """A folder in which a person types."""
+
+    folder: Path
+    gateway: str
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        typed = command.replace("http://127.0.0.1:8017", self.gateway).replace(
+            "https://www.example.org/page", PAGE
+        )
+        typed = re.sub(r"https?://www\.example\.org/(?:\S*\.html)?", f"http://{HOST}/", typed)
+        for shown, real in (("www.example.org", HOST), ("/mnt/disk", "disk"), ("FOLDER", "mymesh")):
+            typed = typed.replace(shown, real)
+        environment = {
+            "HOME": str(self.folder / "home"),
+            "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TIANMESH_GATEWAY": self.gateway,
+        }
+        return subprocess.run(
+            ["bash", "-c", typed],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    folder = tmp_path_factory.mktemp("documented")
+    (folder / "bin").mkdir()
+    (folder / "home").mkdir()
+    program = folder / "bin" / "tianmesh"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m peers.cli "$@"\n')
+    program.chmod(0o755)
+    with served_web() as web, up(folder, web, seeds=web.seeds) as lab:
+        lab.wait_until_idle()
+        for name in ("mymesh", "tianmesh-data"):
+            (folder / name).symlink_to(lab.folder)
+        (folder / "access.log").write_text("")
+        shell = Shell(folder, lab.gateways()[0])
+        for kind, name in (("jsonl", "pages.jsonl.gz"), ("warc", "site.warc.gz")):
+            done = shell.run(f"tianmesh export {kind} --config mymesh --out {name}")
+            assert done.returncode == 0, done.stderr
+        yield shell
+
+
+HERE: Final = [each for each in documented() if not is_elsewhere(each.command)]
+
+
+@pytest.mark.parametrize("shown", HERE, ids=lambda shown: f"{shown.page}: {shown.command[:60]}")
+def test_a_command_does_what_the_text_says(shell: Shell, shown: Documented) -> None:
+    done = shell.run(shown.command)
+    assert done.returncode == 0, f"{shown.command}\n{done.stdout}{done.stderr}"
+    said = [pattern for beginning, pattern in SAYS.items() if shown.command.startswith(beginning)]
+    for pattern in said if " > " not in shown.command else ():
+        assert re.search(pattern, done.stdout + done.stderr), f"{shown.command}\n{done.stdout}{done.stderr}"
