@@ -1,8 +1,8 @@
 """Commands of README and docs, run as they are printed in a shell where there is nothing but `tianmesh`.
 
 The mesh that they speak to has crawled the demo web. What stands for something of the reader's own is
-replaced: the example host by one of the demo, folders and files by some that there are, the gateway by one at a
-free port.
+replaced: the example host by one of the demo, folders and files by some that there are, the gateway by one at
+a free port.
 """
 
 from __future__ import annotations
