@@ -179,6 +179,14 @@ PagesPerHostOption = Annotated[
         min=1, help="Requests to one host at most.", show_default=f"{CrawlSettings().pages_per_host_max}"
     ),
 ]
+PerDayOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Requests to one host on one day (UTC) at most; more for sites of your own.",
+        show_default=f"{CrawlSettings().requests_per_host_day_max}",
+    ),
+]
 RestartOption = Annotated[bool, typer.Option(help="Start peers again that end by themselves.")]
 ContactOption = Annotated[
     str | None,
@@ -309,6 +317,7 @@ def up(
     gateway: FirstGatewayOption = "",
     replicas: ReplicasOption = None,
     pages_per_host: PagesPerHostOption = None,
+    requests_per_day: PerDayOption = None,
     within: WithinOption = None,
     anywhere: AnywhereOption = False,
     depth_max: DepthOption = None,
@@ -340,7 +349,7 @@ def up(
     urls = _seeds_of(seed_urls, seeds)
     _check_lab(data, gateway, replicas, is_for_nothing=once and not urls)
     given = {
-        **_limits(delay, pages_per_host, disk_max),
+        **_limits(delay, pages_per_host, requests_per_day, disk_max),
         **({} if like else _ordering(order, guide)),
         **_revisiting(revisit, revisit_after, gone_after, data),
         **_web_given(urls, resolver, data, contact, is_allowed=allow_private),
@@ -375,11 +384,14 @@ def _scope(within: list[str] | None, anywhere: bool, depth_max: int | None, page
     return Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
 
 
-def _limits(delay_s: float | None, pages_per_host: int | None, disk_max_gb: float | None) -> dict[str, Any]:
+def _limits(
+    delay_s: float | None, pages_per_host: int | None, per_day: int | None, disk_max_gb: float | None
+) -> dict[str, Any]:
     """Settings of how much is fetched, None where nothing is given."""
     return {
         "crawl.delay_s": delay_s,
         "crawl.pages_per_host_max": pages_per_host,
+        "crawl.requests_per_host_day_max": per_day,
         "storage.disk_max_bytes": None if disk_max_gb is None else round(disk_max_gb * 1e9),
     }
 

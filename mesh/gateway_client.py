@@ -242,11 +242,14 @@ def _host_and_port(url: str) -> tuple[str, int]:
 
 
 def error_count(fetch_status: dict[str, int]) -> int:
-    """How many fetches of a report went wrong: no page, no redirect, and not left out on purpose."""
+    """How many fetches of a report went wrong: no answer, one that the server failed to give, or no room.
+
+    That a page is not there (404) is an answer, and what is left out on purpose no failure.
+    """
     return sum(
         count
         for what, count in fetch_status.items()
-        if not what.startswith(("2", "3")) and what not in _LEFT_OUT
+        if not what.startswith(("2", "3", "4")) and what not in _LEFT_OUT
     )
 
 

@@ -178,7 +178,7 @@ class _Look:
         if state.not_before_s > now:
             return Wait(Hold.POLICY, state.not_before_s)
         if record.next_fetch_s > now:
-            return Wait(hold_by_clock(record), record.next_fetch_s)
+            return Wait(hold_by_clock(record, self.settings), record.next_fetch_s)
         if state.due_s() > now:
             return Wait(Hold.NOT_DUE, state.due_s() if state.due_s() < inf else None)
         if state.domain.out_count >= self.settings.fetches_per_domain_max:

@@ -65,6 +65,7 @@ class Hold(StrEnum):
     GIVEN_UP = "given up after too many failures"
     NO_ADDRESS = "given up: no address that may be asked"
     BACK_OFF = "left alone for a while after a failure"
+    DAY_SPENT = "the host has been asked as often as it may be in a day"
     DELAY = "the politeness delay of the host or its address"
     BEING_ASKED = "the host is being asked something else"
     DOMAIN = "other hosts of the same domain are being asked"

@@ -203,6 +203,11 @@ def with_answer(
     return wait_until(host, (day + 1) * DAY_S) if of_day >= settings.requests_per_host_day_max else host
 
 
+def is_day_spent(host: HostRecord, settings: CrawlSettings) -> bool:
+    """Tell whether a host is left alone until the next day since it was asked so often on this one."""
+    return host.of_day >= settings.requests_per_host_day_max and host.next_fetch_s >= (host.day + 1) * DAY_S
+
+
 def with_page_asked(host: HostRecord) -> HostRecord:
     """Count a page against the budget."""
     return msgspec.structs.replace(host, fetched=host.fetched + 1)

@@ -32,7 +32,7 @@ from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState
 from peers.crawler.left_out_links import LeftOutLinks
 from peers.crawler.parked_hosts import record_in
-from peers.crawler.politeness import HostRecord
+from peers.crawler.politeness import HostRecord, is_day_spent
 from peers.crawler.revisiting import is_out_of_turn
 from peers.crawler.robots import RobotsRules, line_of, product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
@@ -238,7 +238,7 @@ class UrlExplaining:
         record = self._record()
         if record is None or record.next_fetch_s <= self._now:
             return None
-        return Wait(hold_by_clock(record), record.next_fetch_s)
+        return Wait(hold_by_clock(record, self._settings), record.next_fetch_s)
 
     # --- the host, its robots.txt and the policy ---
 
@@ -369,10 +369,12 @@ def underway(url: str, visit: Visit, clocks: HostClocks, now: float) -> Underway
     return Underway(url, max(0.0, now - asked_s))
 
 
-def hold_by_clock(record: HostRecord) -> Hold:
+def hold_by_clock(record: HostRecord, settings: CrawlSettings) -> Hold:
     """Return why the clock of a host was put forward."""
     if record.given_up:
         return Hold.GIVEN_UP if record.failures else Hold.NO_ADDRESS
+    if is_day_spent(record, settings):
+        return Hold.DAY_SPENT
     return Hold.BACK_OFF if record.failures else Hold.DELAY
 
 

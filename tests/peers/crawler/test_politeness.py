@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peers.crawler import politeness
+from peers.crawler.explanations import Hold
 from peers.crawler.politeness import Blame, HostRecord
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_explaining import hold_by_clock
 from peers.crawler.web_request import FailureReason
 
 SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0, backoff_max_s=100.0, give_up_s=1_000.0)
@@ -146,8 +148,10 @@ def test_after_the_last_question_of_a_day_a_host_is_left_alone_until_the_next() 
     for _ in range(2):
         host = politeness.with_answer(host, 0.5, settings, now)
         assert host.next_fetch_s == HOST.next_fetch_s
+        assert hold_by_clock(host, settings) is Hold.DELAY
     host = politeness.with_answer(host, 0.0, settings, now)
     assert host.next_fetch_s == 11 * politeness.DAY_S
+    assert hold_by_clock(host, settings) is Hold.DAY_SPENT
     assert host.seconds == 0.5, "the last one got no answer"
     host = politeness.with_answer(host, 0.5, settings, host.next_fetch_s)
     assert (host.day, host.of_day) == (11, 1)
