@@ -18,6 +18,7 @@ from bootstrap.fleet.crew import Crew, Note
 from bootstrap.fleet.example import EXAMPLE
 from bootstrap.fleet.inventory import Inventory, Machine, chosen, load_inventory
 from bootstrap.fleet.launching import Outcome, gateway_of, is_ready, survey
+from bootstrap.fleet.orders import EXAMPLES, ORDERS, order
 from bootstrap.fleet.plan import Facts
 from mesh.errors import ConfigError
 from peers.options import JsonOption, print_json
@@ -67,6 +68,9 @@ def launch(
     lab = load_inventory(inventory)
     outcomes = launching.launch(lab, lab.machines, inventory, _note_to(as_json))
     _tell(outcomes, as_json)
+    if not as_json and any(each.state == "new" for each in outcomes):
+        where = "" if inventory == FILE else f" -i {inventory}"
+        typer.echo(f"now give it pages to start from: tianmesh lab seed https://www.example.org/{where}")
 
 
 @app.command(epilog="Examples: tianmesh lab status   tianmesh lab status rack-2 --json")
@@ -92,6 +96,32 @@ def stop(names: NamesArgument = None, inventory: FileOption = FILE, as_json: Jso
     """End the nodes in good order; nothing is lost, and `start` goes on."""
     lab, machines = _read(inventory, names)
     _tell(upkeep.stop(lab, machines, _note_to(as_json)), as_json)
+
+
+@app.command(epilog="Examples: tianmesh lab restart   tianmesh lab restart rack-2")
+def restart(names: NamesArgument = None, inventory: FileOption = FILE, as_json: JsonOption = False) -> None:
+    """Stop and start the nodes, one machine after the other; searches go on meanwhile."""
+    lab, machines = _read(inventory, names)
+    _tell(upkeep.restart(lab, machines, _note_to(as_json)), as_json)
+
+
+def _give(context: typer.Context, inventory: FileOption = FILE) -> None:
+    name = context.info_name or ""
+    typer.echo(order(load_inventory(inventory), inventory, name, context.args), nl=False)
+
+
+def _add_orders() -> None:
+    """Make a command of each order; its words are those of `tianmesh ORDER`."""
+    for name, text in ORDERS.items():
+        app.command(
+            name,
+            help=f"{text} Carried out where the keys are; for its words see `tianmesh {name} --help`.",
+            epilog=f"Example: tianmesh lab {EXAMPLES[name]}",
+            context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+        )(_give)
+
+
+_add_orders()
 
 
 @app.command(epilog="Example: tianmesh lab upgrade, after `install` in lab.toml names another version")

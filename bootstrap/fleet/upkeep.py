@@ -1,4 +1,4 @@
-"""What is done with the machines of a lab once they run: stop, start, upgrade, remove. [io]"""
+"""What is done with the machines of a lab once they run: stop, start, restart, upgrade, remove. [io]"""
 
 from __future__ import annotations
 
@@ -41,14 +41,24 @@ def stop(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[
 
 
 def upgrade(inventory: Inventory, machines: Sequence[Machine], file: Path, note: Note) -> list[Outcome]:
-    """Install anew and restart, one machine after the other, each once the one before answers for all slots.
-
-    At the first that does not come back the rest is left as it is.
+    """Install anew and restart, one machine after the other.
 
     Raises:
       ConfigError: the inventory names nothing that can be installed.
     """
     package = None if inventory.command else package_of(inventory, file.parent)
+    return _in_turn(inventory, machines, package, "upgraded", note)
+
+
+def restart(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
+    """Stop and start, one machine after the other: configurations are read again, and searches go on."""
+    return _in_turn(inventory, machines, None, "restarted", note)
+
+
+def _in_turn(
+    inventory: Inventory, machines: Sequence[Machine], package: Package | None, done: str, note: Note
+) -> list[Outcome]:
+    """Renew each machine once the one before answers for all slots; where one does not, leave the rest."""
     crew = Crew(machines, inventory, note)
     facts = survey(crew, inventory)
     outcomes = []
@@ -61,7 +71,7 @@ def upgrade(inventory: Inventory, machines: Sequence[Machine], file: Path, note:
         elif crew.failed:
             outcomes.append(Outcome(name, "unchanged", said="left alone, as another one failed"))
         else:
-            outcomes.append(Outcome(name, "upgraded", gateway_of(machine)))
+            outcomes.append(Outcome(name, done, gateway_of(machine)))
     return outcomes
 
 

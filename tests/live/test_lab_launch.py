@@ -48,6 +48,10 @@ def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachin
         assert (home / "mesh" / "root.key").exists() == (number == 0)
     assert not list(tmp_path.glob("*.key"))
 
+    paused = tianmesh("lab", "pause", "www.example.org", "-i", lab.file)
+    assert paused.returncode == 0, paused.stderr
+    assert "www.example.org" in tianmesh("lab", "policy", "show", "-i", lab.file).stdout
+
     assert lab.ask("stop", "b")["b"]["state"] == "stopped"
     standing = lab.ask("status", "a", "b", fails=True)
     assert standing["b"]["state"] == "down"
