@@ -8,7 +8,8 @@
                   `nodes` are their processes, `node` is one of them, `supervision` says when one that has
                   ended is started again
 `demo_web`        the bundled web, served on loopback (`make_demo_web` built it, see DEMO_WEB.md)
-`cli`, `screen`   the commands init, bootstrap, start, up and demo, and what they show
+`cli`, `screen`   the commands init, bootstrap, start, up and demo, and what they show; `standstill` is when
+                  nothing is fetched
 `fleet`           the nodes of many machines, started and looked after from one, by ssh
 `doctor`          what is wrong with a machine, its nodes and their mesh
 `service`         nodes as services of a machine (`service_commands`)

@@ -46,6 +46,7 @@ from bootstrap.provision import (
 )
 from bootstrap.rendezvous import BootstrapConfig, run_bootstrap
 from bootstrap.screen import Screen
+from bootstrap.standstill import LEFT_FOR_LATER, WAIT_S, LeftForLater
 from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
@@ -193,6 +194,16 @@ ContactOption = Annotated[
     typer.Option(help="Where webmasters reach you, an e-mail address or a URL; to crawl public hosts."),
 ]
 OnceOption = Annotated[bool, typer.Option("--once", help="End when nothing is left to do.")]
+WaitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--wait",
+        parser=seconds_in,
+        metavar="TIME",
+        help="With --once: how long to wait for what is due later, as 30s, 10m or 2h; then it ends with 3.",
+        show_default="10m",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -331,6 +342,7 @@ def up(
     gone_after: GoneAfterOption = None,
     restart: RestartOption = True,
     once: OnceOption = False,
+    wait: WaitOption = None,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
     record: Annotated[Path | None, typer.Option(help="Record a trace for `tianmesh sim replay`.")] = None,
     as_json: JsonOption = False,
@@ -338,12 +350,10 @@ def up(
     """Start several peers of one mesh on this machine and crawl from the seeds.
 
     The crawl stays on the domains of the seeds: --within names others, --anywhere follows every link.
-
-    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
-    A peer that ends by itself is started again, which the screen tells; with --once it ends all.
+    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on. A peer that ends by itself
+    is started again, which the screen tells; with --once it ends all.
 
     What is given here is written into the peers' config.toml and holds from then on. All else there stays.
-
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
     urls = _seeds_of(seed_urls, seeds)
@@ -358,14 +368,25 @@ def up(
         data,
         peers or _peer_count(data),
         replicas or REPLICAS_DEFAULT,
-        {name: value for name, value in given.items() if value is not None},
+        _without_nothing(given),
         first_settings={"crawl.backoff_s": _first_backoff_s(delay)},
         gateway=gateway,
         is_traced=record is not None,
         is_supervised=restart,
     )
     wish = _Wish(urls, _scope(within, anywhere, depth_max, pages_max), like or [], order, guide or [])
-    _crawl(options, wish, once=once, report=report, record=record, as_json=as_json)
+    _crawl(options, wish, _wait_s(once, wait), report=report, record=record, as_json=as_json)
+
+
+def _without_nothing(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _wait_s(once: bool, wait_s: float | None) -> float | None:
+    """For what is due later nobody waits; None for whoever goes on."""
+    if not once:
+        return None
+    return WAIT_S if wait_s is None else wait_s
 
 
 class _Wish(NamedTuple):
@@ -439,21 +460,25 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 def _crawl(
     options: LabOptions,
     wish: _Wish,
+    wait_s: float | None,
     *,
-    once: bool,
     report: Path | None,
     record: Path | None,
     as_json: bool,
 ) -> None:
-    """Crawl until all is done (`once`) or the user has enough, and write what came of it."""
+    """Crawl until all is done or the user has enough, and write what came of it.
+
+    Args:
+      wait_s: for what is due later nobody waits; None to go on when all is done.
+    """
     _check_writable(report, record)
-    result = _run(_up, options, wish, once, Screen(quiet=as_json))
+    result = _run(_up, options, wish, wait_s, Screen(quiet=as_json))
     _write_results(result["report"], options, report, record, is_printed=as_json)
-    if once and not result["is_done"]:
-        raise typer.Exit(1)
+    if wait_s is not None and not result["is_done"]:
+        raise typer.Exit(LEFT_FOR_LATER if result["is_later"] else 1)
 
 
-async def _up(options: LabOptions, wish: _Wish, once: bool, screen: Screen) -> dict[str, Any]:
+async def _up(options: LabOptions, wish: _Wish, wait_s: float | None, screen: Screen) -> dict[str, Any]:
     urls, scope = wish.urls, wish.scope
     is_new = not (options.folder / "mesh.toml").exists()
     async with _lab_on(screen, options) as lab:
@@ -473,11 +498,13 @@ async def _up(options: LabOptions, wish: _Wish, once: bool, screen: Screen) -> d
                 screen.warn(f"no URL, left out: {url}")
             for url in answer["left_out"]:
                 screen.warn(f"left out by the policy of the mesh, see `tianmesh policy show`: {url}")
-        last, is_done = await _watch(lab, once, screen)
+        last, is_done, later = await _watch(lab, wait_s, screen)
+    if later is not None:
+        screen.say("\n".join([escape(str(later)), *(f"  {escape(host)}" for host in later.hosts)]))
     if not is_done:
         command = f"tianmesh up --data {options.folder}"
         screen.say(f"stopped, nothing is lost: `{escape(command)}` goes on")
-    return {"report": last, "is_done": is_done}
+    return {"report": last, "is_done": is_done, "is_later": later is not None}
 
 
 def copies_warning(replicas: int, peers: int) -> str:
@@ -502,14 +529,18 @@ async def _lab_on(screen: Screen, options: LabOptions) -> AsyncIterator[Lab]:
         yield lab
 
 
-async def _watch(lab: Lab, once: bool, screen: Screen) -> tuple[Report, bool]:
-    """Show progress until everything is done (`once`) or the user has enough.
+async def _watch(lab: Lab, wait_s: float | None, screen: Screen) -> tuple[Report, bool, LeftForLater | None]:
+    """Show progress until everything is done or the user has enough.
+
+    Args:
+      wait_s: for what is due later nobody waits; None to go on when everything is done.
 
     Returns:
-      The last report, and whether everything was done.
+      The last report, whether everything was done, and what was left for later.
     """
     last: Report = {}
     is_done = False
+    later: LeftForLater | None = None
     with screen.progress(lab.peers) as show:
 
         def keep_and_show(report: Report) -> None:
@@ -524,13 +555,15 @@ async def _watch(lab: Lab, once: bool, screen: Screen) -> tuple[Report, bool]:
                         nursery.cancel_scope.cancel()
 
                 nursery.start_soon(stop_on_signal)
-                if once:
-                    await lab.wait_until_done(keep_and_show, screen.warn)
-                    is_done = True
-                    nursery.cancel_scope.cancel()
-                else:
+                if wait_s is None:
                     await lab.watch(keep_and_show, screen.warn)
-    return last, is_done
+                try:
+                    await lab.wait_until_done(keep_and_show, screen.warn, wait_s or 0.0)
+                    is_done = True
+                except LeftForLater as error:
+                    later = error
+                nursery.cancel_scope.cancel()
+    return last, is_done, later
 
 
 def _write_results(
@@ -572,7 +605,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
             async with _lab_on(screen, options) as lab:
                 await lab.widen(served.seeds, Scope((), ALL_ELSE, is_anywhere=False))
                 await lab.add_seeds(served.seeds)
-                report, is_done = await _watch(lab, once=True, screen=screen)
+                report, is_done, _ = await _watch(lab, WAIT_S, screen)
                 if not is_done:
                     return {}
                 answers = [
@@ -582,7 +615,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
                     _show_answers(answers)
                 if not once:
                     screen.say(f"\nopen {escape(lab.gateways[0])} in your browser; Ctrl-C ends the demo")
-                    report = (await _watch(lab, once=False, screen=screen))[0] or report
+                    report = (await _watch(lab, None, screen))[0] or report
                 return {"report": report, "answers": answers}
 
 

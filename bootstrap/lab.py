@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
+from bootstrap.standstill import Standstill, check_due
 from mesh.admin_token import token_in
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError
@@ -88,6 +90,7 @@ class Lab:
     def __init__(self, options: LabOptions) -> None:
         self._options = options
         self._is_silent = False  # no gateway has answered the last poll
+        self._standstill = Standstill()
         self.mesh_folder = self._found_or_open()
         folders = {name: self.mesh_folder.folder / name for name in (BOOTSTRAP, *self._names)}
         self._nodes = Nodes(folders, is_supervised=options.is_supervised)
@@ -158,11 +161,17 @@ class Lab:
             while not _are_at_rest(await self._peers_seen()):
                 await trio.sleep(0.1)
 
-    async def wait_until_done(self, show: Callable[[Report], None], tell: Callable[[str], None]) -> Report:
+    async def wait_until_done(
+        self, show: Callable[[Report], None], tell: Callable[[str], None], wait_s: float
+    ) -> Report:
         """Wait until nothing is due any more anywhere; return the last report.
 
         Args:
-          tell: of gateways that do not answer for a while.
+          tell: of gateways that do not answer for a while, and why nothing is fetched.
+          wait_s: for what is due later nobody waits.
+
+        Raises:
+          LeftForLater: all that is left is due later.
 
         Two rounds in a row must find every peer idle, the same peers, and nothing that happened in
         between (Mattern 1987, the four counter method): then no message can have been on its way.
@@ -177,6 +186,7 @@ class Lab:
             show(report)
             if before is not None and self._is_done(before, report):
                 return report
+            await self._look_for_standstill(report, tell, wait_s)
             before = report
             await trio.sleep(POLL_S)
 
@@ -196,7 +206,21 @@ class Lab:
             report = await self._report_if_any(tell)
             if report is not None:
                 show(report)
+                await self._look_for_standstill(report, tell, inf)
             await trio.sleep(POLL_S)
+
+    async def _look_for_standstill(self, report: Report, tell: Callable[[str], None], wait_s: float) -> None:
+        """Where nothing has been fetched for a while, tell why, and wait no longer than is wanted."""
+        if not self._standstill.is_to_ask(report, trio.current_time()):
+            return
+        try:
+            with GatewayClient(self.gateways[0], token_in(self.mesh_folder.folder)) as client:
+                answer = await trio.to_thread.run_sync(client.why_idle)
+        except GatewayError:
+            return  # which is told of as soon as no report comes either
+        if why := self._standstill.news(answer["why"]):
+            tell(why)
+        check_due(answer, wait_s)
 
     async def _report_if_any(self, tell: Callable[[str], None]) -> Report | None:
         """Ask for a report; one that does not come is told of, once until one comes again."""

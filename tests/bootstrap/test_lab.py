@@ -83,7 +83,8 @@ async def test_a_status_that_does_not_come_is_a_line_on_the_screen(
 ) -> None:
     lab = Lab(LabOptions(tmp_path, 1, 1))
     silence = NoReport("no peer answers")
-    polls: Iterator[Report | NoReport] = iter([silence, silence, {"n": 1}, silence, {"n": 2}])
+    first, second = ({"n": n, "total": {"idle": True, "fetch_status": {}}} for n in (1, 2))
+    polls: Iterator[Report | NoReport] = iter([silence, silence, first, silence, second])
 
     async def report() -> Report:
         poll = next(polls, None)
@@ -99,6 +100,6 @@ async def test_a_status_that_does_not_come_is_a_line_on_the_screen(
     told: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         await lab.watch(shown.append, told.append)
-    assert shown == [{"n": 1}, {"n": 2}]
+    assert shown == [first, second]
     assert len(told) == 2
     assert told[0].startswith("no peer answers")

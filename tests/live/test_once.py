@@ -1,0 +1,25 @@
+"""`tianmesh up --once` where what is left is due later than anybody waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bootstrap.standstill import LEFT_FOR_LATER
+from tests.live.lab_process import up
+from tests.live.sites import gbk_site
+from tests.live.web import served_web
+
+pytestmark = pytest.mark.live
+
+
+def test_a_crawl_that_goes_on_tomorrow_ends_today_and_says_what_is_left(tmp_path: Path) -> None:
+    with served_web(gbk_site()) as web:
+        options = ("--once", "--wait", "1m", "--requests-per-day", "5", "--peers", "1", "--replicas", "1")
+        with up(tmp_path, web, *options, seeds=web.seeds) as lab:
+            assert lab.end() == LEFT_FOR_LATER, lab.messages
+        assert len(web.accesses()) == 5
+    assert "all that is left is due in" in lab.messages
+    assert "the host has been asked as often as it may be in a day" in lab.messages
+    assert "stopped, nothing is lost" in lab.messages
