@@ -267,7 +267,7 @@ class Mesh:
 
     def seed(self, hosts: Collection[str] | None = None) -> None:
         """Hand the seeds of these hosts to the mesh; None for the whole web."""
-        seeds = self.web.seeds_of(self.web.addresses if hosts is None else hosts)
+        seeds = self.web.seeds if hosts is None else self.web.seeds_of(hosts)
         client = GatewayClient(self.gateways()[0], token_in(self.folder))
         answer = client.add_seeds(seeds)
         client.close()
