@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from typing import Final, TypeAlias
 
 from mesh.actor import Actor, Address, Statistics
 from mesh.config import WEIGHT_DEFAULT
+from mesh.decree import POLICY, Decree
 from mesh.lives import begin_life
 from mesh.membership.membership import MembershipStatistics
+from mesh.membership.messages import DecreesInForce, PublishDecree
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
@@ -26,6 +29,7 @@ from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover, HandoverStatistics
 from peers.handover.settings import HandoverSettings
 from peers.index.counting_index import CountingIndex
+from peers.policy.rules import Policy, policy_bytes
 from peers.storage.cell import CellStatistics
 from peers.storage.stored_versions import StoredVersions
 from simulations.chance import random_of
@@ -79,6 +83,7 @@ class SimulatedCrawl:
         trace: list[TracedPage] | None = None,
         crashing: Iterable[str] = (),
         members: Members | None = None,
+        policy: Policy | None = None,
         has_documents: bool = True,
         has_wires: bool = True,
         parser: Callable[..., VirtualParser] = VirtualParser,
@@ -89,8 +94,9 @@ class SimulatedCrawl:
           peers: how many, or their names, which decide who owns what; with `members`, all of them.
           seed: of everything that is drawn beside the web, which has its own.
           slots: of the mesh.
-          trace: pages are added to it as a live crawl with --record writes them.
+          trace: takes pages as a live crawl with --record writes them.
           members: of the mesh; they bring their own number of replicas and slots.
+          policy: what all go by from the start; None for none, which keeps them on the domains of the seeds.
           parser: makes that of a peer, over the web.
           crashing: peers that `plan_crash` may name; their tables remember what was committed.
           has_documents: without, peers fetch pages and exchange links, but store and index nothing, and links
@@ -107,7 +113,7 @@ class SimulatedCrawl:
         self.peers = members.peers if members else names
         self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), slots, replicas)
         self._members = members
-        self._parser = parser
+        self._parser, self._policy = parser, policy_bytes(policy) if policy else None
         self._doors: dict[str, VirtualDoor] = {}
         self._starts = dict.fromkeys(self.peers, 0)
         self.log: list[Request] = []
@@ -178,6 +184,9 @@ class SimulatedCrawl:
     def _begin(self) -> None:
         self._wait_for_members()
         first = self.peers[0]
+        if self._members is not None and self._policy is not None:
+            decree = PublishDecree(1, self._members.policy(1, self._policy))
+            self.world.deliver(Address(first, "http"), Address(first, "membership"), decree)
         order = AddSeeds(ticket=1, urls=self.web.seeds)
         self.world.deliver(Address(first, "http"), Address(first, "searcher"), order)
 
@@ -241,6 +250,7 @@ class SimulatedCrawl:
             actors = [Herald(peer, actors), *actors]
         self.world.add_peer(Node(peer, actors), ports, self._tables.get(peer))
         if self._members is None:
+            self._tell_policy(peer)
             self._tell_ownership(peer)
 
     def _with_documents(self, peer: str, table: Table, life: int) -> tuple[list[Actor], list[VirtualPort]]:
@@ -266,6 +276,11 @@ class SimulatedCrawl:
             Handover(peer, [controller.keeps], life, handover),
         ]
         return actors, [VirtualCell(self.archives[peer]), Listener("indexer")]
+
+    def _tell_policy(self, peer: str) -> None:
+        if self._policy is not None:
+            told = DecreesInForce(POLICY, (Decree(POLICY, "", 1, 0.0, inf, self._policy, b"", b""),))
+            self.world.deliver(Address(peer, Herald.name), Address(peer, "controller"), told)
 
     def _tell_ownership(self, peer: str) -> None:
         ownership = OwnershipChanged(Ownership(peer, self.table, self.peers))

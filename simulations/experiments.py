@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from mesh.trace import TracedPage
 from peers.crawler.settings import CrawlSettings
+from peers.policy.rules import EVERYTHING
 from simulations.balance import REFERENCE_VARIANCE, balance_of
 from simulations.chance import random_of
 from simulations.checks import pages_by_peer
@@ -153,7 +154,13 @@ def replay(
     crawls = {}
     for count in counts:
         crawls[count] = SimulatedCrawl(
-            web, peers=count, seed=seed, replicas=1, settings=settings, has_documents=False
+            web,
+            peers=count,
+            seed=seed,
+            replicas=1,
+            settings=settings,
+            policy=EVERYTHING,
+            has_documents=False,
         )
         crawls[count].run(progress)
     times = {count: pages_by_peer(run.log, run.peers) for count, run in crawls.items()}

@@ -36,7 +36,7 @@ from peers.policy.guiding import guide_by_pages
 from peers.policy.issuing import PolicyIssuer, policy_of_decree, ruling_of
 from peers.policy.ordering import Order
 from peers.policy.policy_file import difference, read_policy, write_policy
-from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.rules import OF_SEEDS, Policy
 
 TAKEDOWN_EPILOG: Final = (
     "Examples: tianmesh takedown https://a.org/page --reason 'asked by its author'   "
@@ -52,7 +52,8 @@ app: Final = typer.Typer(
     "with *; but for take_down also addresses, networks such as 162.105.0.0/16 where hosts are, which is "
     "decided when a host is looked up; for crawl and skip also media_types and languages, which a visit "
     "tells: what is skipped then is not kept, nor are its links) and, for crawl, limits (delay_s, "
-    "pages_a_day of each host in the whole mesh, hours, depth_max, pages_per_host_max). What takes nothing "
+    "pages_a_day of each host in the whole mesh, hours, depth_max, pages_per_host_max, within_domain: only "
+    "seeds and what is linked to from their own domain, as without any policy). What takes nothing "
     "down can have an end (until). Besides, pins say which peer crawls a host, with all else in its slot, as "
     "long as that peer is there.",
 )
@@ -79,7 +80,7 @@ def show(
         print_json([_as_json(decree, is_ruling=decree is ruling) for decree in shown])
         return
     if not shown:
-        print("# there is no policy: everything is crawled")
+        print("# there is no policy: seeds are crawled, and what they lead to on their registrable domains")
     for decree in shown:
         print(_heading(decree, is_ruling=decree is ruling))
         print(write_policy(policy_of_decree(decree)))
@@ -113,7 +114,7 @@ def diff(
     new = _read(file)
     with _issuer(gateway, None, token, data) as issuer:
         old = issuer.in_force()
-    print(difference(write_policy(old or EVERYTHING), write_policy(new)))
+    print(difference(write_policy(old or OF_SEEDS), write_policy(new)))
 
 
 @app.command(
@@ -129,7 +130,7 @@ def set_policy(
     until: Annotated[
         datetime | None,
         typer.Option(
-            help="UTC; then everything is crawled. Not for one that takes anything down.",
+            help="UTC; then seeds and their domains are crawled. Not for one that takes anything down.",
             show_default="for ever",
         ),
     ] = None,

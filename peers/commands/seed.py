@@ -70,7 +70,8 @@ def seed(
 ) -> None:
     """Give the mesh pages to start from; the crawl stays on their domains unless you say otherwise.
 
-    That takes an administrator's key. Without one the policy of the mesh decides which seeds it takes.
+    That takes an administrator's key. Without one the policy of the mesh decides which seeds it takes, and
+    where there is none the crawl stays on the registrable domain of each seed.
     """
     seeds = [*(urls or ()), *(sitemap or ())]
     if not seeds:

@@ -2,7 +2,8 @@
 
 Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
 `questions`, `host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done; where
-`redirects` lead) and `links` (to their owners, through the `outbox`, past `deaf_members`; what the policy
+`redirects` lead) and `links` (to their owners, unless `link_memory` has them, through the `outbox`, past
+`deaf_members`; `domain_links` tells those to other domains; what the policy
 does not want waits in `left_out_links` for another one), all over the `frontier`: URLs as `url_rows` in
 `url_queues`, `held_hosts` (one of them and its registrable domain: `host_state`; those that have no place in
 memory: `parked_hosts`), who of them is next by `host_turns`, what their origins say to robots in

@@ -51,7 +51,6 @@ from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.policy.decreed import number_of, policy_of
-from peers.policy.rules import EVERYTHING
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
 from peers.storage.stored_versions import StoredVersions
 
@@ -140,7 +139,7 @@ class Controller(StoreActor):
         self._ownership: Ownership | None = None
         self._licensed_until_s = inf
         self._is_stopped = False
-        self._policy, self._rules_end_s = EVERYTHING, inf  # mesh clock: when some of its rules end
+        self._policy, self._rules_end_s = tuning.policy, inf  # mesh clock: when some of its rules end
         self._held: SlotMask | None = None  # what the handover said last
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s = inf

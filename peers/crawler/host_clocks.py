@@ -9,7 +9,7 @@ from peers.crawler.address_rules import HostRule
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
-from peers.policy.rules import EVERYTHING, Policy, Rule
+from peers.policy.rules import OF_SEEDS, Policy, Rule
 
 
 class HostClocks:
@@ -17,7 +17,7 @@ class HostClocks:
 
     def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
-        self.policy = EVERYTHING
+        self.policy = OF_SEEDS
         self._frontier = frontier
 
     def change_policy(self, policy: Policy) -> None:

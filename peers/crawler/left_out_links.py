@@ -2,8 +2,8 @@
 
 Each has one place, which follows from its host and its fingerprint. So a host has a hundred at most, all
 have as many as there are places, and nothing is to be counted: where two want one place the one nearer to a
-seed gets it, of equal ones the first. That is enough to begin with once a scope is widened; what a page leads
-to is found when it is visited.
+seed gets it, of equal ones the one that was found within its domain, then the first. That is enough to begin
+with once a scope is widened; what a page leads to is found when it is visited.
 
 They are a peer's own, kept by who owned their hosts when they came, and die with its disk: then they are
 found again when their pages are visited again.
@@ -20,7 +20,7 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.table import Table
 from mesh.urls import fingerprint, host_of
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.wire_messages import FoundLink, LinkUse
 from peers.policy.rules import Policy
 
 PER_HOST: Final = 128  # places that links to one host can have
@@ -43,7 +43,7 @@ class LeftOutLinks:
         """Remember a link, if it has a place."""
         place = self._place_of(link.url)
         stored = self._table.get(place)
-        if stored is None or _decode(stored).depth > link.depth:
+        if stored is None or _rank(link) < _rank(_decode(stored)):
             self._table.put(place, _encode(replace(link, anchor="", linker="")))
 
     def find(self, url: str) -> FoundLink | None:
@@ -62,7 +62,9 @@ class LeftOutLinks:
         wanted = [
             (place, link)
             for place, row in rows
-            if policy.has_room_for((link := _decode(row)).url, link.depth)
+            if policy.has_room_for(
+                (link := _decode(row)).url, link.depth, is_abroad=link.use is LinkUse.ABROAD
+            )
         ]
         for place, _ in wanted:
             self._table.delete(place)
@@ -77,6 +79,10 @@ class LeftOutLinks:
         which = fingerprint(url)[0] % PER_HOST
         place: int = xxh3_64_intdigest(f"{host_of(url)} {which}".encode()) % self._places
         return place.to_bytes(_PLACE_BYTES, "big")
+
+
+def _rank(link: FoundLink) -> tuple[int, int]:
+    return link.depth, link.use
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -8,7 +8,7 @@ accepted them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from typing import Final
 
@@ -22,9 +22,11 @@ from peers.crawler import politeness
 from peers.crawler.alias_judging import moved
 from peers.crawler.course import UNLIMITED, Course
 from peers.crawler.deaf_members import DeafMembers
+from peers.crawler.domain_links import marked
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_keys import url_key
 from peers.crawler.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
+from peers.crawler.link_memory import LinkMemory
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
 from peers.crawler.reordering import Reordering
 from peers.crawler.revisiting import due_now, made_due
@@ -34,11 +36,12 @@ from peers.crawler.url_rows import UrlRow
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.engine.linkers import entries_of, entries_of_move
 from peers.handover.mirror import Mirror, Pledge
-from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.rules import Policy
 
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 LOOK_S: Final = 5.0  # between two looks for members that accept no links
+_TO_BE_FETCHED: Final = (LinkUse.FETCH, LinkUse.ABROAD)
 QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once
 
 
@@ -76,11 +79,10 @@ class Links:
         self.look_at_s = inf  # when `look_for_deaf` is to be called
         self._unsent: dict[str, list[FoundLink]] = defaultdict(list)  # by owner
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
-        self._remembered: set[tuple[str, ...]] = set()
-        self._remembered_before: set[tuple[str, ...]] = set()
+        self._memory = LinkMemory(tuning.links_remembered)
         self.flush_at_s = inf  # when `pack` is to be called
         self.quiet_s = -inf  # pages of files come in until then
-        self._policy, self._policy_number = EVERYTHING, 0
+        self._policy, self._policy_number = tuning.policy, 0
         self.sent_count = self.received_count = self.refused_count = self.left_out_count = 0
         self.overlisted_count = self.told_count = 0
 
@@ -97,7 +99,7 @@ class Links:
         """
         if policy != self._policy:
             self._policy = policy
-            self._remembered, self._remembered_before = set(), set()
+            self._memory.forget()
             self._left_out.begin_review()
             self._frontier.steering.change_decreed(policy.ordering)
             self._reordering.look()
@@ -138,10 +140,16 @@ class Links:
 
     # --- from our pages ---
 
-    def route(self, links: Iterable[FoundLink], now: float) -> None:
-        """Bring links of a page of ours to the peers that own their hosts, if that was not done just now."""
+    def route(self, page: str, links: Iterable[FoundLink], now: float) -> None:
+        """Bring links of a page of ours to the peers that own their hosts, if that was not done just now.
+
+        Args:
+          page: its URL, canonical.
+        """
+        if self._policy.is_of_domains:
+            links = marked(page, links)
         for link in self._and_moved(links):
-            if not self._is_new(link):
+            if not self._memory.is_new(link) or looks_like_trap(link.url):
                 continue
             host = host_of(link.url)
             slot, owner = self.place_of(host)
@@ -167,23 +175,6 @@ class Links:
         """Have others hear of these rows once these batches are accepted and the team has everything else."""
         self._mirror.pledge(Pledge(set(batches), keys=keys))
 
-    def _is_new(self, link: FoundLink) -> bool:
-        """Tell whether a link is to be brought to its owner: not if that was done a moment ago."""
-        key: tuple[str, ...] = (link.url, link.anchor, link.linker)
-        if link.moved_from:
-            key = (*key, link.moved_from)
-        if link.parent or link.is_ahead or link.levels != UNLIMITED or link.steps != UNLIMITED:
-            # The same link on another page may be followed where this one is not, or sooner.
-            key = (*key, f"{link.use} {link.parent} {link.levels} {link.steps} {link.is_ahead}")
-        if not link.changed_s and (key in self._remembered or key in self._remembered_before):
-            return False
-        if looks_like_trap(link.url):
-            return False
-        self._remembered.add(key)
-        if len(self._remembered) >= self._tuning.links_remembered:
-            self._remembered_before, self._remembered = self._remembered, set()
-        return True
-
     # --- from other peers ---
 
     def take_in(self, source: Address, message: LinksFound, now: float) -> list[Send]:
@@ -199,7 +190,7 @@ class Links:
         sound = [link for link in links if is_canonical(link.url)]
         are_links = len(sound) == len(links) or source.peer == self._me
         wanted = [
-            link if link.use is LinkUse.FETCH else self._allowed(link, source.peer)
+            link if link.use in _TO_BE_FETCHED else self._allowed(link, source.peer)
             for link in sound
             if link.depth <= depth_max
         ]
@@ -265,29 +256,32 @@ class Links:
             for batch in self._outbox.add(peer, theirs, now, hold_off_s=hold_off_s)
         ]
 
-    def _and_moved(self, links: Iterable[FoundLink]) -> Iterator[FoundLink]:
-        """Yield links, and after each to a page of an alias of ours one to the same page elsewhere.
+    def _and_moved(self, links: Iterable[FoundLink]) -> Iterable[FoundLink]:
+        """Return links, and after each to a page of an alias of ours one to the same page elsewhere.
 
         That of the alias stays known, in case it turns out to be none. Where a redirect leads is meant.
         """
         aliases = self._frontier.hosts.aliases if self._settings.finds_aliases else {}
+        return self._with_moved(links, aliases) if aliases else links
+
+    def _with_moved(self, links: Iterable[FoundLink], aliases: Mapping[str, str]) -> Iterator[FoundLink]:
         for link in links:
             yield link
             url, seen = link.url, link
-            while aliases and not (seen.hops or seen.use is LinkUse.STORED):
+            while not (seen.hops or seen.use is LinkUse.STORED):
                 representative = aliases.get(host_of(url))
                 there = moved(url, representative) if representative else None
                 if there is None:
                     break
                 url = there
                 yield replace(link, url=url)
-                self._remembered.add((url, "", ""))  # that of the alias says so again, once it is its turn
+                self._memory.note(url)  # that of the alias says so again, once it is its turn
 
     def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
-        if link.use is LinkUse.FETCH:
+        if link.use in _TO_BE_FETCHED:
             if link.is_listed and not self._has_room_for_listed(host):
                 self.overlisted_count += 1
-            elif self._policy.has_room_for(link.url, link.depth):
+            elif self._policy.has_room_for(link.url, link.depth, is_abroad=link.use is LinkUse.ABROAD):
                 course = self._course_of(link, slot)
                 self._frontier.add(link.url, host, slot, link.depth, link.hops, now, course)
                 if link.changed_s:

@@ -244,7 +244,7 @@ class PagesInProgress:
         page = self._page(state, taken, fetched)
         page.finding = finding
         self._go_on(page, fetched)
-        self._links.route((*page.links, *page.tellings), now)
+        self._links.route(taken.url, (*page.links, *page.tellings), now)
         self._finish(page, now)
 
     def _go_on(self, page: Page, fetched: PageFetched) -> None:
@@ -295,7 +295,9 @@ class PagesInProgress:
         """Bring the sitemaps that a robots.txt names to their owners, as if the page asked for had them."""
         named = tuple(FoundLink(url, is_listed=True) for url in urls)
         self._links.route(
-            self._onward(taken, self._frontier.steering.seen(taken.url, taken.course, None), named), now
+            taken.url,
+            self._onward(taken, self._frontier.steering.seen(taken.url, taken.course, None), named),
+            now,
         )
 
     def _have_stored(self, page: Page, records: bytes, document: Document | None) -> Send:
@@ -340,7 +342,7 @@ class PagesInProgress:
         there = moved(taken.url, state.record.alias_of)
         if taken.before is None and there is not None:
             page.links = (link_to(there, taken, hops=taken.hops),)
-            self._links.route(page.links, now)
+            self._links.route(taken.url, page.links, now)
         self._finish(page, now)
 
     def _settle_left_out(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
@@ -405,7 +407,7 @@ class PagesInProgress:
         while left > 0 and self._routing:
             page, found = self._routing[0]
             some = list(islice(found, left))
-            self._links.route(some, now)
+            self._links.route(page.taken.url, some, now)
             left -= len(some)
             if left > 0:
                 self._routing.popleft()

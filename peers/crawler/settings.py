@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from peers.crawler.web_request import USER_AGENT
 from peers.policy.ordering import PLAIN, Ordering
+from peers.policy.rules import OF_SEEDS, Policy
 
 Seconds = Annotated[float, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]
@@ -36,6 +37,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     links_left_out_max: int = 1 << 20  # by the policy, that are kept for another one: 200 MB on the disk
     accepting_max: int = 4_096  # batches with links for others that we have still to promise
     measure_s: float = 1.0  # between two reports of the queue's length
+    policy: Policy = OF_SEEDS  # until a decree is heard of
 
 
 class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

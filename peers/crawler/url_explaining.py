@@ -40,6 +40,7 @@ from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.visits import Visit, Visits
 from peers.crawler.web_request import FailureReason
+from peers.crawler.wire_messages import LinkUse
 from peers.engine.linkers import is_linker, is_text, moves_in
 from peers.policy.explaining import condition_of, deciding, number_of_rule
 from peers.policy.rules import Policy, Rule
@@ -109,6 +110,7 @@ class UrlExplaining:
             linkers=sum(map(is_linker, entries)),
             moved_from=moves_in(entries)[:TEXTS_SHOWN],
             left_out_depth=None if link is None else link.depth,
+            is_left_out_abroad=link is not None and link.use is LinkUse.ABROAD,
             robots=self._robots,
             host=None if record is None else self._host_facts(record),
             rulings=rulings,

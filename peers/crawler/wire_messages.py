@@ -39,6 +39,7 @@ class LinkUse(IntEnum):
     FETCH = 0  # queue the target unless it is known, and keep the text
     TEXT = 1  # keep the text for the target, which may never be fetched
     STORED = 2  # the target is stored, from a file: there is no need to fetch it
+    ABROAD = 3  # as FETCH, found on a page of another registrable domain, where a policy goes by that
 
 
 class FoundLink(Message, frozen=True, array_like=True):

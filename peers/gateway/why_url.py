@@ -89,6 +89,11 @@ def _no_page(outcome: str) -> str:
 def _unvisited(facts: UrlFacts) -> str:
     refused = next((each for each in facts.rulings if each.refusal), None)
     if refused is None or facts.rulings[-1].refusal == "":
+        if facts.is_left_out_abroad:
+            return (
+                "only pages of other domains link to it, and such links are not followed; "
+                "`tianmesh seed URL` adds it, with --anywhere they all are"
+            )
         if facts.left_out_depth is not None:
             return "a link to it was found and left out: it is looked at again under the policy of now"
         if looks_like_trap(facts.url):

@@ -18,6 +18,7 @@ from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.dates import http_seconds_of, precise_seconds_of
 from peers.crawler.decoding import TooLarge, Undecodable, decode
+from peers.crawler.domain_links import marked
 from peers.crawler.extraction import body_bytes_max, content_in, document_of, kept_response
 from peers.crawler.guarded_reader import read_guarded
 from peers.crawler.link_header import LINK
@@ -140,7 +141,7 @@ def page_of(
         status=fetched.status,
         records=records,
         document=document_of(parsed, stamp, header_of(fetched, "last-modified"), headers_of(fetched, LINK)),
-        links=tuple(link for link in links if _is_useful(link))[:PAGE_LINKS_MAX],
+        links=tuple(marked(fetched.url, filter(_is_useful, links))[:PAGE_LINKS_MAX]),
         visit=visit,
     )
 

@@ -11,7 +11,7 @@ import msgspec
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.slots import slot_of
-from peers.policy.rules import EVERYTHING, Policy, policy_in
+from peers.policy.rules import OF_SEEDS, Policy, policy_in
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def policy_of(message: DecreesInForce) -> Policy | None:
     if message.kind != POLICY:
         return None
     if not message.decrees:
-        return EVERYTHING
+        return OF_SEEDS
     [decree] = message.decrees
     return _understood(decree)
 

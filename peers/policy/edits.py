@@ -20,11 +20,12 @@ from mesh.errors import ConfigError
 from mesh.urls import canonical, host_of
 from peers.policy.ordering import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
 from peers.policy.patterns import fault_of, spelt
-from peers.policy.rules import RULES_MAX, Action, Policy, Rule
+from peers.policy.rules import OF_SEEDS, RULES_MAX, Action, Policy, Rule
 
 _NETWORK: Final = re.compile(r"[0-9a-f.:]+/\d+")
 NOTHING_ELSE: Final = Rule(action=Action.SKIP)
 ALL_ELSE: Final = Rule(action=Action.CRAWL)
+SEEDS_ELSE: Final = OF_SEEDS.rules[0]  # as without any policy
 
 
 def target(text: str) -> Rule:
@@ -102,7 +103,7 @@ def anywhere(policy: Policy | None, limits: Rule) -> Policy:
 def goes_anywhere(policy: Policy) -> bool:
     """Is a page crawled that no rule is about?"""
     rest = policy.rules[_place_of_rest(policy.rules) :]
-    return bool(rest) and rest[0].action is Action.CRAWL
+    return bool(rest) and rest[0].action is Action.CRAWL and not rest[0].within_domain
 
 
 def _place_of_rest(rules: Sequence[Rule]) -> int:
@@ -127,7 +128,7 @@ def guided(policy: Policy | None, words: Sequence[str], order: Order | None) -> 
     """
     if order is not None and order not in GUIDED:
         raise ConfigError(f"the order {order} goes by no words: say {', '.join(GUIDED)}")
-    policy = policy or Policy(rules=(ALL_ELSE,))
+    policy = policy or OF_SEEDS
     before = policy.ordering or PLAIN
     guide_words = tuple(dict.fromkeys((*before.guide_words, *words)))
     if len(guide_words) > GUIDE_WORDS_MAX:
@@ -143,7 +144,7 @@ def guided(policy: Policy | None, words: Sequence[str], order: Order | None) -> 
 
 
 def ending(policy: Policy, end_s: float) -> Policy:
-    """Give each rule the end of the whole policy, after which everything is crawled.
+    """Give each rule the end of the whole policy, after which it is as if there was none.
 
     So what is added to it has no end of its own accord: a pause holds until it is taken back, and what is
     taken down is not shown again.
@@ -155,7 +156,7 @@ def ending(policy: Policy, end_s: float) -> Policy:
         return policy
     end = datetime.fromtimestamp(end_s, UTC)
     rules = [replace(rule, until=min(rule.until or end, end)) for rule in policy.rules]
-    return _with(policy, [*rules, ALL_ELSE])
+    return _with(policy, [*rules, SEEDS_ELSE])
 
 
 # --- Pauses and take-downs ---
@@ -203,7 +204,7 @@ def restored_by(old: Policy | None, new: Policy) -> list[str]:
 
 
 def _inserted(policy: Policy | None, rule: Rule, behind: Callable[[Rule], bool]) -> Policy:
-    rules = [ALL_ELSE] if policy is None else list(policy.rules)
+    rules = [SEEDS_ELSE] if policy is None else list(policy.rules)
     rules = [other for other in rules if not _is_same(other, rule)]
     place = next((place for place, other in enumerate(rules) if not behind(other)), len(rules))
     return _with(policy, [*rules[:place], rule, *rules[place:]])

@@ -37,6 +37,7 @@ def _decision(rule: Rule | None, numbers: dict[int, int], address: str) -> str:
     is_open = rule.addresses and not address
     where = f" if its host is in {', '.join(rule.addresses)}, else" if is_open else ""
     what = " if it is such a page" if rule.is_of_pages else ""
+    what += " if it is a seed, or linked to from its own domain" if rule.within_domain else ""
     reason = f" ({rule.reason})" if rule.reason else ""
     return f"rule {numbers[id(rule)]} decides: {rule.action}{reason}{what}{where}"
 

@@ -16,7 +16,7 @@ from mesh.urls import canonical
 from peers.policy import edits
 from peers.policy.issuing import PolicyIssuer
 from peers.policy.ordering import Order
-from peers.policy.rules import EVERYTHING
+from peers.policy.rules import OF_SEEDS
 
 PATIENCE_S: Final = 120.0  # for one page to be fetched: robots.txt, pauses, a slow server
 POLL_S: Final = 0.5
@@ -60,7 +60,7 @@ def _url_in(text: str) -> str:
 
 def _fetch(client: GatewayClient, issuer: PolicyIssuer, urls: list[str]) -> None:
     """Have pages visited, and nothing that they link to."""
-    policy = issuer.to_change() or EVERYTHING
+    policy = issuer.to_change() or OF_SEEDS
     left_out = [url for url in urls if not policy.has_room_for(url)]
     if left_out:
         issuer.issue(edits.widened(policy, [edits.target(url) for url in left_out], edits.ALL_ELSE))

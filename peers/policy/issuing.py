@@ -16,7 +16,7 @@ from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_administrator
 from peers.policy import edits
-from peers.policy.rules import EVERYTHING, Policy, Rule, policy_bytes, policy_in
+from peers.policy.rules import OF_SEEDS, Policy, Rule, policy_bytes, policy_in
 
 NAMED_MAX: Final = 5  # domains in a sentence
 
@@ -119,7 +119,7 @@ class PolicyIssuer:
         elif texts:
             new = edits.widened(policy, [edits.target(text) for text in texts], limits)
         else:
-            new = policy or EVERYTHING
+            new = policy or OF_SEEDS
         new = edits.limited(new, pages_max)
         if policy is None or replace(new, issued_at=policy.issued_at) != policy:
             self.issue(new)  # also when none had said the same: the next wish is added to it

@@ -4,7 +4,8 @@ Theory of operation
 ===================
 A rule has conditions and an action. All conditions that it has must hold; of those with several values one.
 A rule without conditions matches every URL. Where no rule matches nothing is crawled, and that is counted
-and told, as it is an error of who wrote the policy. Without any policy everything is crawled.
+and told, as it is an error of who wrote the policy. Without any policy seeds are crawled, and what they lead
+to within their registrable domains: somebody who may give seeds, and no orders, cannot send a mesh anywhere.
 
     crawl      visit it, with the limits that the rule has
     pause      visit it later: what is known stays queued
@@ -91,6 +92,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     hours: Clock | None = None  # UTC, as in "22:00-06:00": when hosts may be asked
     depth_max: Annotated[int, Meta(ge=0, le=65_535)] | None = None  # clicks from a seed
     pages_per_host_max: Annotated[int, Meta(ge=1)] | None = None
+    # Of links, only those from pages of the same registrable domain are followed; seeds all are.
+    within_domain: bool = False
     until: Moment | None = None  # from then on it matches nothing; None for ever
     reason: Annotated[str, Meta(max_length=500)] = ""  # for people
 
@@ -159,7 +162,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     @property
     def _has_limits(self) -> bool:
         limits = (self.delay_s, self.pages_a_day, self.hours, self.depth_max, self.pages_per_host_max)
-        return any(limit is not None for limit in limits)
+        return self.within_domain or any(limit is not None for limit in limits)
 
     def opens_at(self, now: float) -> float:
         """Return from when on hosts may be asked: `now` within its hours, else when they begin.
@@ -302,21 +305,24 @@ class Policy(
         """Yield the rules by which a host may be asked, wherever it is."""
         return (entry.rule for entry in self._of_host(host) if entry.rule.is_of_clocks)
 
-    def has_room_for(self, url: str, depth: int = 0) -> bool:
+    def has_room_for(self, url: str, depth: int = 0, *, is_abroad: bool = False) -> bool:
         """Is a URL to be visited, now or later?
 
         Args:
           depth: clicks from a seed.
+          is_abroad: it was found on a page of another registrable domain.
         """
-        if self._has_room_for_all:
+        if self._has_room_for_all and not (is_abroad and self.is_of_domains):
             return True
         for entry in self._of_host(host_of(url)):  # as `rules_for`, which every link would pay for
             rule = entry.rule
             if entry.urls is not None and url not in entry.urls:
                 continue
-            if rule.action is not Action.CRAWL and rule.is_of_pages:
-                continue
-            if rule.has_room_at(depth):
+            if rule.action is not Action.CRAWL and (
+                rule.is_of_pages or (is_abroad and rule.action is Action.PAUSE)
+            ):
+                continue  # once a pause is over another rule decides, and nobody asks whence a URL came
+            if rule.has_room_at(depth) and not (is_abroad and rule.within_domain):
                 return True
             if not rule.addresses:
                 return False
@@ -343,6 +349,11 @@ class Policy(
     def is_of_addresses(self) -> bool:
         """Does it matter where hosts are?"""
         return any(rule.addresses for rule in self.rules)
+
+    @cached_property
+    def is_of_domains(self) -> bool:
+        """Does it matter on whose pages a URL was found?"""
+        return any(rule.within_domain for rule in self.rules)
 
     @cached_property
     def take_downs(self) -> tuple[Rule, ...]:
@@ -433,7 +444,9 @@ class _RulesOfHost:
                 return
 
 
-EVERYTHING: Final = Policy(rules=(Rule(action=Action.CRAWL),))  # what holds while nobody has decreed any
+EVERYTHING: Final = Policy(rules=(Rule(action=Action.CRAWL),))
+# What holds while nobody has decreed any.
+OF_SEEDS: Final = Policy(rules=(Rule(action=Action.CRAWL, within_domain=True),))
 
 _decoder = msgspec.msgpack.Decoder(Policy)
 

@@ -16,6 +16,7 @@ from mesh.errors import ConfigError
 from mesh.urls import host_of
 from peers.crawler.settings import CrawlSettings
 from peers.policy.ordering import Order, Ordering
+from peers.policy.rules import EVERYTHING
 from simulations.crawl import SimulatedCrawl
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts
@@ -76,7 +77,13 @@ def _fetched(
     """The first pages that a crawl fetches, in their order."""
     settings = CrawlSettings(ordering=ordering, fetches_in_flight_max=parameters.fetches)
     crawl = SimulatedCrawl(
-        web, peers=parameters.peers, seed=seed, replicas=1, settings=settings, parser=TopicalParser
+        web,
+        peers=parameters.peers,
+        seed=seed,
+        replicas=1,
+        settings=settings,
+        policy=EVERYTHING,
+        parser=TopicalParser,
     )
     return crawl.run_to(count)[:count]
 

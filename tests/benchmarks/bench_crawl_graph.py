@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from peers.crawler.settings import CrawlSettings
+from peers.policy.rules import EVERYTHING
 from simulations.checks import duplicates
 from simulations.crawl import SimulatedCrawl
 from simulations.trace import TraceWeb
@@ -36,7 +37,7 @@ def test_every_page_of_a_public_graph_that_can_be_reached_is_fetched_once_and_no
     successors = read_graph(Path(os.environ["BENCH_GRAPH"]))
     web = TraceWeb(pages_of_graph(successors, pages_per_host=500, seconds_median=0.25, seed=7))
     settings = CrawlSettings(delay_s=0.0, delay_factor=0.0, requests_per_host_day_max=1_000_000)
-    crawl = SimulatedCrawl(web, peers=PEERS, seed=7, replicas=1, settings=settings)
+    crawl = SimulatedCrawl(web, peers=PEERS, seed=7, replicas=1, settings=settings, policy=EVERYTHING)
     begin_s = time.process_time()
     crawl.run(lambda pages, of: print(f"\r{pages:,} of {of:,}", end="", flush=True))
     cpu_s = time.process_time() - begin_s

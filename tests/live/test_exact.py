@@ -12,6 +12,7 @@ import pytest
 from mesh.config import MeshConfig, load_config
 from mesh.trace import TracedPage, read_trace, write_trace
 from peers.config import PeerConfig
+from peers.policy.rules import EVERYTHING
 from simulations.chance import random_of
 from simulations.checks import pages_by_peer, reachable
 from simulations.crawl import SimulatedCrawl
@@ -95,6 +96,7 @@ def replayed(trace: list[TracedPage], peers: list[str], mesh: Path) -> Fetched:
         seed=7,
         replicas=config.replicas,
         slots=config.slot_count,
+        policy=EVERYTHING,
         settings=load_config(mesh / "peer-1" / "config.toml", PeerConfig).crawl,
         network=Network(random_of(7, "network"), delay_min_s=0.0001, delay_mean_s=0.0005),  # loopback
     )

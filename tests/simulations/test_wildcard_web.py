@@ -11,6 +11,7 @@ import pytest
 from mesh.urls import canonical, host_of
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason
+from peers.policy.rules import EVERYTHING
 from simulations.checks import impolite, reachable
 from simulations.crawl import SimulatedCrawl
 from simulations.wildcard_web import WildcardShape, WildcardWeb, is_of_trap
@@ -37,10 +38,10 @@ def test_every_page_can_be_reached() -> None:
 @pytest.mark.parametrize("peers", [1, 3])
 def test_sites_get_their_pages_crawled_beside_a_wildcard_domain_as_fast_as_without_it(peers: int) -> None:
     """Before turns went by domains each site had given a single page after an hour."""
-    quiet = SimulatedCrawl(WildcardWeb(QUIET), peers=peers, seed=1, settings=SETTINGS)
+    quiet = SimulatedCrawl(WildcardWeb(QUIET), peers=peers, seed=1, settings=SETTINGS, policy=EVERYTHING)
     quiet.run()
     seconds = max(request.until_s for request in quiet.log if request.status == 200)
-    beside = SimulatedCrawl(WildcardWeb(TRAP), peers=peers, seed=1, settings=SETTINGS)
+    beside = SimulatedCrawl(WildcardWeb(TRAP), peers=peers, seed=1, settings=SETTINGS, policy=EVERYTHING)
     beside.run_for(1.2 * seconds + 5.0)
     pages = Counter(host_of(request.url) for request in beside.log if request.status == 200)
     assert {host: count for host, count in pages.items() if host.startswith("site")} == {
@@ -56,7 +57,7 @@ def test_a_machine_behind_many_names_is_asked_one_thing_at_a_time_after_the_dela
     shape = WildcardShape(
         sites=1, trap_pages=1, names_per_trap_page=300, trap_seconds=0.5, trap_ips=("203.0.113.7",)
     )
-    run = SimulatedCrawl(WildcardWeb(shape), peers=1, seed=1, settings=EVEN)
+    run = SimulatedCrawl(WildcardWeb(shape), peers=1, seed=1, settings=EVEN, policy=EVERYTHING)
     run.run_for(900.0)
     asked = sorted((request.at_s, request.until_s) for request in run.log if is_of_trap(request.url))
     gaps = [after[0] - before[1] for before, after in pairwise(asked)]
@@ -74,7 +75,7 @@ def test_peers_together_ask_three_machines_behind_300_names_one_thing_each_as_of
     ips = ("203.0.113.7", "203.0.113.8", "203.0.113.9")
     shape = WildcardShape(sites=1, trap_pages=1, names_per_trap_page=300, trap_seconds=0.5, trap_ips=ips)
     web = WildcardWeb(shape)
-    run = SimulatedCrawl(web, peers=5, seed=1, settings=EVEN)
+    run = SimulatedCrawl(web, peers=5, seed=1, settings=EVEN, policy=EVERYTHING)
     run.run_for(200.0)
     for ip in ips:
         asked = sorted(request for request in run.log if web.serve(request.url).ip == ip)

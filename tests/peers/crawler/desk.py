@@ -18,6 +18,7 @@ from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.handover.messages import SlotsFilled
+from peers.policy.rules import EVERYTHING
 from peers.storage.messages import PageStored, StorePage
 from peers.storage.stored_versions import StoredVersions
 from tests.helpers import ME, fetched, hold_slots, owned_by, ownership_changed, parsed
@@ -28,7 +29,7 @@ ROBOTS = f"{ORIGIN}/robots.txt"
 OTHER = "you"  # another peer
 SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0)
 # The queue is measured at once, so that nothing else wakes a controller than what a test is about.
-TUNING = Tuning(measure_s=0.0)
+TUNING = Tuning(measure_s=0.0, policy=EVERYTHING)
 
 
 def host_of_peer(peer: str, number: int = 0) -> str:

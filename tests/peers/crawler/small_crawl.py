@@ -24,11 +24,12 @@ from mesh.urls import host_of, origin_of
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.link_texts import KeptTexts
 from peers.crawler.messages import ParsePage
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.web_request import FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
+from peers.policy.rules import EVERYTHING
 from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
 from simulations.revertible_table import RevertibleTable
@@ -38,6 +39,7 @@ from tests.helpers import NOTHING_STORED, SLOT_COUNT, STORES, fetched, owned_by,
 PEERS = ("a", "b")
 COMMIT_S = 0.02
 SETTINGS = CrawlSettings(delay_s=2.0)
+TUNING = Tuning(policy=EVERYTHING)
 
 
 class SmallWeb:
@@ -134,7 +136,10 @@ class SmallCrawl:
         for name in PEERS:
             table = RevertibleTable()
             self.peers[name] = Peer(
-                name, Controller(name, table, SETTINGS, NOTHING_STORED), Handover(name, STORES), table
+                name,
+                Controller(name, table, SETTINGS, NOTHING_STORED, tuning=TUNING),
+                Handover(name, STORES),
+                table,
             )
         self._is_seeded = False
         self._unheard = 0  # peers that are still to hear of the last change of owners
@@ -216,7 +221,7 @@ class SmallCrawl:
             if request.peer == name:
                 request.end_s = min(request.end_s, self.now)
         self.now += self.random.choice([0.0, 1.0, 10.0])
-        peer.controller = Controller(name, peer.table, SETTINGS, NOTHING_STORED, peer.life)
+        peer.controller = Controller(name, peer.table, SETTINGS, NOTHING_STORED, peer.life, TUNING)
         peer.handover = Handover(name, STORES, peer.life)
         self._begin(peer)
 

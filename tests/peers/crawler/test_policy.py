@@ -13,7 +13,9 @@ from mesh.actor import Send
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.urls import host_of
+from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.politeness import PAUSED_LOOK_S, POLICY_REVIEW_S
+from peers.crawler.settings import Tuning
 from peers.crawler.web_request import FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.engine.document import Document
@@ -322,11 +324,48 @@ def test_page_that_asks_not_to_be_indexed_fulfils_no_condition_on_its_language()
     assert of_kind(desk.tell(page, "parser"), StorePage)
 
 
-def test_without_a_policy_everything_is_crawled_again() -> None:
+def test_without_a_policy_seeds_are_crawled_again() -> None:
     desk = Desk(delay_s=0.0)
     decree(desk, REST)
     desk.tell(DecreesInForce(POLICY, ()), "membership")
     assert asked(desk.seed(HOME)) == [f"{ORIGIN}/robots.txt"]
+
+
+BROTHER = "http://mail.pku.edu.cn/"
+
+
+def test_without_a_policy_links_to_other_domains_wait_for_one() -> None:
+    """Whoever may give seeds, and no orders, cannot send a mesh anywhere."""
+    desk = Desk(delay_s=0.0, tuning=Tuning(measure_s=0.0)).with_home_asked(origin=ORIGIN)
+    desk.store(HOME, f"{ORIGIN}/b", OTHER, BROTHER)
+    desk.wake(FLUSH_S)
+    states = [desk.state_of(url) for url in (f"{ORIGIN}/b", BROTHER, OTHER)]
+    assert states[-1] is None not in states[:-1]
+    assert desk.observe().links_left_out == 1
+    decree(desk, Rule(action=Action.CRAWL))
+    desk.wake(FLUSH_S)
+    assert desk.state_of(OTHER) is not None
+
+
+def test_without_a_policy_a_page_of_another_domain_is_crawled_once_its_own_leads_to_it() -> None:
+    desk = Desk(delay_s=0.0, tuning=Tuning(measure_s=0.0)).with_home_asked(origin=ORIGIN)
+    there = f"{OTHER}doc"
+    desk.store(HOME, there)
+    desk.wake(FLUSH_S)
+    assert desk.state_of(there) is None
+    desk.seed(OTHER)
+    desk.allow(OTHER.rstrip("/"))
+    desk.store(OTHER, there)
+    desk.wake(FLUSH_S)
+    assert desk.state_of(there) is not None
+
+
+def test_without_a_policy_a_redirect_to_another_domain_is_not_followed() -> None:
+    desk = Desk(delay_s=0.0, tuning=Tuning(measure_s=0.0)).with_home_asked(origin=ORIGIN)
+    desk.tell(fetched(HOME, 301, headers=(("Location", OTHER),)))
+    desk.wake(FLUSH_S)
+    assert desk.state_of(OTHER) is None
+    assert desk.observe().links_left_out == 1
 
 
 def test_rule_ends_when_it_says_and_what_it_left_out_is_asked_for() -> None:

@@ -68,6 +68,10 @@ def said_of_crawl(*facts: CrawlFacts) -> str:
             replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2),
             ("a link to it was found and left out", "looked at again"),
         ),
+        (
+            replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2, is_left_out_abroad=True),
+            ("only pages of other domains link to it", "`tianmesh seed URL` adds it"),
+        ),
         (replace(UNKNOWN, url="http://a.test/x/x/x/x/"), ("repeat themselves",)),
         (replace(UNKNOWN, state=UrlState.QUEUED), ("as soon as there is room",)),
         (

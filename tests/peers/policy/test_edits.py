@@ -10,7 +10,7 @@ from mesh.slots import slot_of
 from peers.policy import edits
 from peers.policy.ordering import GUIDE_WORDS_MAX, Order, Ordering
 from peers.policy.policy_file import difference, read_policy, write_policy
-from peers.policy.rules import EVERYTHING, Action, Pin, Policy, Rule, policy_bytes, policy_in
+from peers.policy.rules import EVERYTHING, OF_SEEDS, Action, Pin, Policy, Rule, policy_bytes, policy_in
 
 LIMITS = Rule(action=Action.CRAWL)
 
@@ -208,7 +208,8 @@ def test_scope_that_is_added_before_an_end_holds_before_and_after_it() -> None:
     assert policy.at(BEFORE_S).has_room_for("http://b.org/")
     assert not policy.at(BEFORE_S).has_room_for("http://c.org/")
     assert not edits.goes_anywhere(policy)
-    assert edits.goes_anywhere(policy.at(AFTER_S))
+    assert policy.at(AFTER_S).has_room_for("http://c.org/")
+    assert not edits.goes_anywhere(policy.at(AFTER_S)), "it is as without a policy"
 
 
 def test_rules_with_an_end_before_a_take_down_are_refused_in_a_file() -> None:
@@ -246,3 +247,17 @@ def test_of_two_pins_of_one_slot_the_first_counts() -> None:
 def test_a_file_without_a_rule_would_stop_the_crawl_and_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="no rule, so nothing would be crawled"):
         read_policy(text, "p.toml")
+
+
+def test_orders_to_a_mesh_without_a_policy_leave_it_on_the_domains_of_its_seeds() -> None:
+    for policy in (edits.taken_down(None, edits.target("a.org"), ""), edits.paused(None, None)):
+        assert policy.has_room_for("http://b.org/")
+        assert not policy.has_room_for("http://b.org/", is_abroad=True)
+        assert not edits.goes_anywhere(policy)
+        assert edits.anywhere(policy, LIMITS).has_room_for("http://b.org/", is_abroad=True)
+
+
+def test_at_its_end_a_policy_leaves_a_mesh_as_if_there_was_none() -> None:
+    ending = edits.ending(edits.widened(None, [edits.target("a.org")], LIMITS), 100.0)
+    assert not ending.at(50.0).has_room_for("http://b.org/")
+    assert ending.at(100.0).rules == OF_SEEDS.rules

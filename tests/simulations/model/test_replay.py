@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from peers.crawler.settings import CrawlSettings
+from peers.policy.rules import EVERYTHING
 from simulations.checks import pages_by_peer
 from simulations.crawl import SimulatedCrawl
 from simulations.members import SLOT_COUNT_DEFAULT
@@ -31,7 +32,9 @@ def test_model_and_peers_agree_on_pages_per_peer_and_within_5_percent_on_their_c
     settings = CrawlSettings(
         delay_s=DELAY_S, delay_factor=0.0, fetches_in_flight_max=FETCHES, pages_in_progress_max=FETCHES + 256
     )
-    exact = SimulatedCrawl(TraceWeb(TRACE), peers=n_peers, seed=7, replicas=1, settings=settings)
+    exact = SimulatedCrawl(
+        TraceWeb(TRACE), peers=n_peers, seed=7, replicas=1, settings=settings, policy=EVERYTHING
+    )
     exact.run()
     times = pages_by_peer(exact.log, exact.peers)
     end = max(until for each in times.values() for until in each[-1:])

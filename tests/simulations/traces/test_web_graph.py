@@ -9,6 +9,7 @@ import pytest
 
 from mesh.errors import ConfigError
 from mesh.trace import read_trace
+from peers.policy.rules import EVERYTHING
 from simulations.crawl import SimulatedCrawl
 from simulations.trace import TraceWeb
 from simulations.traces.web_graph import pages_of_graph, read_graph
@@ -142,7 +143,7 @@ def test_a_graph_becomes_a_trace_whose_pages_are_all_found_from_its_seeds(
 def test_eight_peers_fetch_what_can_be_reached_in_a_graph_and_nothing_else() -> None:
     graph = a_graph(400, Random(4))
     web = FromOne(pages_of_graph(graph, pages_per_host=20, seconds_median=0.25, seed=1))
-    crawl = SimulatedCrawl(web, peers=8, seed=7)
+    crawl = SimulatedCrawl(web, peers=8, seed=7, policy=EVERYTHING)
     crawl.run()
     fetched = sorted(int(r.url.rpartition("/p")[2]) for r in crawl.log if r.status == 200)
     assert fetched == reachable(graph, [0])
