@@ -120,7 +120,7 @@ class GatewayClient:
         Args:
           levels: clicks that are made from them; None for no limit of their own.
         """
-        answer: dict[str, Any] = {"accepted": 0, "invalid": [], "left_out": []}
+        answer: dict[str, Any] = {"accepted": 0, "invalid": [], "left_out": [], "private": []}
         for start in range(0, len(urls), SEEDS_PER_REQUEST):
             part: dict[str, Any] = {"urls": urls[start : start + SEEDS_PER_REQUEST]}
             if levels is not None:
@@ -129,6 +129,7 @@ class GatewayClient:
             answer["accepted"] += seeded["accepted"]
             answer["invalid"] += seeded["invalid"]
             answer["left_out"] += seeded.get("left_out", [])
+            answer["private"] += seeded.get("private", [])
         return answer
 
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:

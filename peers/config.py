@@ -27,7 +27,11 @@ class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         ),
     ] = ""
     allow_private: Annotated[
-        tuple[str, ...], Meta(description="host names that may lead to private addresses")
+        tuple[str, ...],
+        Meta(
+            description="what may be asked at private addresses: host names, with all below them, and "
+            'networks such as "10.1.0.0/16"; the policy of the mesh can allow more'
+        ),
     ] = ()
     spares_private: Annotated[
         bool,

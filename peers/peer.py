@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from functools import partial
+from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Protocol
@@ -40,7 +41,7 @@ from peers.crawler.contact import Visitor, visitor_of
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import FetcherPort, decoding_in
-from peers.crawler.messages import StopCrawl
+from peers.crawler.messages import StopCrawl, WebReached
 from peers.crawler.parser_port import ParserPort, reading_in
 from peers.crawler.proxy import Proxy
 from peers.crawler.recorder import TraceRecorder
@@ -128,7 +129,7 @@ async def _run(
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
         actors = make_actors(me, table, config.crawl, reader, life, config.handover, settings, cell=cell)
-        told = reading_in(workshop), _visitor_of(config)
+        told = reading_in(workshop), _visitor_of(config), fetcher.private_among
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
         ports: list[Port] = [
             FetcherPort(me, fetcher, renderer),
@@ -145,6 +146,7 @@ async def _run(
         conduct = conduct_of(config.conduct)
         runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of)
         vitals = Vitals(member, runtime, index, workshop, gateway, data, config.storage.disk_limit)
+        runtime.deliver(Address(me, "fetcher"), "controller", WebReached(_reach(folder, config.web)))
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         async with reloading(partial(_reload, config_file, config, http, runtime)):
             await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))
@@ -277,10 +279,17 @@ def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visit
     return Fetcher(
         _resolver(folder, config),
         decode_beginning=decoding_in(workshop),
-        addresses=AddressPolicy(frozenset(config.allow_private), is_anonymous=visitor.is_anonymous),
+        addresses=AddressPolicy.of(config.allow_private, is_anonymous=visitor.is_anonymous),
         turns=AddressTurns((lambda _: True) if config.spares_private else is_public, is_leasing=True),
         proxy=Proxy(config.proxy) if config.proxy else None,
     )
+
+
+def _reach(folder: Path, config: WebConfig) -> bytes:
+    """Return a digest of what decides which hosts can be reached."""
+    table = (folder / config.resolver).read_bytes() if config.resolver else b""
+    settings = msgspec.json.encode((config.resolver, config.allow_private, config.proxy))
+    return sha256(settings + table).digest()
 
 
 def _renderer(config: WebConfig, fetcher: Fetcher, workshop: Workshop) -> Renderer | None:

@@ -14,6 +14,7 @@ contact = ""                     # e-mail or URL for webmasters; without it no p
 install = "."
 # command = "/opt/tianmesh/bin/tianmesh"   # where it is installed already; then `install` is not needed
 
+# allow_private = ["intranet.example.org", "10.1.0.0/16"]   # what of an intranet may be crawled
 # replicas = 2                   # copies of every page, in a new mesh
 # relays = 4                     # machines that can only dial out, which the first one relays
 # ssh_options = ["-i", "lab.key"]   # words for every ssh

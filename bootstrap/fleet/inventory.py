@@ -76,6 +76,13 @@ class Inventory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     contact: Annotated[
         str, Meta(description="where webmasters reach you, an e-mail address or a URL; to crawl public hosts")
     ] = ""
+    allow_private: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="what of an intranet may be crawled: host names, with all below them, and networks "
+            'such as "10.1.0.0/16"; `lab seed` writes them into the policy'
+        ),
+    ] = ()
     command: Annotated[str, Meta(description="tianmesh that is installed there already; then nothing is")] = (
         ""
     )

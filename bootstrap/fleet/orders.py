@@ -54,6 +54,8 @@ def order(inventory: Inventory, file: Path, name: str, words: Sequence[str]) -> 
     if machine is None:
         raise ConfigError(f"{founder}, which has the keys, is not in {file}: write it down again")
     given, words = _with_file(name, words)
+    if name == "seed":
+        words += [word for entry in inventory.allow_private for word in ("--allow-private", entry)]
     options = ["--gateway", f"http://{near(machine.gateway)}", *_DATA]
     if not (name == "policy" and words and words[0] in _READING):
         options += _KEYS

@@ -33,7 +33,8 @@ from peers.policy.rules import Action, Rule
 EPILOG: Final = (
     "Examples: tianmesh seed https://www.pku.edu.cn/ https://www.debian.org/   "
     "tianmesh seed https://www.debian.org/doc/ --within 'https://www.debian.org/doc/*' --depth-max 3   "
-    "tianmesh seed --sitemap https://www.debian.org/sitemap.xml"
+    "tianmesh seed --sitemap https://www.debian.org/sitemap.xml   "
+    "tianmesh seed http://intranet.pku.edu.cn/ --allow-private intranet.pku.edu.cn"
 )
 SitemapOption = Annotated[
     list[str] | None,
@@ -51,6 +52,15 @@ LevelsOption = Annotated[
 PagesOption = Annotated[
     int | None, typer.Option("--pages-per-host", min=1, help="Pages of one host at most.", show_default="all")
 ]
+PrivateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-private",
+        help="A host, with all names below, or a network such as 10.1.0.0/16 that may be asked though it is "
+        "private; may be given again.",
+        show_default=False,
+    ),
+]
 
 
 def seed(
@@ -62,6 +72,7 @@ def seed(
     pages_per_host: PagesOption = None,
     pages_max: PagesMaxOption = None,
     levels: LevelsOption = None,
+    allow_private: PrivateOption = None,
     key: KeyOption = None,
     token: TokenOption = "",
     data: DataOption = DATA,
@@ -81,7 +92,7 @@ def seed(
         raise ConfigError(f"{slips[0]!r} is no URL: seeds begin with http:// or https://")
     limits = Rule(action=Action.CRAWL, depth_max=depth_max, pages_per_host_max=pages_per_host)
     is_limited = any(limit is not None for limit in (depth_max, pages_per_host, pages_max))
-    is_scope_given = bool(within or anywhere or is_limited)
+    is_scope_given = bool(within or anywhere or is_limited or allow_private)
     with administrator_of(gateway, token, data) as client:
         scope = ""
         key_file = key_in(data, key)
@@ -89,14 +100,19 @@ def seed(
             issuer = PolicyIssuer(client, key_file)
             pages = [url for url in map(canonical, seeds) if url is not None]
             scope = "; " + issuer.widen(
-                pages, within or (), limits, is_anywhere=anywhere, pages_max=pages_max
+                pages,
+                within or (),
+                limits,
+                is_anywhere=anywhere,
+                pages_max=pages_max,
+                private=allow_private or (),
             )
         answer = client.add_seeds(seeds, levels)
     if as_json:
         print_json(answer)
     else:
         _show(answer, len(seeds), scope)
-    if answer["left_out"]:
+    if answer["left_out"] or answer["private"]:
         raise typer.Exit(1)
 
 
@@ -105,6 +121,8 @@ def _show(answer: dict[str, Any], count: int, scope: str) -> None:
     complaints = Console(stderr=True, highlight=False)
     for url in answer["invalid"]:
         complaints.print(f"refused: {escape(str(url))}")
+    for sentence in answer["private"]:
+        complaints.print(f"refused: {escape(str(sentence))}", soft_wrap=True)
     for url in answer["left_out"]:
         complaints.print(f"left out by the policy of the mesh: {escape(str(url))}")
     if answer["left_out"]:

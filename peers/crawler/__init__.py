@@ -11,11 +11,11 @@ memory: `parked_hosts`), who of them is next by `host_turns`, what their origins
 Which new page comes first say `orders`, by what is relevant to some words (`relevance`), held by `steering`,
 to which those come that searchers want (`searchers_words`); it is the `course` in a row, another order means
 `reordering`; URLs can be guessed (`ancestors`). When a page is due again says `revisiting`, by the
-`visit_memory` of its row; what we owe hosts is `politeness`; what was asked of a domain is in
-`domain_budgets`, what URLs bring copies in `traps`, kept in `trap_rows`; our part of the pages that the mesh
-may visit is `page_limit`; how we crawl is `settings`, which can be replaced at any time; why things are as
-they are says `explaining` (of one URL: `url_explaining`) in `explanations`; its messages are `messages`, and
-`wire_messages` to other controllers.
+`visit_memory` of its row; what we owe hosts is `politeness` (of those that were given up: `recalling`); what
+was asked of a domain is in `domain_budgets`, what URLs bring copies in `traps`, kept in `trap_rows`; our part
+of the pages that the mesh may visit is `page_limit`; how we crawl is `settings`, which can be replaced at any
+time; why things are as they are says `explaining` (of one URL: `url_explaining`) in `explanations`; its
+messages are `messages`, and `wire_messages` to other controllers.
 
 The frontier is kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the
 handover, and which `peers.handover.mirror` ships to the team as they change. The cell of the same peer reads

@@ -7,7 +7,7 @@ spoils a name: a site whose answers mix public and private ones is after us (DNS
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -69,23 +69,39 @@ def is_public(address: str) -> bool:
 class AddressPolicy:
     """What may be connected to besides public addresses: for intranets, labs and tests."""
 
-    allowed_names: frozenset[str] = frozenset()  # host names or addresses, as `urls.hostname_of` gives them
+    allowed_names: frozenset[str] = frozenset()  # as `urls.hostname_of` gives them, and all names below
     allowed_networks: tuple[Network, ...] = ()
     # Nobody is named to whom webmasters could write, so nothing public may be asked: see `contact`.
     is_anonymous: bool = False
 
+    @classmethod
+    def of(cls, allowed: Iterable[str], *, is_anonymous: bool = False) -> AddressPolicy:
+        """Make one of host names, addresses and networks such as `10.1.0.0/16`, in any order."""
+        networks = {text: network for text in allowed if (network := network_in(text)) is not None}
+        names = frozenset(text for text in allowed if text not in networks)
+        return cls(names, tuple(networks.values()), is_anonymous)
+
     def needs_contact(self, hostname: str, addresses: Sequence[str]) -> bool:
         """Tell whether a host must not be asked for want of a contact; without addresses it is public."""
-        if not self.is_anonymous or hostname in self.allowed_names:
+        if not self.is_anonymous or is_among(hostname, self.allowed_names):
             return False
         return not addresses or any(map(is_public, addresses))
 
-    def refusal(self, hostname: str, addresses: Iterable[str]) -> str | None:
-        """Say why a name must not be connected to, given all addresses it resolves to; None when it may."""
-        if hostname in self.allowed_names:
+    def refusal(self, hostname: str, addresses: Iterable[str], decreed: tuple[str, ...] = ()) -> str | None:
+        """Say why a name must not be connected to, given all addresses it resolves to; None when it may.
+
+        Args:
+          decreed: names and networks that the policy of the mesh allows besides. Loopback and link-local
+            addresses stay out of reach: who rules a mesh does not rule what a machine has for itself.
+        """
+        if is_among(hostname, self.allowed_names):
             return None
+        by_decree = _decreed(decreed)
+        is_named = is_among(hostname, by_decree.allowed_names)
         for address in addresses:
-            if not is_public(address) and not self._is_allowed(address):
+            if is_public(address) or self._is_allowed(address):
+                continue
+            if _is_of_machine(address) or not (is_named or by_decree._is_allowed(address)):
                 return f"{hostname} leads to {address}, which is not public"
         return None
 
@@ -95,6 +111,45 @@ class AddressPolicy:
         except ValueError:
             return False
         return any(_contains(network, parsed) for network in self.allowed_networks)
+
+
+def advice_on(hostname: str, addresses: Iterable[str]) -> str:
+    """Say how a name that leads to these addresses, some of them private, can be allowed."""
+    config = f'write "{hostname}" into allow_private below [web] in config.toml of every machine that crawls'
+    if any(map(_is_of_machine, addresses)):
+        return config
+    return f"let all ask it by `tianmesh seed URL --allow-private {hostname}`, or {config}"
+
+
+def network_in(text: str) -> Network | None:
+    """Read a network or a single address; None when it is a name."""
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
+def is_among(hostname: str, names: Collection[str]) -> bool:
+    """Tell whether a name is one of some, or below one of them."""
+    if hostname in names:
+        return True
+    return bool(names) and any(hostname.endswith(f".{name}") for name in names)
+
+
+@lru_cache(maxsize=16)
+def _decreed(allowed: tuple[str, ...]) -> AddressPolicy:
+    return AddressPolicy.of(allowed)
+
+
+def _is_of_machine(address: str) -> bool:
+    """Tell whether an address means the machine that asks, or what is on one wire with it."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return True
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    parsed = mapped or parsed
+    return parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified
 
 
 ALLOW_ALL: Final = AddressPolicy(allowed_networks=(ip_network("0.0.0.0/0"), ip_network("::/0")))

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from mesh.urls import host_of
-from peers.crawler.addresses import is_public
+from peers.crawler.addresses import is_among, is_public
 from peers.crawler.robots import product_token
 from peers.crawler.settings import CrawlSettings
 
@@ -64,7 +64,7 @@ def visitor_of(settings: CrawlSettings, allow_private: Collection[str], *, is_cl
 def is_public_name(host: str, known_names: Collection[str] = ()) -> bool:
     """Tell whether a host is somebody else's, by its name: it is no private address and no name for tests."""
     host = host.strip("[]").rstrip(".")
-    if host in known_names:
+    if is_among(host, known_names):
         return False
     if ":" in host or host.rpartition(".")[2].isdigit():
         return is_public(host)

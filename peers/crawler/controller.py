@@ -35,7 +35,14 @@ from peers.crawler.frontier_keys import slot_in
 from peers.crawler.frontier_store import FrontierStore
 from peers.crawler.left_out_links import LeftOutLinks
 from peers.crawler.links import Links
-from peers.crawler.messages import CallAlias, ChangeSettings, PageParsed, ParseFailed, StopCrawl
+from peers.crawler.messages import (
+    CallAlias,
+    ChangeSettings,
+    PageParsed,
+    ParseFailed,
+    StopCrawl,
+    WebReached,
+)
 from peers.crawler.outbox import Outbox
 from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
@@ -131,8 +138,8 @@ class Controller(StoreActor):
         self._links = Links(me, self.name, self._frontier, outbox, left_out, *neighbours, settings, tuning)
         self._pages = PagesInProgress(me, self._frontier, self._store, self._links, stored, settings, tuning)
         budgets = DomainBudgets(TableSection(table, b"b"))
-        self._limit = PageLimit()
-        self._visits = Visits(me, self._frontier, self._pages, budgets, settings, self._limit)
+        recalls, self._limit = TableSection(table, b"g"), PageLimit()
+        self._visits = Visits(me, self._frontier, self._pages, budgets, recalls, settings, self._limit)
         sources = Sources(self._frontier, self._visits, budgets, left_out, stored)
         self._explaining = Explaining(sources, self._pages, self._links, self._limit)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
@@ -151,6 +158,7 @@ class Controller(StoreActor):
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._store.now = now
+        sends: list[Send] = []
         match message:
             case ItemsChanged() | ItemsKept():  # the first as they are half of all that comes
                 sends = self._mirror.receive(source, message, now)
@@ -169,9 +177,9 @@ class Controller(StoreActor):
                 sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []
             case LinksFound():
                 sends = self._links.take_in(source, message, now)
+                self._visits.clocks.recall_seeds(message.links, now)
             case WordsSearched(words):
                 self._links.note_searched(source.peer, words, now)
-                sends = []
             case LinksAccepted(batch):
                 sends = self._redeem(self._links.accepted(source.peer, batch, now))
             case OwnershipChanged(ownership):
@@ -183,11 +191,9 @@ class Controller(StoreActor):
             case CrawlLicensed(until, pages_elsewhere, busy_elsewhere, rounds):
                 self._licensed_until_s = until
                 self._limit.hear(pages_elsewhere, busy_elsewhere, rounds)
-                sends = []
             case DiskFilled():
                 self._visits.pause(now + DISK_FULL_PAUSE_S)
                 self._explaining.disk_full_until_s = now + DISK_FULL_PAUSE_S
-                sends = []
             case DecreesInForce():
                 sends = self._change_policy(message, now)
             case ChangeSettings(settings):
@@ -196,7 +202,8 @@ class Controller(StoreActor):
                 sends = self._explain(source, message, now)
             case CallAlias(host, representative):
                 self._frontier.call_alias(host, representative)
-                sends = []
+            case WebReached(how):
+                self._visits.recalling.note(b"web", how)
             case StopCrawl():
                 self._is_stopped = True
                 sends = self._flush(now)

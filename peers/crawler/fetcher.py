@@ -12,7 +12,8 @@ import logging
 import ssl
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -23,7 +24,7 @@ from mesh.actor import Statistics
 from mesh.urls import host_of, hostname_of, origin_of
 from peers.crawler.address_rules import Verdict
 from peers.crawler.address_turns import AddressTurns
-from peers.crawler.addresses import BAD_PORTS, AddressPolicy
+from peers.crawler.addresses import BAD_PORTS, AddressPolicy, advice_on, is_among
 from peers.crawler.body_budget import BodyBudget
 from peers.crawler.connection import (
     Answer,
@@ -54,6 +55,8 @@ from peers.documents.formats import DOCUMENT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES, m
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
+LOOK_UP_S: Final = 3.0  # that names are looked up for somebody who waits
+LOOKED_UP_MAX: Final = 64  # of them
 
 logger = logging.getLogger(__name__)
 
@@ -158,6 +161,32 @@ class Fetcher:
             is_whole=is_whole,
             codings=codings,
         )
+
+    async def private_among(self, urls: Iterable[str], decreed: tuple[str, ...] = ()) -> dict[str, str]:
+        """Return the host names of canonical URLs that lead to private addresses, and what to do about each.
+
+        Names that are not looked up in time are none of them: all are decided on before they are asked.
+
+        Args:
+          decreed: names and networks that the policy of the mesh allows.
+        """
+        found: dict[str, str] = {}
+
+        async def look(hostname: str, port: int) -> None:
+            with suppress(NoSuchName, LookupFailed, StillOpen):
+                addresses = (await self._resolver.resolve(hostname, port)).addresses
+                refusal = self._addresses.refusal(hostname, addresses, decreed)
+                if refusal is not None:
+                    found[hostname] = f"{refusal}: {advice_on(hostname, addresses)}"
+
+        origins = {hostname_of(origin): origin for origin in map(origin_of, urls)}
+        with trio.move_on_after(LOOK_UP_S):
+            async with trio.open_nursery() as nursery:
+                for hostname, origin in list(origins.items())[:LOOKED_UP_MAX]:
+                    if self._proxy is None or is_address(hostname):
+                        port = _port_of(origin, 443 if origin.startswith("https:") else 80)
+                        nursery.start_soon(look, hostname, port)
+        return found
 
     async def _beginning_of(self, body: bytes, codings: str, n_bytes: int) -> Decoded:
         """Undo content codings, in a time of its own: the server has done its part."""
@@ -269,7 +298,7 @@ class Fetcher:
             raise ExchangeError(FailureReason.DNS, str(error)) from error
         except LookupFailed as error:
             raise ExchangeError(FailureReason.DNS_TEMPORARY, str(error)) from error
-        refusal = self._addresses.refusal(hostname, endpoints.addresses)
+        refusal = self._addresses.refusal(hostname, endpoints.addresses, request.allow_private)
         if refusal is not None:
             raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)
         self._check_contact(hostname, endpoints.addresses)
@@ -293,8 +322,12 @@ class Fetcher:
     ) -> Connection:
         """Open a connection by way of a proxy, which alone knows the address of the host."""
         literal = (hostname,) if is_address(hostname) else ()
-        refusal = self._addresses.refusal(hostname, literal)
-        if refusal is None and is_own_name(hostname) and hostname not in self._addresses.allowed_names:
+        refusal = self._addresses.refusal(hostname, literal, request.allow_private)
+        if (
+            refusal is None
+            and is_own_name(hostname)
+            and not is_among(hostname, self._addresses.allowed_names)
+        ):
             refusal = f"{hostname} is the machine of the proxy"
         if refusal is not None:
             raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)

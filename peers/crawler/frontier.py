@@ -225,6 +225,11 @@ class Frontier:
         """Do the same, but let others hear of it with its next change."""
         self._hosts.save(state, record)
 
+    def recall(self, slot: int, record: HostRecord) -> None:
+        """Let a record hold for a host by which it may be asked earlier than it was."""
+        self._hosts.recall(slot, record)
+        self.note_change(host_key(slot, host_hash(record.host)))
+
     def call_alias(self, host: str, representative: str) -> None:
         """Let a host be another name of this one, "" of none, if it is of a slot held."""
         state = self._hosts.find(host)

@@ -99,6 +99,7 @@ class HostItem(msgspec.Struct, frozen=True, array_like=True):
     silent_s: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
     judged: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
     alias_of: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
+    recalled: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
 
 
 class RobotsItem(msgspec.Struct, frozen=True, array_like=True):

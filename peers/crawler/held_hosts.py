@@ -219,6 +219,17 @@ class HeldHosts:
             queued_count, _ = self._new_entries(slot, digest)
             self._count(slot, 0, 0, queued_count if joined.given_up else -queued_count)
 
+    def recall(self, slot: int, record: HostRecord) -> None:
+        """Let a record hold for a host by which it may be asked earlier than it was."""
+        self.merge(slot, record)
+        state = self.at(slot, host_hash(record.host))
+        if state is not None:
+            self._turns.schedule(state, -inf)
+        elif self._held[slot]:
+            domain = self._turns.domain_of(record.host)
+            self._parked.park(domain, slot, -inf)
+            self._turns.note_crowded(domain)
+
     def count_new(self, state: HostState) -> None:
         """Count a new URL that came into the queue of a host in memory."""
         state.queued += 1

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mesh.urls import host_of
 from peers.crawler import politeness
 from peers.crawler.address_rules import HostRule
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_state import HostState
+from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.wire_messages import FoundLink
 from peers.policy.rules import OF_SEEDS, Policy, Rule
 
 
@@ -75,6 +78,20 @@ class HostClocks:
     def take_courage(self, state: HostState) -> None:
         """Ask a host that was given up again."""
         self._frontier.save(state, politeness.with_courage(state.record))
+
+    def recall(self, slot: int, record: HostRecord, now: float) -> None:
+        """Ask a host that was given up before its time; of one that was not, nothing changes."""
+        rule = self.policy.host_rule(record.host)
+        delay_s = politeness.delay_s([self.settings.crawl_delay_max_s], self.settings, rule)
+        if record.given_up:
+            self._frontier.recall(slot, politeness.recalled(record, self.settings, delay_s, now))
+
+    def recall_seeds(self, links: Iterable[FoundLink], now: float) -> None:
+        """Ask the hosts of seeds that were given up before their time."""
+        for host in {host_of(link.url) for link in links if link.is_ahead and not link.depth}:
+            state = self._frontier.find(host)
+            if state is not None:
+                self.recall(state.slot, state.record, now)
 
     def count_page(self, state: HostState) -> None:
         self._frontier.save_quietly(state, politeness.with_page_asked(state.record))

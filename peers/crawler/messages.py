@@ -58,6 +58,16 @@ class ChangeSettings(Message, frozen=True):
     settings: CrawlSettings
 
 
+class WebReached(Message, frozen=True):
+    """The runtime to the controller when it starts: hosts that were given up may be reached now.
+
+    They are asked again if `how`, a digest of the settings by which the web is reached, is another one than
+    in the last life.
+    """
+
+    how: bytes
+
+
 class StopCrawl(Message, frozen=True):
     """The runtime to the controller before it closes: begin no more fetches."""
 

@@ -67,6 +67,7 @@ class HostRecord(msgspec.Struct, frozen=True, array_like=True):
     silent_s: float = 0.0  # mesh clock: the first of these
     judged: int = 0  # times that its representative has changed
     alias_of: str = ""  # its representative, see `aliases`; "" when it is no alias
+    recalled: int = 0  # times that it was to be asked again though it had been given up
 
 
 class Blame(Enum):
@@ -266,6 +267,24 @@ def with_courage(host: HostRecord) -> HostRecord:
     return msgspec.structs.replace(host, given_up=False, failures=0) if host.given_up else host
 
 
+def recalled(host: HostRecord, settings: CrawlSettings, delay_s: float, now: float) -> HostRecord:
+    """Have a host that was given up asked before its time, as somebody wants who may have mended what failed.
+
+    Args:
+      delay_s: for which it is left alone after a question, if there was one: without an address none is.
+    """
+    if not host.given_up:
+        return host
+    asked_s = host.next_fetch_s - settings.give_up_s if host.failures else now - delay_s
+    return msgspec.structs.replace(
+        host,
+        given_up=False,
+        failures=0,
+        next_fetch_s=min(host.next_fetch_s, max(now, asked_s + delay_s)),
+        recalled=host.recalled + 1,
+    )
+
+
 def origin_pause_s(settings: CrawlSettings, retry_after_s: float) -> float:
     """Return how long an origin is left alone whose robots.txt cannot be had while others of its host can."""
     return max(settings.backoff_max_s, min(retry_after_s, settings.retry_after_max_s))
@@ -425,7 +444,8 @@ def longest_pause_s(settings: CrawlSettings) -> float:
 def join(one: HostRecord, other: HostRecord) -> HostRecord:
     """Bring together what two peers know of a host.
 
-    The later clock, and what goes with it; the most pages; the last judgement whether it is an alias.
+    The later clock, and what goes with it, unless the other one has been recalled more often; the most pages;
+    the last judgement whether it is an alias.
     """
     clock = max(one, other, key=_clock_order)
     day, of_day = max((one.day, one.of_day), (other.day, other.of_day))
@@ -441,5 +461,13 @@ def join(one: HostRecord, other: HostRecord) -> HostRecord:
     )
 
 
-def _clock_order(host: HostRecord) -> tuple[float, int, bool, float, int, float]:
-    return host.next_fetch_s, host.failures, host.given_up, host.seconds, host.silences, host.silent_s
+def _clock_order(host: HostRecord) -> tuple[int, float, int, bool, float, int, float]:
+    return (
+        host.recalled,
+        host.next_fetch_s,
+        host.failures,
+        host.given_up,
+        host.seconds,
+        host.silences,
+        host.silent_s,
+    )

@@ -52,7 +52,15 @@ class Questions:
         beginning_bytes: int = 0,
     ) -> FetchPage:
         delay_s = self._clocks.address_delay_s(host_of(url))
-        return FetchPage(url, media_types, beginning_bytes, self.settings.agent, delay_s, rules)
+        return FetchPage(
+            url,
+            media_types,
+            beginning_bytes,
+            self.settings.agent,
+            delay_s,
+            rules,
+            self._clocks.policy.allow_private,
+        )
 
     def _address_rules(self, state: HostState, taken: QueuedUrl, now: float) -> AddressRules | None:
         """What the policy says of the addresses of a host; None when it makes no difference where it is."""

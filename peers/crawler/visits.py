@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from mesh.actor import Address, Send
+from mesh.table import Table
 from mesh.urls import host_of
 from peers.crawler import politeness
 from peers.crawler.domain_budgets import DomainBudgets
@@ -21,6 +22,7 @@ from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.politeness import Blame
 from peers.crawler.questions import Questions
+from peers.crawler.recalling import Recalling
 from peers.crawler.revisiting import Finding, concluded_by, is_given_up
 from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, sitemaps_in
 from peers.crawler.settings import CrawlSettings
@@ -62,6 +64,7 @@ class Visits:
         frontier: Frontier,
         pages: PagesInProgress,
         budgets: DomainBudgets,
+        recalls: Table,
         settings: CrawlSettings,
         limit: PageLimit,
     ) -> None:
@@ -70,22 +73,24 @@ class Visits:
         self._fetcher, self._aliases = Address(me, "fetcher"), Address(me, "aliases")
         self._frontier = frontier
         self._pages = pages
-        self._clocks = HostClocks(frontier, settings)
+        self.clocks = HostClocks(frontier, settings)
         self._budgets = budgets
-        self.robots = RobotsFiles(frontier, self._clocks, budgets, settings)
-        self._questions = Questions(self._clocks, self.robots, settings)
+        self.robots = RobotsFiles(frontier, self.clocks, budgets, settings)
+        self._questions = Questions(self.clocks, self.robots, settings)
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
         self._paused_until_s = -inf
+        self.recalling = Recalling(recalls, frontier, self.clocks)
         self.outcomes: Counter[str] = Counter()  # by HTTP status, failures by reason, documents not read
         self.bytes_fetched = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
-        self._settings = self._clocks.settings = self.robots.settings = self._questions.settings = settings
+        self._settings = self.clocks.settings = self.robots.settings = self._questions.settings = settings
 
     def change_policy(self, policy: Policy) -> None:
         """Go by what the owner of the mesh wants now."""
-        self._clocks.change_policy(policy)
+        self.clocks.change_policy(policy)
+        self.recalling.note(b"policy", " ".join(policy.allow_private).encode())
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -96,9 +101,9 @@ class Visits:
 
     def next_time(self) -> float:
         """When a visit may begin, mesh clock, if there is room for it."""
-        if self._clocks.policy.pauses_all:
+        if self.clocks.policy.pauses_all:
             return inf
-        return max(self._frontier.next_time(), self._paused_until_s)
+        return max(min(self._frontier.next_time(), self.recalling.at_s), self._paused_until_s)
 
     def has_room(self) -> bool:
         settings = self._settings
@@ -118,10 +123,6 @@ class Visits:
     def under_way(self) -> Mapping[str, Visit]:
         """What was asked of the fetcher, by URL, in the order in which it was asked."""
         return self._visits
-
-    @property
-    def clocks(self) -> HostClocks:
-        return self._clocks
 
     @property
     def paused_until_s(self) -> float:
@@ -154,6 +155,8 @@ class Visits:
         vain_turns = 0
         if now < self.next_time():
             return sends
+        if self.recalling.at_s <= now:
+            self.recalling.do_some(now)
         while vain_turns < VAIN_TURNS_MAX and self.has_room():
             state = self._frontier.take_host(now)
             if state is None:
@@ -175,11 +178,11 @@ class Visits:
         if state.leaving is not None:
             sends += self._let_leave(state, now)
             return None
-        self._clocks.take_courage(state)
+        self.clocks.take_courage(state)
         if state.host in self._asked:  # for the robots.txt of another host
-            self._clocks.wait(state, politeness.free_after_question_s(now))
+            self.clocks.wait(state, politeness.free_after_question_s(now))
             return None
-        if not self._clocks.is_ready(state, now):
+        if not self.clocks.is_ready(state, now):
             return None
         if politeness.is_doubtful(state.record) and not self._has_room_for_doubtful():
             state.not_before_s = now + politeness.DOUBTFUL_PAUSE_S
@@ -229,7 +232,7 @@ class Visits:
         for taken in self._frontier.take_stored(state, EXCLUSIONS_PER_TURN):
             self.outcomes[FailureReason.SILENT] += 1
             sends += self._pages.withdraw_unseen(state, taken, f"F{FailureReason.SILENT}", now, Finding.LOST)
-        self._clocks.give_up(state, now)
+        self.clocks.give_up(state, now)
         return sends
 
     def _concluded(
@@ -243,7 +246,7 @@ class Visits:
         free_s = self._free_s(question.url, state, now)
         if free_s > now:
             self._frontier.put_back(state, taken)
-            self._clocks.wait(state, free_s)
+            self.clocks.wait(state, free_s)
             return None
         request = self._questions.for_robots(question, state, taken, now)
         return self._ask(request, Visit(state, taken, question), now)
@@ -254,14 +257,14 @@ class Visits:
         if host in self._asked:
             return politeness.free_after_question_s(now)
         other = self._frontier.find(host) if host != state.host else None
-        return now if other is None else politeness.free_s(other.record, self._clocks.delay_s(other), now)
+        return now if other is None else politeness.free_s(other.record, self.clocks.delay_s(other), now)
 
     def _ask(self, request: FetchPage, visit: Visit, now: float) -> FetchPage:
         states = tuple(self._hosts_of(request.url, visit.state))
         clocks = tuple((state, state.record.next_fetch_s) for state in states)
         self._visits[request.url] = visit._replace(clocks=clocks)
         self._asked.add(host_of(request.url))
-        self._clocks.note_question(states, now)
+        self.clocks.note_question(states, now)
         return request
 
     def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
@@ -284,8 +287,8 @@ class Visits:
             self._asked.remove(host_of(url))
             self._budgets.count_questions(visit.state.domain.name, 1 + further)
             if visit.robots is None and not visit.taken.is_stored:
-                self._clocks.count_page(visit.state)
-            self._clocks.note_answer(self._hosts_of(url, visit.state), seconds, now, further)
+                self.clocks.count_page(visit.state)
+            self.clocks.note_answer(self._hosts_of(url, visit.state), seconds, now, further)
         return visit
 
     def fetched(self, fetched: PageFetched, now: float) -> list[Send]:
@@ -312,9 +315,9 @@ class Visits:
     def _page_fetched(self, visit: Visit, fetched: PageFetched, now: float) -> list[Send]:
         state, taken, status = visit.state, visit.taken, fetched.status
         if politeness.may_pass(status):
-            self._clocks.back_off(state, now, retry_after_s(fetched), taken.attempts)
+            self.clocks.back_off(state, now, retry_after_s(fetched), taken.attempts)
             return self._retry_or_fail(state, taken, str(status), now)
-        self._clocks.forgive(state)
+        self.clocks.forgive(state)
         if status == 200:
             is_to_compare = self._settings.finds_aliases and politeness.is_to_compare(state.record)
             grown = [Send(self._aliases, HostGrown(state.host))] * is_to_compare
@@ -364,8 +367,8 @@ class Visits:
         if blame is Blame.US:
             self.pause(now + LOCAL_FAILURE_PAUSE_S)
         elif blame is Blame.HOPELESS_HOST:
-            self._clocks.note_silence(visit.state, now)
-            self._clocks.give_up(visit.state, now)
+            self.clocks.note_silence(visit.state, now)
+            self.clocks.give_up(visit.state, now)
         if visit.robots is not None:
             self._robots_failed(visit.state, visit.taken, visit.robots.origin, blame, now)
         else:
@@ -375,7 +378,7 @@ class Visits:
 
     def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
         """Have a page stored, unless the policy does not want one of its media type or language."""
-        policy, document = self._clocks.policy, parsed.document
+        policy, document = self.clocks.policy, parsed.document
         if parsed.lack:
             self.outcomes[f"document_{parsed.lack}"] += 1
         if policy.is_of_pages and not parsed.is_list and self._pages.is_page(parsed.url):
@@ -395,7 +398,7 @@ class Visits:
             self._asked.remove(host_of(failed.url))
             self.outcomes[failed.reason] += 1
             self._frontier.put_back(visit.state, visit.taken)
-            self._clocks.take_back_question(visit.clocks)
+            self.clocks.take_back_question(visit.clocks)
             visit.state.not_before_s = now + failed.pause_s
             self._frontier.release(visit.state, now)
 
@@ -430,10 +433,10 @@ class Visits:
             case Blame.NOBODY | Blame.US | Blame.HOPELESS_HOST:
                 self._frontier.put_back(state, taken)
             case Blame.HOST:
-                self._clocks.back_off(state, now, 0.0, taken.attempts)
+                self.clocks.back_off(state, now, 0.0, taken.attempts)
                 return self._retry_or_fail(state, taken, reason, now)
             case Blame.PAGE:
-                self._clocks.forgive(state)
+                self.clocks.forgive(state)
                 if self._pages.is_withdrawn(state, taken, reason):
                     return self._pages.withdraw_unseen(state, taken, f"F{reason}", now)
                 self._frontier.settle(state, taken, self._concluded(taken, f"F{reason}", now))

@@ -74,6 +74,7 @@ class FetchPage(Message, frozen=True):
     delay_s: float = 0.0  # for which its address is left alone after the answer
     # Instead of that delay, and whether it may be asked at all, where the policy goes by address.
     address_rules: AddressRules | None = None
+    allow_private: tuple[str, ...] = ()  # names and networks at private addresses that the policy allows
     may_be_cut: bool = False  # the beginning of a body that is longer than the fetcher takes is wanted, too
     etag: str = ""  # of the version that is there; with either of them 304 may be the answer
     last_modified: str = ""

@@ -6,12 +6,12 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 from math import ceil
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeAlias, TypeVar
 
 import msgspec
 import trio
@@ -57,6 +57,8 @@ from peers.gateway.stored_page import StoredPage
 from peers.gateway.stored_reader import StoredReader
 from peers.gateway.turns import NoTurn, Turns
 from peers.importing.messages import ImportDeferred, PagesImported
+
+PrivateAmong: TypeAlias = Callable[[Sequence[str], tuple[str, ...]], Awaitable[Mapping[str, str]]]
 
 logger = logging.getLogger(__name__)
 
@@ -137,6 +139,7 @@ class Http:
         settings: GatewaySettings | None = None,
         read_stored: ReadStored | None = None,
         visitor: Visitor | None = None,
+        private_among: PrivateAmong | None = None,
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
 
@@ -148,6 +151,7 @@ class Http:
           settings: until `ChangeGateway`.
           read_stored: reads a stored page where it can do no harm; without it there is nothing to read.
           visitor: how this peer presents itself to the web; by default as without a configuration.
+          private_among: tells which hosts are at private addresses; without it none are.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self.address = Address(me, self.name)
@@ -157,6 +161,7 @@ class Http:
         self._stored = StoredReader(read_stored or _read_nothing)
         self.settings = settings or GatewaySettings()
         self.visitor = visitor or visitor_of(CrawlSettings(), (), is_closed=True)
+        self._private_among = private_among or _none_private
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
         self._application = application(self)
@@ -300,6 +305,9 @@ class Http:
         async with self._turn(self._reader_turns, _asking_client.get()):
             return await self._stored.difference(url, before, after)
 
+    async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
+        return await self._private_among(urls, decreed)
+
     def now(self) -> float:
         return trio.current_time()
 
@@ -391,6 +399,10 @@ class Http:
             return 1.0
         now = self.now()
         return self._quotas.wait_for_bytes(client, now) or self._quotas.take_query(client, now)
+
+
+async def _none_private(urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
+    return {}
 
 
 async def _read_nothing(url: str, records: bytes) -> StoredText:

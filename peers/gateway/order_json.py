@@ -18,6 +18,7 @@ class Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
     invalid: list[str]
     error: str = ""
     left_out: list[str] = []  # by the policy of the mesh
+    private: list[str] = []  # what to do about hosts at private addresses, which are not taken
 
 
 class ToDecree(msgspec.Struct, frozen=True):

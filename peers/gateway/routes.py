@@ -34,10 +34,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mesh.actor import Message
 from mesh.certificate import why_no_beginning
-from mesh.decree import DECREE_BYTES_MAX, Decree
+from mesh.decree import DECREE_BYTES_MAX, POLICY, Decree
 from mesh.errors import CorruptionError, RemoteProtocolError
-from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
-from mesh.urls import canonical, host_of, origin_of
+from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, DecreesInForce, PublishDecree
+from mesh.urls import canonical, host_of, hostname_of, origin_of
 from peers.crawler.contact import ADVICE, Visitor
 from peers.engine.query import Order
 from peers.gateway import pages
@@ -108,6 +108,7 @@ from peers.gateway.why_page import bad_url_page, sign_in_page, why_idle_page, wh
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+from peers.policy.decreed import policy_of
 
 logger = logging.getLogger(__name__)
 
@@ -158,6 +159,13 @@ class Backend(Protocol):
 
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         """Call `difference` likewise. CorruptionError, Busy."""
+
+    async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
+        """Return which hosts of some URLs are at private addresses, and what to do about it.
+
+        Args:
+          decreed: names and networks that the policy of the mesh allows.
+        """
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         """Call `stored_page` where it does not hold up others. CorruptionError, Busy.
@@ -370,16 +378,35 @@ class _Routes:
         self._count_seeds(request, len(order))
         if are_changed:
             self._count_changes(request, order)
+        private = await self._private_among(order)
+        order = tuple(url for url in order if hostname_of(origin_of(url)) not in private)
+        if not order:
+            return _json(Seeded(0, invalid[:INVALID_SHOWN_MAX], private=list(private.values())))
         added = await self._backend.ask(
             lambda ticket: AddSeeds(ticket, order, are_changed, given.levels), SeedsAdded
         )
         left_out = list(added.left_out[:INVALID_SHOWN_MAX])
-        seeded = Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX], left_out=left_out)
-        n_late = len(urls) - len(added.left_out) - added.accepted
+        seeded = Seeded(
+            added.accepted, invalid[:INVALID_SHOWN_MAX], left_out=left_out, private=list(private.values())
+        )
+        n_late = len(order) - len(added.left_out) - added.accepted
         if n_late:
             error = f"{n_late} URLs were not taken in time; post them again in a moment"
             return _json(msgspec.structs.replace(seeded, error=error), 503)
         return _json(seeded)
+
+    async def _private_among(self, urls: Sequence[str]) -> Mapping[str, str]:
+        """Find out at once that some would never be asked, rather than have them given up in silence."""
+        private = await self._backend.private_among(urls)
+        if not private:
+            return private
+        held = await self._backend.ask(
+            lambda ticket: AskDecrees(ticket, POLICY, ""), DecreesHeld, actor="membership"
+        )
+        now = _now_s()
+        in_force = [each for each in held.decrees if each.effective_from <= now < each.valid_until]
+        policy = policy_of(DecreesInForce(POLICY, tuple(in_force[-1:])))
+        return await self._backend.private_among(urls, policy.allow_private) if policy else private
 
     async def api_drain(self, request: Request) -> Response:
         self._check_admin(request)

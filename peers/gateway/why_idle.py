@@ -24,7 +24,8 @@ _ADVICE: Final = {
     Hold.ALL_PAUSED: "`tianmesh resume` goes on",
     Hold.POLICY: "`tianmesh policy show` has the hours and pauses, `tianmesh resume HOST` lifts a pause",
     Hold.GIVEN_UP: "look whether these hosts can be reached; they are asked again a day later",
-    Hold.NO_ADDRESS: "check their names and the resolver; they are asked again a day later",
+    Hold.NO_ADDRESS: "check their names and the resolver; private addresses have to be allowed ("
+    "`tianmesh seed URL --allow-private NAME`); a seed has them asked at once, else they are a day later",
     Hold.BACK_OFF: "wait: a host that has failed is asked again after a growing pause",
     Hold.DAY_SPENT: "it goes on after midnight UTC; a site of yours may be asked more often by "
     "`requests_per_host_day_max` in [crawl] or `tianmesh up --requests-per-day N`",

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from math import inf
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from mesh.domains import registrable_domain
@@ -20,7 +21,7 @@ from mesh.errors import ConfigError
 from mesh.urls import canonical, host_of
 from peers.policy.ordering import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
 from peers.policy.patterns import fault_of, spelt
-from peers.policy.rules import OF_SEEDS, RULES_MAX, Action, Policy, Rule
+from peers.policy.rules import OF_SEEDS, PRIVATE_MAX, RULES_MAX, Action, Policy, Private, Rule
 
 _NETWORK: Final = re.compile(r"[0-9a-f.:]+/\d+")
 NOTHING_ELSE: Final = Rule(action=Action.SKIP)
@@ -138,6 +139,21 @@ def guided(policy: Policy | None, words: Sequence[str], order: Order | None) -> 
         )
     order = order or (before.order if before.order in GUIDED else Order.FOCUSED)
     return replace(policy, ordering=replace(before, order=order, guide_words=guide_words))
+
+
+def allowing(policy: Policy | None, private: Iterable[str]) -> Policy:
+    """Let these names, with all below them, and networks be asked though their addresses are private.
+
+    Raises:
+      ConfigError: one is neither.
+    """
+    policy = policy or OF_SEEDS
+    entries = dict.fromkeys((*policy.allow_private, *(text.strip().strip(".").lower() for text in private)))
+    try:
+        allowed = msgspec.convert(list(entries), Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)])
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"--allow-private takes host names and networks as 10.1.0.0/16: {error}") from error
+    return replace(policy, allow_private=allowed)
 
 
 # --- Ends ---

@@ -95,6 +95,7 @@ class PolicyIssuer:
         *,
         is_anywhere: bool,
         pages_max: int | None = None,
+        private: Sequence[str] = (),
     ) -> str:
         """Have these pages crawled and what is around them; return where the crawl stays, in words.
 
@@ -104,6 +105,7 @@ class PolicyIssuer:
           is_anywhere: whatever no rule is about.
           limits: a rule without conditions.
           pages_max: of the whole mesh from now on; None leaves that as it is.
+          private: names and networks that may be asked at private addresses besides.
 
         Raises:
           ConfigError: there is no usable key, or nothing that the limits could be for.
@@ -121,6 +123,8 @@ class PolicyIssuer:
         else:
             new = policy or OF_SEEDS
         new = edits.limited(new, pages_max)
+        if private:
+            new = edits.allowing(new, private)
         if policy is None or replace(new, issued_at=policy.issued_at) != policy:
             self.issue(new)  # also when none had said the same: the next wish is added to it
         limit = "" if new.pages_max is None else f", until the mesh has visited {new.pages_max:,} pages"

@@ -1,6 +1,7 @@
 """A policy as people write it, in TOML.
 
 pages_max = 100000
+allow_private = ["intranet.pku.edu.cn", "10.1.0.0/16"]
 
 [[rules]]
 action = "crawl"
@@ -34,13 +35,14 @@ from msgspec import Meta
 from mesh.errors import ConfigError
 from peers.policy.ordering import Ordering
 from peers.policy.patterns import fault_of
-from peers.policy.rules import PINS_MAX, RULES_MAX, Moment, Pin, Policy, Rule
+from peers.policy.rules import PINS_MAX, PRIVATE_MAX, RULES_MAX, Moment, Pin, Policy, Private, Rule
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     pages_max: Annotated[int, Meta(ge=1)] | None = None
     rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
     pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
+    allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
     ordering: Ordering | None = None
     ends_at: Moment | None = None
 

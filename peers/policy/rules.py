@@ -54,6 +54,7 @@ from peers.policy.patterns import UrlSet, host_in
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
 RULES_MAX: Final = 2_000
 PINS_MAX: Final = 1_000  # a few microseconds each whenever the members change
+PRIVATE_MAX: Final = 1_000
 WILDCARDS_MAX: Final = 4  # in one pattern: each more is one more search through the URL
 DAY_S: Final = 86_400.0
 
@@ -62,6 +63,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=253, pattern=r"^[a-z0-9_.:\[
 MediaType = Annotated[str, Meta(max_length=127, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$")]  # as "text/html"
 Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}$")]  # primary subtag, as "zh"
 Network = Annotated[str, Meta(max_length=49, pattern=r"^[0-9a-f.:]+(/\d{1,3})?$")]  # as "162.105.0.0/16"
+Private = Annotated[str, Meta(min_length=1, max_length=253, pattern=r"^[a-z0-9_.:/-]*$")]
 Moment = Annotated[datetime, Meta(tz=True)]
 Clock = Annotated[str, Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")]
 
@@ -208,6 +210,8 @@ class Policy(
     # and what is queued stays so.
     pages_max: Annotated[int, Meta(ge=1)] | None = None
     pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
+    # Names, with all below them, and networks that may be asked though their addresses are private.
+    allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
     ordering: Ordering | None = (
         None  # in which order new pages are visited; None for what each peer is set to
     )

@@ -68,7 +68,12 @@ def test_questions_and_answers(client: GatewayClient) -> None:
     }
     assert client.status() == {"peers": []}
     assert client.search("天网 a&b", k=3, offset=6) == {"hits": []}
-    assert client.add_seeds(["http://a.test/"]) == {"accepted": 1, "invalid": ["x"], "left_out": []}
+    assert client.add_seeds(["http://a.test/"]) == {
+        "accepted": 1,
+        "invalid": ["x"],
+        "left_out": [],
+        "private": [],
+    }
     assert [(method, path) for method, path, _ in Gateway.asked] == [
         ("GET", "/api/status"),
         ("GET", "/api/search?q=%E5%A4%A9%E7%BD%91+a%26b&k=3&offset=6"),
@@ -80,7 +85,7 @@ def test_questions_and_answers(client: GatewayClient) -> None:
 def test_many_seeds_go_in_parts_that_a_gateway_takes(client: GatewayClient) -> None:
     Gateway.answers["/api/seeds"] = (200, b'{"accepted": 7, "invalid": ["x"]}')
     urls = [f"http://a.test/{number}" for number in range(2 * SEEDS_PER_REQUEST + 1)]
-    assert client.add_seeds(urls) == {"accepted": 21, "invalid": ["x"] * 3, "left_out": []}
+    assert client.add_seeds(urls) == {"accepted": 21, "invalid": ["x"] * 3, "left_out": [], "private": []}
     parts = [json.loads(body)["urls"] for _, _, body in Gateway.asked]
     assert [url for part in parts for url in part] == urls
     assert [len(part) for part in parts] == [SEEDS_PER_REQUEST, SEEDS_PER_REQUEST, 1]

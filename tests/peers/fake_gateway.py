@@ -78,6 +78,7 @@ class FakeGateway:
         self.why: dict[str, Any] = {}  # the answer of /api/why by URL, and under "idle" that of /api/why/idle
         self.history = HistoryView("day", 0.0, 720.0, 86_400.0, {}, {}, {}, (), (), ())
         self.left_out: list[str] = []  # of all seeds
+        self.private: list[str] = []  # what to do about some of them
         self.keywords: dict[str, list[str]] = {}  # of the pages that are stored
         self.keywords_fetched: dict[str, list[str]] = {}  # of those that come once there are seeds
         self.seeds: list[dict[str, Any]] = []
@@ -129,9 +130,8 @@ class FakeGateway:
                 if self.path == "/api/seeds":
                     gateway.seeds.append(body)
                     gateway.keywords |= gateway.keywords_fetched
-                    self._answer(
-                        200, {"accepted": len(body["urls"]), "invalid": [], "left_out": gateway.left_out}
-                    )
+                    told = {"left_out": gateway.left_out, "private": gateway.private}
+                    self._answer(200, {"accepted": len(body["urls"]), "invalid": [], **told})
                     return
                 gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
                 if gateway.refusal:

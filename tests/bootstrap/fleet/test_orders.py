@@ -61,6 +61,16 @@ def test_an_order_goes_to_the_machine_with_the_keys_and_names_them_there(
     ]
 
 
+def test_seeds_of_a_lab_may_be_where_its_inventory_allows_private_addresses(
+    lab: Path, asked: list[tuple[str, tuple[str, ...], str]]
+) -> None:
+    lab.write_text('allow_private = ["intra.test", "10.1.0.0/16"]\n' + LAB, encoding="utf-8")
+    lab.with_suffix(".founder").write_text("a\n", encoding="utf-8")
+    order(load_inventory(lab), lab, "seed", ["http://intra.test/"])
+    allowed = ("--allow-private", "intra.test", "--allow-private", "10.1.0.0/16")
+    assert asked == [("a", ("seed", "http://intra.test/", *allowed, *AT_A, *KEYS), "")]
+
+
 def test_a_policy_file_is_read_here(
     lab: Path, asked: list[tuple[str, tuple[str, ...], str]], tmp_path: Path
 ) -> None:

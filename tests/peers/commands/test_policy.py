@@ -224,6 +224,27 @@ def test_seed_that_the_policy_leaves_out_ends_with_1(gateway: FakeGateway, tmp_p
     assert result_of(gateway, "seed", PAGE, "--data", str(tmp_path)).exit_code == 1
 
 
+def test_seed_at_a_private_address_ends_with_1_and_says_what_to_do(
+    gateway: FakeGateway, tmp_path: Path
+) -> None:
+    gateway.private = ["intra.test leads to 10.0.0.1, which is not public: do this"]
+    result = result_of(gateway, "seed", PAGE, "--data", str(tmp_path))
+    assert result.exit_code == 1
+    assert gateway.private[0] in " ".join(result.output.split())
+
+
+def test_seed_has_the_policy_allow_private_addresses(gateway: FakeGateway, key: str) -> None:
+    run(
+        gateway, "seed", PAGE, "--allow-private", "Intra.test", "--allow-private", "10.1.0.0/16", "--key", key
+    )
+    run(gateway, "seed", PAGE, "--allow-private", "b.test", "--key", key)
+    assert in_force(gateway).allow_private == ("intra.test", "10.1.0.0/16", "b.test")
+    file_of_it = run(gateway, "policy", "show")
+    assert 'allow_private = ["intra.test", "10.1.0.0/16", "b.test"]' in file_of_it
+    with pytest.raises(ConfigError, match="host names and networks"):
+        run(gateway, "seed", PAGE, "--allow-private", "no name", "--key", key)
+
+
 def test_check_explains_which_rule_decides_by_address(gateway: FakeGateway, tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 
 from mesh.urls import canonical, hostname_of
-from peers.crawler.addresses import ALLOW_ALL, AddressPolicy, is_public
+from peers.crawler.addresses import ALLOW_ALL, AddressPolicy, advice_on, is_public
 
 NOT_PUBLIC = [
     "0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.255.255.254", "169.254.169.254", "172.16.0.1",
@@ -72,3 +72,27 @@ def test_names_and_networks_can_be_allowed() -> None:
 
 def test_allow_all_allows_both_families() -> None:
     assert ALLOW_ALL.refusal("a.test", ["127.0.0.1", "::1", "fe80::1"]) is None
+
+
+def test_a_name_that_is_allowed_allows_all_names_below_it() -> None:
+    policy = AddressPolicy.of(["intra.test", "10.1.0.0/16", "192.168.7.7"])
+    assert policy.refusal("wiki.intra.test", ["192.168.0.1"]) is None
+    assert policy.refusal("notintra.test", ["192.168.0.1"]) is not None
+    assert policy.refusal("a.test", ["10.1.2.3", "192.168.7.7"]) is None
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "::1", "169.254.1.1", "fe80::1", "::ffff:127.0.0.1", "0.0.0.0"]
+)
+def test_a_policy_of_the_mesh_opens_no_machine_to_itself(address: str) -> None:
+    decreed = ("intra.test", "0.0.0.0/0", "::/0")
+    assert AddressPolicy().refusal("intra.test", ["10.0.0.1"], decreed) is None
+    assert AddressPolicy().refusal("b.test", ["10.0.0.1"], decreed) is None
+    assert AddressPolicy().refusal("intra.test", [address], decreed) is not None
+    assert AddressPolicy().refusal("b.test", [address], decreed) is not None
+
+
+def test_advice_names_a_way_that_works() -> None:
+    assert "--allow-private intra.test" in advice_on("intra.test", ["10.0.0.1"])
+    assert "--allow-private" not in advice_on("intra.test", ["10.0.0.1", "127.0.0.1"])
+    assert "allow_private below [web]" in advice_on("intra.test", ["127.0.0.1"])

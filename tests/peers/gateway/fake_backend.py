@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from mesh.actor import Message
 from mesh.stamp import Stamp
@@ -46,6 +46,8 @@ class FakeBackend:
         self.seeds_wait_s = 0.0
         self.changes_taken: list[dict[str, int]] = []
         self.changes_wait_s = 0.0
+        self.private: dict[str, str] = {}  # by host name: what to do about it
+        self.looked_at: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         self._answer = answer
 
     async def ask(
@@ -55,6 +57,10 @@ class FakeBackend:
         found = self._answer(self.orders[-1])
         assert isinstance(found, answer)
         return found
+
+    async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
+        self.looked_at.append((tuple(urls), decreed))
+        return {} if decreed else self.private
 
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         return await StoredReader(read_here).difference(url, before, after)

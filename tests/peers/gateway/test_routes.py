@@ -7,16 +7,18 @@ import re
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
+from math import inf
 from urllib.parse import quote, quote_plus
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from protego import Protego
 from starlette.applications import Starlette
 
 from mesh.actor import Message
-from mesh.decree import POLICY, Signer
+from mesh.decree import POLICY, Decree, Signer
 from mesh.membership.members import State
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.membership.wire_messages import MemberRecord, Rumour
@@ -40,6 +42,7 @@ from peers.gateway.messages import (
 from peers.gateway.pages import KEYS, STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
+from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.warc import response_record
 from tests.helpers import seen
 from tests.peers.gateway.asgi_client import Reply, ask
@@ -52,6 +55,7 @@ from tests.peers.gateway.fake_searcher import (
     PDF,
     PDF_URL,
     STATUSES,
+    answer_to,
 )
 
 ZH = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
@@ -484,6 +488,32 @@ async def test_seeds_are_brought_into_their_canonical_form(gateway: Starlette, b
     reply = await post(gateway, body.encode(), content_type="application/json")
     assert backend.orders == [AddSeeds(7, ("http://docs.test/b",))]
     assert reply.json == {"accepted": 1, "invalid": ["ftp://x/", "nonsense"]}
+
+
+def policy_that_allows(*private: str) -> DecreesHeld:
+    body = policy_bytes(replace(EVERYTHING, allow_private=private))
+    return DecreesHeld(7, POLICY, "", (Decree(POLICY, "", 1, 0.0, inf, body, b"", b""),), (), 2)
+
+
+@pytest.mark.parametrize("held", [DecreesHeld(7, POLICY, "", (), (), 1), policy_that_allows("10.0.0.0/8")])
+async def test_seeds_at_private_addresses_are_refused_at_once_unless_the_policy_allows_them(
+    held: DecreesHeld,
+) -> None:
+    backend = FakeBackend(lambda order: held if isinstance(order, AskDecrees) else answer_to(order))
+    backend.private = {"intra.test": "intra.test leads to 10.1.1.1, which is not public: do this"}
+    reply = await post(application(backend), b"http://intra.test/\nhttp://a.test/\n")
+    seeded = [order.urls for order in backend.orders if isinstance(order, AddSeeds)]
+    if held.decrees:
+        assert backend.looked_at[-1][1] == ("10.0.0.0/8",)
+        assert (seeded, reply.json) == (
+            [("http://intra.test/", "http://a.test/")],
+            {"accepted": 2, "invalid": []},
+        )
+    else:
+        assert seeded == [("http://a.test/",)]
+        assert reply.json == {"accepted": 1, "invalid": [], "private": list(backend.private.values())}
+    alone = await post(application(backend), b"http://intra.test/\n")
+    assert alone.json["accepted"] == len(held.decrees)
 
 
 async def test_seeds_may_be_lines(gateway: Starlette, backend: FakeBackend) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from starlette.applications import Starlette
@@ -43,6 +43,9 @@ class FakeBackend:
         done = PagesImported(7, "me", outcomes)
         assert isinstance(done, answer)
         return done
+
+    async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
+        return {}
 
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         raise AssertionError("nobody asks for it")

@@ -1,0 +1,101 @@
+"""Hosts that were given up are asked before their time by who has mended what failed."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+from msgspec.structs import replace
+
+from mesh.decree import POLICY, Decree
+from mesh.membership.messages import DecreesInForce
+from peers.crawler.messages import WebReached
+from peers.crawler.politeness import HostRecord, join, recalled
+from peers.crawler.recalling import ROWS_AT_ONCE
+from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FailureReason, FetchPage
+from peers.policy.rules import EVERYTHING, policy_bytes
+from tests.peers.crawler.desk import HOME, ROBOTS, Desk, asked, of_kind
+
+SETTINGS = CrawlSettings()
+GIVEN_UP = HostRecord("a.test", next_fetch_s=1_000.0 + SETTINGS.give_up_s, given_up=True)
+
+
+def desk_that_gave_up(count: int = 1) -> Desk:
+    """One whose hosts lead to private addresses."""
+    desk = Desk(delay_s=0.0, hosts_per_domain_max=10, fetches_in_flight_max=10_000)
+    robots = asked(desk.seed(HOME, *(f"http://h{n}.a.test/" for n in range(1, count))))
+    while robots:
+        sends = [send for url in robots for send in desk.fail(url, FailureReason.PRIVATE_ADDRESS)]
+        robots = asked(sends + desk.wake())
+    assert desk.controller._frontier.given_up_count == count
+    assert asked(desk.wake(60.0)) == []
+    return desk
+
+
+def run(desk: Desk) -> list[str]:
+    """What is asked until nothing is due for a while."""
+    urls: list[str] = []
+    while desk.controller.wake_at() <= desk.now + 1.0:
+        desk.now = max(desk.now, desk.controller.wake_at())
+        urls += asked(desk.wake())
+    return urls
+
+
+def reached(desk: Desk, how: bytes) -> list[str]:
+    """What is asked since the web is reached in this way."""
+    return asked(desk.tell(WebReached(how), "fetcher")) + run(desk)
+
+
+def policy(*allowed: str, number: int = 1) -> DecreesInForce:
+    body = policy_bytes(replace(EVERYTHING, allow_private=allowed))
+    return DecreesInForce(POLICY, (Decree(POLICY, "", number, 0.0, inf, body, b"", b""),))
+
+
+def test_a_seed_has_its_host_asked_again_at_once() -> None:
+    desk = desk_that_gave_up()
+    assert asked(desk.seed(f"{HOME}other", depth=1)) == [], "a link of a page is no seed"
+    assert asked(desk.seed(HOME, is_ahead=True) + desk.wake()) == [ROBOTS]
+
+
+@pytest.mark.parametrize("count", [1, 5, 3 * ROWS_AT_ONCE])
+def test_a_policy_that_allows_more_has_all_hosts_asked_again_parked_ones_too(count: int) -> None:
+    desk = desk_that_gave_up(count)
+    urls = asked(desk.tell(policy("a.test"), "membership"))
+    answered: set[str] = set()
+    while new := {*urls, *run(desk)} - answered:
+        answered |= new
+        urls = [url for each in new for url in asked(desk.fail(each, FailureReason.PRIVATE_ADDRESS))]
+    assert len(answered) == count
+    assert asked(desk.tell(policy("a.test", number=2), "membership")) + run(desk) == []
+
+
+def test_the_request_says_what_the_policy_allows() -> None:
+    desk = Desk(delay_s=0.0)
+    desk.tell(policy("a.test", "10.0.0.0/8"), "membership")
+    (request,) = of_kind(desk.seed(HOME), FetchPage)
+    assert request.allow_private == ("a.test", "10.0.0.0/8")
+
+
+def test_a_peer_that_reaches_the_web_in_another_way_asks_again_after_its_start() -> None:
+    desk = desk_that_gave_up()
+    assert reached(desk, b"one") == [ROBOTS], "how it was reached before is not known"
+    desk.fail(ROBOTS, FailureReason.PRIVATE_ADDRESS)
+    desk.start()
+    assert reached(desk, b"one") == []
+    desk.start()
+    assert reached(desk, b"two") == [ROBOTS]
+
+
+def test_who_hears_late_that_a_host_was_given_up_does_not_give_it_up_again() -> None:
+    anew = recalled(GIVEN_UP, SETTINGS, 2.0, 1_060.0)
+    assert (anew.given_up, anew.next_fetch_s) == (False, 1_060.0)
+    assert join(anew, GIVEN_UP) == join(GIVEN_UP, anew) == anew
+    once_more = replace(anew, given_up=True, next_fetch_s=2_000.0)
+    assert join(once_more, GIVEN_UP) == once_more
+
+
+def test_a_host_that_was_asked_in_vain_is_left_alone_for_its_delay_all_the_same() -> None:
+    asked_in_vain = replace(GIVEN_UP, failures=5)
+    assert recalled(asked_in_vain, SETTINGS, 300.0, 1_060.0).next_fetch_s == 1_300.0
+    assert recalled(replace(GIVEN_UP, given_up=False), SETTINGS, 2.0, 1_060.0).recalled == 0
