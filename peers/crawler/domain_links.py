@@ -15,11 +15,11 @@ def marked(page: str, links: Iterable[FoundLink]) -> list[FoundLink]:
     """Return the links of a page, of this canonical URL; those to another registrable domain say so."""
     origin = page[: page.index("/", 8) + 1]
     domain = registrable_domain(host_of(page))
-    return [
-        replace(link, use=LinkUse.ABROAD)
-        if link.use is LinkUse.FETCH
-        and not link.url.startswith(origin)  # as most do, so that it costs nothing
-        and registrable_domain(host_of(link.url)) != domain
-        else link
-        for link in links
-    ]
+    told: list[FoundLink] = []
+    for link in links:  # most are of one origin, which costs nothing
+        is_followed = link.use is LinkUse.FETCH and not link.url.startswith(origin)
+        if is_followed and registrable_domain(host_of(link.url)) != domain:
+            told.append(replace(link, use=LinkUse.ABROAD))
+        else:
+            told.append(link)
+    return told

@@ -32,6 +32,7 @@ from peers.crawler.host_state import HostState
 from peers.crawler.links import Links
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.politeness import requests_a_day
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_explaining import Sources, UrlExplaining, hold_by_clock, underway
 from peers.crawler.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
@@ -178,7 +179,8 @@ class _Look:
         if state.not_before_s > now:
             return Wait(Hold.POLICY, state.not_before_s)
         if record.next_fetch_s > now:
-            return Wait(hold_by_clock(record, self.settings), record.next_fetch_s)
+            rule = self._visits.clocks.policy.host_rule(state.host, state.address)
+            return Wait(hold_by_clock(record, requests_a_day(self.settings, rule)), record.next_fetch_s)
         if state.due_s() > now:
             return Wait(Hold.NOT_DUE, state.due_s() if state.due_s() < inf else None)
         if state.domain.out_count >= self.settings.fetches_per_domain_max:

@@ -29,9 +29,11 @@ class HostClocks:
         self._frontier.lift_pauses(self._opens_at)
 
     def delay_s(self, state: HostState) -> float:
+        return self._delay_s(state, self.policy.host_rule(state.host, state.address))
+
+    def _delay_s(self, state: HostState, rule: Rule | None) -> float:
         origins = self._frontier.origins.of(state).values()
         crawl_delays = [origin.rules.crawl_delay_s for origin in origins]
-        rule = self.policy.host_rule(state.host, state.address)
         return politeness.delay_s(crawl_delays, self.settings, rule, state.record.seconds)
 
     def address_delay_s(self, host: str) -> float:
@@ -118,9 +120,11 @@ class HostClocks:
           further: questions that a browser asked besides.
         """
         for state in states:
-            answered = politeness.with_answer(state.record, seconds, self.settings, now, further)
+            rule = self.policy.host_rule(state.host, state.address)
+            day_max = politeness.requests_a_day(self.settings, rule)
+            answered = politeness.with_answer(state.record, seconds, day_max, now, further)
             self._frontier.save_quietly(state, answered)
-            self._frontier.save(state, politeness.after_question(answered, self.delay_s(state), now))
+            self._frontier.save(state, politeness.after_question(answered, self._delay_s(state, rule), now))
 
     def forgive(self, state: HostState) -> None:
         self._frontier.save(state, politeness.after_success(state.record))

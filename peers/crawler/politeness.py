@@ -189,24 +189,33 @@ def unasked(host: HostRecord, next_fetch_s: float) -> HostRecord:
     return msgspec.structs.replace(host, next_fetch_s=next_fetch_s)
 
 
-def with_answer(
-    host: HostRecord, seconds: float, settings: CrawlSettings, now: float, further: int = 0
-) -> HostRecord:
+def with_answer(host: HostRecord, seconds: float, day_max: int, now: float, further: int = 0) -> HostRecord:
     """Count a question of this day, after the last of which a host is left alone until the next day.
 
     Args:
       seconds: that the answer took; 0.0 when there was none.
+      day_max: see `requests_a_day`.
       further: questions that a browser asked besides.
     """
     day = int(now // DAY_S)
     of_day = (host.of_day if host.day == day else 0) + 1 + further
     host = msgspec.structs.replace(host, seconds=seconds or host.seconds, day=day, of_day=of_day)
-    return wait_until(host, (day + 1) * DAY_S) if of_day >= settings.requests_per_host_day_max else host
+    return wait_until(host, (day + 1) * DAY_S) if of_day >= day_max else host
 
 
-def is_day_spent(host: HostRecord, settings: CrawlSettings) -> bool:
+def requests_a_day(settings: CrawlSettings, decreed: Rule | None = None) -> int:
+    """Return how many questions a host may be asked on a day.
+
+    Args:
+      decreed: what the policy of the mesh says of the host, which stands for our limit.
+    """
+    wanted = decreed.requests_a_day if decreed is not None else None
+    return settings.requests_per_host_day_max if wanted is None else wanted
+
+
+def is_day_spent(host: HostRecord, day_max: int) -> bool:
     """Tell whether a host is left alone until the next day since it was asked so often on this one."""
-    return host.of_day >= settings.requests_per_host_day_max and host.next_fetch_s >= (host.day + 1) * DAY_S
+    return host.of_day >= day_max and host.next_fetch_s >= (host.day + 1) * DAY_S
 
 
 def with_page_asked(host: HostRecord) -> HostRecord:

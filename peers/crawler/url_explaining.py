@@ -32,7 +32,7 @@ from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState
 from peers.crawler.left_out_links import LeftOutLinks
 from peers.crawler.parked_hosts import record_in
-from peers.crawler.politeness import HostRecord, is_day_spent
+from peers.crawler.politeness import HostRecord, is_day_spent, requests_a_day
 from peers.crawler.revisiting import is_out_of_turn
 from peers.crawler.robots import RobotsRules, line_of, product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
@@ -240,7 +240,8 @@ class UrlExplaining:
         record = self._record()
         if record is None or record.next_fetch_s <= self._now:
             return None
-        return Wait(hold_by_clock(record, self._settings), record.next_fetch_s)
+        day_max = requests_a_day(self._settings, self._policy.host_rule(record.host))
+        return Wait(hold_by_clock(record, day_max), record.next_fetch_s)
 
     # --- the host, its robots.txt and the policy ---
 
@@ -371,11 +372,15 @@ def underway(url: str, visit: Visit, clocks: HostClocks, now: float) -> Underway
     return Underway(url, max(0.0, now - asked_s))
 
 
-def hold_by_clock(record: HostRecord, settings: CrawlSettings) -> Hold:
-    """Return why the clock of a host was put forward."""
+def hold_by_clock(record: HostRecord, day_max: int) -> Hold:
+    """Return why the clock of a host was put forward.
+
+    Args:
+      day_max: questions that it may be asked on a day.
+    """
     if record.given_up:
         return Hold.GIVEN_UP if record.failures else Hold.NO_ADDRESS
-    if is_day_spent(record, settings):
+    if is_day_spent(record, day_max):
         return Hold.DAY_SPENT
     return Hold.BACK_OFF if record.failures else Hold.DELAY
 

@@ -81,6 +81,10 @@ def export_files(
         console.print(f"{summary.links:,} links")
     if summary.revisits:
         console.print(f"{summary.revisits:,} visits that found a page as it was, as revisit records")
+    if summary.no_pages:
+        console.print(
+            f"{summary.no_pages:,} answers that are no page, as 404 and redirects: they are only in WARC"
+        )
     if summary.not_indexed:
         console.print(f"{summary.not_indexed:,} pages ask not to be indexed: they are only in WARC")
     if summary.damaged:

@@ -47,7 +47,8 @@ class Taken(NamedTuple):
 
     rows: list[PageRow]
     links: list[LinkRow]
-    n_without_text: int  # pages that ask not to be indexed, or are none
+    n_no_page: int  # answers that are none: errors, redirects, what has gone
+    n_not_indexed: int  # pages that ask for that
     n_damaged: int
 
 
@@ -55,7 +56,7 @@ def take_apart(order: Order) -> Taken:
     """Parse pages as the crawler did, and tell what is in them."""
     rows: list[PageRow] = []
     links: list[LinkRow] = []
-    n_without_text = n_damaged = 0
+    n_no_page = n_not_indexed = n_damaged = 0
     for url, stamp, records in order.pages:
         try:
             (page, _), document = parse_records(url, stamp, records, read_guarded)
@@ -63,14 +64,14 @@ def take_apart(order: Order) -> Taken:
             n_damaged += 1
             continue
         except NotHtml:
-            n_without_text += 1
+            n_no_page += 1
             continue
         if document is None:
-            n_without_text += 1
+            n_not_indexed += 1
         else:
             rows.append(row_of(document))
         links += [LinkRow(url, link.url, link.anchor) for link in page.links]
-    return Taken(rows, links, n_without_text, n_damaged)
+    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged)
 
 
 def row_of(document: Document) -> PageRow:

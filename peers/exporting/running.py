@@ -36,7 +36,8 @@ class Summary:
     pages: int = 0  # written, as records or rows
     links: int = 0
     revisits: int = 0  # visits that found what was written already
-    not_indexed: int = 0  # pages that ask not to be indexed, or have no text: only in WARC
+    no_pages: int = 0  # answers that are none, as 404 and redirects: only in WARC
+    not_indexed: int = 0  # pages that ask for that: likewise
     damaged: int = 0  # not there any more, or not as they were written, in any copy
     bytes: int = 0
     files: list[str] = field(default_factory=list)
@@ -192,5 +193,6 @@ def _write_taken(taken: Taken, writer: Writer, summary: Summary) -> None:
     writer.write_taken(taken)
     summary.pages += len(taken.rows)
     summary.links += len(taken.links)
-    summary.not_indexed += taken.n_without_text
+    summary.no_pages += taken.n_no_page
+    summary.not_indexed += taken.n_not_indexed
     summary.damaged += taken.n_damaged

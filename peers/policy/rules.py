@@ -91,6 +91,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         None  # instead of the peer's; a site may want more
     )
     pages_a_day: Annotated[int, Meta(ge=1)] | None = None  # of one host: spread over the day
+    # Questions to one host on a day, robots.txt and failures included, instead of the peer's limit.
+    requests_a_day: Annotated[int, Meta(ge=1)] | None = None
     hours: Clock | None = None  # UTC, as in "22:00-06:00": when hosts may be asked
     depth_max: Annotated[int, Meta(ge=0, le=65_535)] | None = None  # clicks from a seed
     pages_per_host_max: Annotated[int, Meta(ge=1)] | None = None
@@ -103,7 +105,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         for pattern in self.urls:
             if pattern.count("*") > WILDCARDS_MAX:
                 raise ValueError(f"pattern {pattern!r} has more than {WILDCARDS_MAX} wildcards")
-        is_of_hosts = self.action is Action.PAUSE or self.least_delay_s is not None or self.hours is not None
+        is_of_hosts = self.action is Action.PAUSE or any(
+            each is not None for each in (self.least_delay_s, self.hours, self.requests_a_day)
+        )
         for network in self.addresses:
             _network(network)
         if self.until is not None and self.action is Action.TAKE_DOWN:
@@ -114,8 +118,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise ValueError(f"media_types and languages are for crawl and skip, and not for {self.action}")
         if (self.urls or self.is_of_pages) and is_of_hosts:
             raise ValueError(
-                "pauses, delays and hours are for hosts: say hosts or domains, and no urls, media_types or "
-                "languages"
+                "pauses, delays, hours and requests a day are for hosts: say hosts or domains, and no urls, "
+                "media_types or languages"
             )
         if self.action is not Action.CRAWL and self._has_limits:
             raise ValueError(f"limits are for what is crawled, and {self.action} is not")
@@ -163,8 +167,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     @property
     def _has_limits(self) -> bool:
-        limits = (self.delay_s, self.pages_a_day, self.hours, self.depth_max, self.pages_per_host_max)
-        return self.within_domain or any(limit is not None for limit in limits)
+        limits = (self.delay_s, self.pages_a_day, self.requests_a_day, self.hours)
+        of_crawl = (self.depth_max, self.pages_per_host_max)
+        return self.within_domain or any(limit is not None for limit in (*limits, *of_crawl))
 
     def opens_at(self, now: float) -> float:
         """Return from when on hosts may be asked: `now` within its hours, else when they begin.

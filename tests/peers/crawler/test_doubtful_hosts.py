@@ -66,7 +66,7 @@ def test_sound_hosts_keep_nine_tenths_of_their_rate_while_three_of_ten_time_out_
 def test_a_host_is_doubtful_until_it_answers_and_again_when_it_does_not() -> None:
     new = HostRecord("a.test")
     assert politeness.is_doubtful(new)
-    sound = politeness.with_answer(new, 0.2, SETTINGS, 1.0)
+    sound = politeness.with_answer(new, 0.2, 20_000, 1.0)
     assert not politeness.is_doubtful(sound)
     assert politeness.is_doubtful(politeness.after_failure(sound, SETTINGS, 1.0, 2.0))
     assert politeness.doubtful_max(SETTINGS) == 14

@@ -19,7 +19,7 @@ from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
-from peers.exporting.rows import Order, take_apart
+from peers.exporting.rows import Order, Taken, take_apart
 from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.warc import absence_record, parse_response, read_records, visit_in
 from tests.bombs import CODINGS, bomb_of
@@ -78,6 +78,8 @@ def test_noindex_in_the_page_or_its_header_makes_no_document_now_or_later() -> N
         assert parsed.document is None
         assert parsed.records
         assert extract_again(ParseRecords(URL, seen(1.0), parsed.records)).document is None
+        taken = take_apart(Order([(URL, seen(1.0), parsed.records)]))
+        assert taken == Taken([], [], n_no_page=0, n_not_indexed=1, n_damaged=0)
 
 
 def test_what_took_a_page_away_is_no_page_when_it_is_read_back() -> None:
@@ -86,7 +88,7 @@ def test_what_took_a_page_away_is_no_page_when_it_is_read_back() -> None:
     for records in (gone.records, absent):
         assert extract_again(ParseRecords(URL, seen(2.0, 2), records)).document is None
         taken = take_apart(Order([(URL, seen(2.0, 2), records)]))
-        assert (taken.rows, taken.links, taken.n_without_text, taken.n_damaged) == ([], [], 1, 0)
+        assert taken == Taken([], [], n_no_page=1, n_not_indexed=0, n_damaged=0)
 
 
 def test_binary_under_the_name_of_text_is_no_page() -> None:

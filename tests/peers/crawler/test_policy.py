@@ -13,6 +13,7 @@ from mesh.actor import Send
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.urls import host_of
+from peers.crawler import politeness
 from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.politeness import PAUSED_LOOK_S, POLICY_REVIEW_S
 from peers.crawler.settings import Tuning
@@ -329,6 +330,17 @@ def test_without_a_policy_seeds_are_crawled_again() -> None:
     decree(desk, REST)
     desk.tell(DecreesInForce(POLICY, ()), "membership")
     assert asked(desk.seed(HOME)) == [f"{ORIGIN}/robots.txt"]
+
+
+def test_a_rule_lets_a_site_be_asked_more_often_a_day_than_others() -> None:
+    desk = Desk(delay_s=0.0, requests_per_host_day_max=2)
+    decree(desk, crawl(requests_a_day=4), Rule(action=Action.CRAWL))
+    desk.with_home_asked(f"{ORIGIN}/2", f"{ORIGIN}/3", f"{ORIGIN}/4", origin=ORIGIN)
+    assert asked(desk.tell(fetched(HOME, 404))) == [f"{ORIGIN}/2"]
+    assert asked(desk.tell(fetched(f"{ORIGIN}/2", 404))) == [f"{ORIGIN}/3"]
+    assert asked(desk.tell(fetched(f"{ORIGIN}/3", 404))) == []
+    assert desk.controller.wake_at() == 86_400.0
+    assert politeness.requests_a_day(desk.settings) == 2
 
 
 BROTHER = "http://mail.pku.edu.cn/"

@@ -143,19 +143,19 @@ def test_a_slow_host_is_left_alone_for_longer_between_bounds() -> None:
 
 
 def test_after_the_last_question_of_a_day_a_host_is_left_alone_until_the_next() -> None:
-    settings = CrawlSettings(requests_per_host_day_max=3)
+    day_max = politeness.requests_a_day(CrawlSettings(requests_per_host_day_max=3))
     host, now = HOST, 10 * politeness.DAY_S + 100.0
     for _ in range(2):
-        host = politeness.with_answer(host, 0.5, settings, now)
+        host = politeness.with_answer(host, 0.5, day_max, now)
         assert host.next_fetch_s == HOST.next_fetch_s
-        assert hold_by_clock(host, settings) is Hold.DELAY
-    host = politeness.with_answer(host, 0.0, settings, now)
+        assert hold_by_clock(host, day_max) is Hold.DELAY
+    host = politeness.with_answer(host, 0.0, day_max, now)
     assert host.next_fetch_s == 11 * politeness.DAY_S
-    assert hold_by_clock(host, settings) is Hold.DAY_SPENT
+    assert hold_by_clock(host, day_max) is Hold.DAY_SPENT
     assert host.seconds == 0.5, "the last one got no answer"
-    host = politeness.with_answer(host, 0.5, settings, host.next_fetch_s)
+    host = politeness.with_answer(host, 0.5, day_max, host.next_fetch_s)
     assert (host.day, host.of_day) == (11, 1)
-    host = politeness.with_answer(host, 0.5, settings, 11 * politeness.DAY_S + 1.0, further=1)
+    host = politeness.with_answer(host, 0.5, day_max, 11 * politeness.DAY_S + 1.0, further=1)
     assert host.of_day == 3, "what a browser asked besides counts"
     assert host.next_fetch_s == 12 * politeness.DAY_S
 
