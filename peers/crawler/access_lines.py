@@ -15,7 +15,7 @@ from peers.crawler.gaps import CLOCK_S
 
 _MSEC: Final = re.compile(r"(\d{9,11}\.\d{1,6})\s")
 _DATE: Final = re.compile(r"\[(\d{2}/[A-Za-z]{3}/\d{4}:\d{2}:\d{2}:\d{2})(\.\d{1,6})? ([+-]\d{4})\]")
-_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)("?)')
 _REQUEST: Final = re.compile(r"[A-Z]+ (\S+)(?: HTTP/[\d.]+)?")
 _VHOST: Final = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d+)? \S+ \S+ \S+ \[")
 _TOOK: Final = re.compile(r"(?:^|[\s=])(\d+\.\d+)\s*$")
@@ -35,7 +35,7 @@ class Access(NamedTuple):
 def access_in(line: str) -> Access | None:
     """Read a line of a log; None when it is none of these formats."""
     at = _time_in(line)
-    quoted = _QUOTED.findall(line)
+    quoted = [text for text, end in _QUOTED.findall(line) if end]
     request = _REQUEST.fullmatch(quoted[0]) if quoted else None
     if at is None or request is None:
         return None

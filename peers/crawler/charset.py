@@ -103,7 +103,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_CHARSET_PARAMETER: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
+_CHARSET_PARAMETER: Final = re.compile(r"charset\s*=[\s\"']*([^\s\"';,]+)", re.IGNORECASE)
 _CHARSET_IN_CONTENT: Final = re.compile(
     rb"charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|([^\"'\t\n\f\r ;][^\t\n\f\r ;]*))",
     re.IGNORECASE,

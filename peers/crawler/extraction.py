@@ -212,7 +212,7 @@ def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> Re
     except NotHtml:
         return RecordsParsed(order.url, order.stamp, None)
     is_barred = said.page.is_noarchive or said.page.is_nosnippet
-    return RecordsParsed(order.url, order.stamp, document, said.lack, is_barred)
+    return RecordsParsed(order.url, order.stamp, document, said.lack, is_barred, said.page.base)
 
 
 def parse_records(

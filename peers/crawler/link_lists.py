@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from mesh.urls import canonical
 from peers.crawler.dates import EARLIEST_S, http_seconds_of, seconds_of
 from peers.crawler.decoding import Undecodable, decode_beginning
+from peers.documents.formats import begins_with
 
 LISTED_MAX: Final = 50_000  # URLs of one list; sitemaps.org allows as many
 LIST_BYTES_MAX: Final = 50 << 20  # decoded; sitemaps.org, too. The rest is not read
@@ -33,14 +34,11 @@ LIST_MEDIA_TYPES: Final = (
 # A list that is a gzip file is said to be any of these; so are archives, which nobody wants to read.
 PACKED_MEDIA_TYPES: Final = ("application/gzip", "application/x-gzip", "application/octet-stream")
 
-_ROOT: Final = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?.{0,512}?\?>\s*|<!--.{0,1024}?-->\s*|<!DOCTYPE[^>\[]{0,256}>\s*){0,8}"
-    rb"<(?:[\w.-]{1,32}:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]",
-    re.DOTALL,
-)
+_ROOT: Final = re.compile(rb"<(?:[\w.-]{1,32}:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]")
 _WIDE: Final = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # UTF-16: left to the parser
 _NAME: Final = re.compile(r"site[-_]?map|\.(?:xml|rss|atom)(?:\.gz)?$", re.IGNORECASE)
-_TEXT_URL: Final = re.compile(r"^\s*(https?://\S+)\s*$", re.IGNORECASE | re.MULTILINE)
+_LINE: Final = re.compile(r"\S[^\n]*")
+_TEXT_LINES_MAX: Final = 4 * LISTED_MAX  # that are read of a list as plain text
 
 
 def has_list_name(url: str) -> bool:
@@ -50,7 +48,7 @@ def has_list_name(url: str) -> bool:
 
 def begins_like_list(body: bytes) -> bool:
     """Tell whether a decoded body, by its first element, is a list in XML."""
-    return _ROOT.match(body, 0, SNIFF_BYTES) is not None
+    return _ROOT.search(body, 0, SNIFF_BYTES) is not None and begins_with(_ROOT, body)
 
 
 class Listed(NamedTuple):
@@ -104,6 +102,13 @@ def _changed_s(text: str) -> int:
 def _in_text(body: bytes) -> list[str] | None:
     """Read a list of one URL a line; None if other lines are more."""
     text = body.decode("utf-8-sig", "replace")
-    found = [match[1] for match in islice(_TEXT_URL.finditer(text), LISTED_MAX)]
-    line_count = sum(1 for line in text.split("\n") if line and not line.isspace())
-    return found if len(found) == LISTED_MAX or 2 * len(found) > line_count else None
+    found: list[str] = []
+    line_count = 0
+    for match in islice(_LINE.finditer(text), _TEXT_LINES_MAX):
+        line_count += 1
+        line = match[0].rstrip()
+        if line[:8].lower().startswith(("http://", "https://")) and len(line.split(None, 1)) == 1:
+            found.append(line)
+            if len(found) == LISTED_MAX:
+                return found
+    return found if 2 * len(found) > line_count else None

@@ -97,7 +97,7 @@ def _page_of(url: str, content: Content, robots_tags: Sequence[str], media_type:
         title=(title_of(content) or last_segment(url))[:TITLE_CHARS_MAX],
         headings=content.headings[:HEADINGS_CHARS_MAX],
         text=content.text,
-        links=() if wish.is_nofollow else resolved_links(url, "", hrefs),
+        links=() if wish.is_nofollow else resolved_links(url, hrefs),
         # What a program writes into every file is that of its menus rather than that of the text.
         language=language_of(content.text) or content.language,
         charset="utf-8",

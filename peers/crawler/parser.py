@@ -68,6 +68,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     is_noarchive: bool = False  # no copy of it is to be shown
     is_nosnippet: bool = False  # nothing of its text is to be shown
     canonical: str = ""  # URL of the page that it says is to be shown for it; "" when it says none
+    base: str = ""  # canonical URL that its links are relative to; "" for its own
 
 
 class RobotsWish(NamedTuple):
@@ -126,6 +127,7 @@ def parse_page(
         is_noarchive=wish.is_noarchive,
         is_nosnippet=wish.is_nosnippet,
         canonical=page.canonical,
+        base=page.base,
     )
 
 
@@ -180,6 +182,7 @@ _MARKUP: Final = re.compile(
 # In XHTML these may be empty elements; to an HTML parser the rest of the page would be inside.
 _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div|span|p)((?:\s[^<>]*)?)/>")
 
+REFRESH_CHARS_MAX: Final = 4_096  # of what a meta element says of where the page leads by itself
 _HEAD_BYTES: Final = 65_536  # where a page is looked through for what it names as its address
 _SPELLED: Final = (b"canonical", b"Canonical", b"CANONICAL")  # finding these costs a tenth of the pattern
 _LINK: Final = re.compile(rb"<link\s[^>]{1,4096}>", re.IGNORECASE)
@@ -196,7 +199,6 @@ _NOSNIPPET: Final = frozenset(("nosnippet", "max-snippet:0"))
 _WITH_VALUES: Final = frozenset(
     ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 )
-_COLON: Final = re.compile(r"\s*:\s*")
 _LINK_SPLIT: Final = re.compile(r"[\s,]+")
 
 
@@ -211,6 +213,7 @@ class _Page(msgspec.Struct):
     is_cut: bool = False
     dates: tuple[str, ...] = ()
     canonical: str = ""
+    base: str = ""
 
 
 def _read_markup(url: str, markup: bytes) -> _Page:
@@ -229,28 +232,30 @@ def _read_markup(url: str, markup: bytes) -> _Page:
     for tag, attributes, is_visible in noted:
         notes.take(tag, attributes, is_visible)
     lines = "\n".join(headings)
+    base = (canonical(notes.base, url) or "") if notes.base else ""
     return _Page(
         title=title_of_page(title or "", lines, body),
         headings=lines,
         text=body,
         boilerplate="\n".join(filter(None, (boilerplate, unseen))),
-        links=resolved_links(url, notes.base, [*((target, "") for target in notes.refreshes), *hrefs]),
+        links=resolved_links(base or url, [*((target, "") for target in notes.refreshes), *hrefs]),
         language=notes.language,
         robots=",".join(notes.robots),
         is_cut=is_cut,
         dates=tuple(text for _, text in sorted(notes.dates.items())),
-        canonical=_canonical_in(url, notes.base, markup),
+        canonical=_canonical_in(base or url, markup),
+        base=base,
     )
 
 
-def _canonical_in(url: str, base: str, markup: bytes) -> str:
-    """Return what a page names as its address (RFC 6596), "" when it names none."""
+def _canonical_in(base: str, markup: bytes) -> str:
+    """Return what a page names as its address (RFC 6596), relative to its base; "" when it names none."""
     head = markup[:_HEAD_BYTES]
     for link in _LINK.finditer(head) if any(spelled in head for spelled in _SPELLED) else ():
         href = _HREF.search(link[0])
         if href is not None and _IS_CANONICAL.search(link[0]) is not None:
             named = unescape((href[1] or href[2] or href[3] or b"").decode(errors="replace"))
-            return canonical(named, (canonical(base, url) if base else None) or url) or ""
+            return canonical(named, base) or ""
     return ""
 
 
@@ -282,7 +287,7 @@ class _Notes:
         if attributes.get("name", "").strip().lower() in ROBOTS_NAMES:
             self.robots.append(content)
         elif attributes.get("http-equiv", "").strip().lower() == "refresh" and is_visible:
-            match = _REFRESH.match(content)
+            match = _REFRESH.match(content[:REFRESH_CHARS_MAX])
             if match and not match.group(1).startswith(("#", "javascript:")):
                 self.refreshes.append(match.group(1))
         elif content:
@@ -292,9 +297,8 @@ class _Notes:
                 self.dates.setdefault(rank, content[:DATE_CHARS_MAX])
 
 
-def resolved_links(url: str, base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:
+def resolved_links(base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:
     """Resolve links: distinct URLs, each with its distinct texts, or once with "" when it has none."""
-    base = (canonical(base, url) if base else None) or url
     texts_of: dict[str, dict[str, None]] = {}
     targets = canonical_links(base, (href for href, _ in hrefs))
     for target, (_, text) in zip(targets, hrefs, strict=True):
@@ -307,7 +311,9 @@ def resolved_links(url: str, base: str, hrefs: Sequence[tuple[str, str]]) -> tup
 
 def _robots_words(directives: str) -> frozenset[str]:
     """Return the directives, those with a value as `name:value`."""
-    return frozenset(_LINK_SPLIT.split(_COLON.sub(":", directives.lower())))
+    if ":" in directives:
+        directives = ":".join(map(str.strip, directives.split(":")))
+    return frozenset(_LINK_SPLIT.split(directives.lower()))
 
 
 def _unscoped(robots_tag: str) -> str:

@@ -39,6 +39,7 @@ class StoredText(NamedTuple):
     text: str = ""  # main text; "" for a page that asks not to be indexed
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
+    base: str = ""  # URL that its links are relative to; "" for its own
 
 
 ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
@@ -161,5 +162,5 @@ def reading_in(workshop: Workshop) -> ReadStored:
 def stored_text(said: RecordsParsed) -> StoredText:
     """Return what of an answer is for who shows the page."""
     if said.document is None:
-        return StoredText(lack=said.lack, is_barred=said.is_barred)
-    return StoredText(said.document.title, said.document.text, said.lack, said.is_barred)
+        return StoredText("", "", said.lack, said.is_barred, said.base)
+    return StoredText(said.document.title, said.document.text, said.lack, said.is_barred, said.base)

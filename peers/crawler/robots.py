@@ -19,6 +19,10 @@ from peers.crawler.path_rules import PathRules, Rule, spelt
 
 ROBOTS_BYTES_MAX: Final = 500 * 1024  # RFC 9309, 2.5: at least that much; the rest is not read
 SITEMAPS_MAX: Final = 1_000  # of one file; who has more has an index of them
+# Bytes beyond ASCII of the paths of one file that are spelt in several ways, 10 us each at worst, for which
+# the event loop waits. A path behind that counts as what stands before its first one: what it forbids stays
+# forbidden.
+ODD_BYTES_MAX: Final = 3_000
 LINE_BYTES_MAX: Final = 8 * 2083  # google/robotstxt; the rest of the line is not read
 
 
@@ -124,6 +128,7 @@ def _group_of(fields: Iterable[tuple[bytes, bytes]], agent: str) -> _Group:
     addressed: set[str] = set()  # which of the two the group speaks to that is being read
     latest: set[str] = set()  # and those named by the last lines of agents in it
     before = b""  # what line: the first letter of its field
+    odd_left = ODD_BYTES_MAX
     for first, value in fields:
         if first == b"u":
             named = _agents_in(value) & groups.keys()
@@ -136,6 +141,10 @@ def _group_of(fields: Iterable[tuple[bytes, bytes]], agent: str) -> _Group:
                 groups[each].slow_down(value)
         elif addressed:
             is_allowed = first == b"a"
+            n_odd = len(value.translate(None, _ASCII))
+            odd_left -= n_odd
+            if odd_left < 0 and n_odd:
+                value = b"" if is_allowed else _PLAIN_BEGINNING.match(value)[0]  # type: ignore[index]
             rules = [(is_allowed, path) for path in _spellings(value)]
             for each in addressed:
                 groups[each].rules += rules
@@ -179,6 +188,8 @@ _FIELD = re.compile(
 _SITEMAP = re.compile(rb"^[ \t]*site-?map[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _BETWEEN_AGENTS = re.compile(r"[\s,;()]+")
+_ASCII: Final = bytes(range(128))
+_PLAIN_BEGINNING: Final = re.compile(rb"[^\x80-\xff]*")
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 # Besides UTF-8; of bytes that are in none, their own escapes are read.
 _OTHER_ENCODINGS = ("latin-1", "gb18030")

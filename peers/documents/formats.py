@@ -68,11 +68,8 @@ _OLD_STREAMS: Final = (
     ("Book".encode("utf-16-le"), "application/vnd.ms-excel"),
 )
 _COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_FEED: Final = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?.{0,512}?\?>\s*|<!--.{0,1024}?-->\s*|<!DOCTYPE[^>\[]{0,256}>\s*){0,8}"
-    rb"<(?:[\w.-]{1,32}:)?(rss|feed|RDF)[\s>]",
-    re.DOTALL,
-)
+_FEED: Final = re.compile(rb"<(?:[\w.-]{1,32}:)?(?:rss|feed|RDF)[\s>]")
+_PROLOG_PARTS_MAX: Final = 8  # before the first element of XML
 
 _XHTML: Final = re.compile(rb"<(?:\w{1,16}:)?html[\s>]", re.IGNORECASE)  # also under the name of XML
 
@@ -93,7 +90,7 @@ def format_of(body: bytes, media_type: str) -> Format | None:
         return Format.OLD
     if body.startswith(b"{\\rtf"):
         return Format.RTF
-    if _FEED.match(body, 0, SNIFF_BYTES):
+    if _FEED.search(body, 0, SNIFF_BYTES) and begins_like_feed(body):
         return Format.FEED
     is_xml = named in (Format.XML, Format.FEED) and _XHTML.search(body, 0, SNIFF_BYTES) is None
     return Format.XML if is_xml else None
@@ -107,7 +104,27 @@ def may_be_document(beginning: bytes) -> bool:
 
 def begins_like_feed(body: bytes) -> bool:
     """Tell whether a decoded body, by its first element, is a feed."""
-    return _FEED.match(body, 0, SNIFF_BYTES) is not None
+    return _FEED.search(body, 0, SNIFF_BYTES) is not None and begins_with(_FEED, body)
+
+
+def begins_with(element: re.Pattern[bytes], body: bytes) -> bool:
+    """Tell whether this is how the first element of a body begins, behind declaration, comments and doctype.
+
+    Step by step, and no pattern over all of it: one that may end a declaration at any of some `?>` tries all
+    of them with all of the next, and 200 bytes took it a minute.
+    """
+    begin = body[:SNIFF_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
+    for _ in range(_PROLOG_PARTS_MAX):
+        if begin.startswith(b"<?"):
+            begin = begin.partition(b"?>")[2].lstrip()
+        elif begin.startswith(b"<!--"):
+            begin = begin.partition(b"-->")[2].lstrip()
+        elif begin.startswith(b"<!DOCTYPE"):
+            doctype, _, begin = begin.partition(b">")
+            begin = b"" if b"[" in doctype else begin.lstrip()  # no list has to declare entities
+        else:
+            break
+    return element.match(begin) is not None
 
 
 def media_type_of(document_format: Format, said: str, body: bytes) -> str:

@@ -19,7 +19,8 @@ SHEETS_MAX: Final = 1_000
 STRINGS_MAX: Final = 500_000  # of those that all sheets share
 CELL_CHARS_MAX: Final = 32_767  # as Excel has it
 _DAY_FORMATS: Final = frozenset(map(str, (*range(14, 18), 22, *range(27, 37), *range(50, 59))))  # 18.8.30
-_NO_CODE: Final = re.compile(r"\"[^\"]*\"|\\.|\[[^\]]*\]")  # of a format: texts, and colours
+CODE_CHARS_MAX: Final = 255  # of a format, as Excel has it
+_NO_CODE: Final = re.compile(r"\"[^\"]{0,255}\"|\\.|\[[^\]]{0,255}\]")  # of a format: texts, and colours
 _DAY: Final = re.compile("[dy]", re.IGNORECASE)
 _DAY_ZERO: Final = datetime(1899, 12, 30)
 
@@ -121,7 +122,9 @@ class _Formats:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         number = attributes.get("numFmtId", "")
-        if name == "numFmt" and _DAY.search(_NO_CODE.sub("", attributes.get("formatCode", ""))):
+        if name == "numFmt" and _DAY.search(
+            _NO_CODE.sub("", attributes.get("formatCode", "")[:CODE_CHARS_MAX])
+        ):
             self._codes.add(number)
         elif name == "cellXfs":
             self._is_of_cells = True

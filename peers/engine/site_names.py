@@ -53,7 +53,7 @@ _GENERIC_HAN: Final = re.compile(
     "官方网站|官方主页|门户网站|欢迎光临|欢迎您?访问|官网|主页|首页|网站|文档|手册"
 )
 _VERSION: Final = re.compile("v?[0-9]+[a-z]?")
-_BETWEEN_NAMES: Final = re.compile(r"\s+[-–—|·_]\s+|[|｜_:：]\s*|\s*[—–]{1,2}\s*")
+_BETWEEN_NAMES: Final = re.compile(r"\s[-–—|·_]\s|[|｜_:：]|[—–]{1,2}")
 _ENTRANCE: Final = re.compile(r"[a-z]+://([^/?#]+)/((?:[^/?#]+/)*)(?:index\.[a-z.-]+)?")
 
 
@@ -86,5 +86,5 @@ def _texts_of(document: Document, host: str, folder: str) -> Iterator[str]:
     domain = registrable_domain(host)
     yield from (host, domain, domain.partition(".")[0], host.removeprefix("www.").partition(".")[0], folder)
     yield document.title
-    yield from _BETWEEN_NAMES.split(document.title)
+    yield from map(str.strip, _BETWEEN_NAMES.split(document.title))
     yield from (text for text, _ in Counter(document.anchors).most_common(TEXTS_MAX))

@@ -305,6 +305,9 @@ class Http:
         async with self._turn(self._reader_turns, _asking_client.get()):
             return await self._stored.difference(url, before, after)
 
+    async def render(self, page: Callable[[], str]) -> str:
+        return await trio.to_thread.run_sync(page)
+
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
         return await self._private_among(urls, decreed)
 

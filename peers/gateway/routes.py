@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from ipaddress import ip_address
 from math import ceil, inf
 from typing import Any, Final, Protocol, TypeVar
@@ -159,6 +160,9 @@ class Backend(Protocol):
 
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         """Call `difference` likewise. CorruptionError, Busy."""
+
+    async def render(self, page: Callable[[], str]) -> str:
+        """Make a page of what strangers have written, as long as they like, where it holds nobody up."""
 
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
         """Return which hosts of some URLs are at private addresses, and what to do about it.
@@ -564,7 +568,8 @@ class _StoredPages:
             if "versions" in parameters:
                 told = await self._versions(url)
                 is_known = bool(told.versions or told.moved_from)
-                return _html(versions_page(reader, told), 200 if is_known else 404)
+                view = partial(versions_page, reader, told)
+                return _html(await self._backend.render(view), 200 if is_known else 404)
             if "from" in parameters:
                 return await self._difference(reader, url, parameters["from"], parameters.get("to", ""))
             return await self._stored(request, reader, url)
@@ -589,8 +594,8 @@ class _StoredPages:
             return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
         if is_file and not stored.is_partial:
             return _file(url, stored)
-        view = pages.stored_page_view(reader, url, found.fetched_at, found.gone_at, stored)
-        response = _html(view, policy=_STORED_POLICY)
+        view = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)
+        response = _html(await self._backend.render(view), policy=_STORED_POLICY)
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(_base(request), url)
         return response
@@ -606,7 +611,8 @@ class _StoredPages:
         found = await self._backend.read_difference(url, old.records, new.records)
         if found.is_barred or await self._is_barred(url):
             return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
-        return _html(difference_page(reader, url, old.fetched_at, new.fetched_at, found))
+        view = partial(difference_page, reader, url, old.fetched_at, new.fetched_at, found)
+        return _html(await self._backend.render(view))
 
     async def _find(self, url: str, moment_s: float) -> PageFound:
         at_s = latest_in(moment_s) if moment_s else 0.0

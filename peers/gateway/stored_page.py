@@ -20,6 +20,7 @@ from mesh.urls import canonical
 from peers.crawler.charset import decode_text
 from peers.crawler.decoding import TooLarge, Undecodable, decode
 from peers.crawler.parser import robots_wish
+from peers.crawler.parser_port import StoredText
 from peers.crawler.web_request import ROBOTS_TAG
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of
@@ -29,9 +30,7 @@ from peers.text.keywords import keywords_of
 BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
 SHOWN_CHARS_MAX: Final = 4_000_000  # the longest page of the documentation sites has 3.5 million
 FILE_NAME_CHARS_MAX: Final = 100
-BASE_SEARCHED_CHARS: Final = 65_536  # a <base> stands in the head
 
-_BASE: Final = re.compile(r"<base\s[^>]{0,2000}?href\s*=\s*[\"']?\s*([^\s\"'>]{1,2083})", re.IGNORECASE)
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
 
 
@@ -58,6 +57,7 @@ class StoredPage:
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy be shown; of HTML see `stored_reader`
     keywords: tuple[str, ...] = ()  # of what was read elsewhere, the weightiest first
+    base: str = ""  # of what was read elsewhere: the URL that its links are relative to; "" for its own
 
     @property
     def is_document(self) -> bool:
@@ -104,12 +104,14 @@ def barred(page: StoredPage) -> StoredPage:
     return StoredPage(page.kind, page.media_type, "", False, is_barred=True)
 
 
-def with_said(page: StoredPage, title: str, text: str, lack: Lack | None) -> StoredPage:
-    """A copy with what was read of it: its keywords, and of a document the text, too."""
-    page = replace(page, keywords=tuple(word for word, _ in keywords_of(title, "", text)))
+def with_said(page: StoredPage, said: StoredText) -> StoredPage:
+    """A copy with what was read of it: its keywords and its base, and of a document the text, too."""
+    keywords = tuple(word for word, _ in keywords_of(said.title, "", said.text))
+    page = replace(page, keywords=keywords, base=canonical(said.base) or "" if said.base else "")
     if not page.is_document:
         return page
-    return replace(page, text=text[:SHOWN_CHARS_MAX], is_cut=len(text) > SHOWN_CHARS_MAX, lack=lack)
+    is_cut = len(said.text) > SHOWN_CHARS_MAX
+    return replace(page, text=said.text[:SHOWN_CHARS_MAX], is_cut=is_cut, lack=said.lack)
 
 
 def file_headers(url: str, page: StoredPage) -> dict[str, str]:
@@ -130,9 +132,7 @@ def file_headers(url: str, page: StoredPage) -> dict[str, str]:
 
 def framed_html(url: str, page: StoredPage) -> str:
     """The document for the frame: links open the live web in a new tab, relative to where they came from."""
-    base = _BASE.search(page.text[:BASE_SEARCHED_CHARS]) if page.kind is Kind.HTML else None
-    href = (base and canonical(html.unescape(base[1]), url)) or url
-    head = f'<!doctype html><base href="{html.escape(href)}" target="_blank">'
+    head = f'<!doctype html><base href="{html.escape(page.base or url)}" target="_blank">'
     if page.kind is Kind.HTML:
         return head + page.text
     return f'{head}<pre style="white-space: pre-wrap">{html.escape(page.text)}</pre>'

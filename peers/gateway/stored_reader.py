@@ -35,7 +35,7 @@ class StoredReader:
         said = await self._read(url, records)
         if said.is_barred:
             return barred(page)
-        return await trio.to_thread.run_sync(with_said, page, said.title, said.text, said.lack)
+        return await trio.to_thread.run_sync(with_said, page, said)
 
     async def difference(self, url: str, before: bytes, after: bytes) -> Difference:
         """Compare two versions, given as their records."""

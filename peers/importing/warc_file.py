@@ -27,7 +27,8 @@ _BEGIN: Final = b"WARC/"
 ARC_BEGIN: Final = b"filedesc://"
 # URL, address, time, type, length; since version 2 with more before the length. A blank may be in the type.
 # Source: http://archive.org/web/researcher/ArcFileFormat.php
-_ARC_HEAD: Final = re.compile(rb"(\S{1,4096}) ([0-9a-fA-F.:]{1,64}) (\d{14}) [^\r\n]{0,4096}?(\d{1,14})\r?\n")
+_ARC_HEAD: Final = re.compile(rb"(\S{1,4096}) ([0-9a-fA-F.:]{1,64}) (\d{14}) ([^\r\n]{1,4110})\r?\n")
+LENGTH_DIGITS_MAX: Final = 14
 _END_OF_HEAD: Final = (b"\r\n\r\n", b"\n\n")
 
 
@@ -151,7 +152,10 @@ def _read_arc_headers(stream: _Stream) -> dict[str, str]:
     head = stream.read_match(_ARC_HEAD, ARC_HEAD_BYTES_MAX)
     if head is None:
         raise CorruptionError("no WARC record begins here")
-    url, ip, time, length = (part.decode("latin-1") for part in head.groups())
+    url, ip, time, rest = (part.decode("latin-1") for part in head.groups())
+    length = rest[len(rest.rstrip("0123456789")) :]
+    if not 0 < len(length) <= LENGTH_DIGITS_MAX:
+        raise CorruptionError("the first line of an ARC record ends in no length")
     day, clock = f"{time[:4]}-{time[4:6]}-{time[6:8]}", f"{time[8:10]}:{time[10:12]}:{time[12:]}"
     return {
         "warc-type": "warcinfo" if head[0].startswith(ARC_BEGIN) else "response",

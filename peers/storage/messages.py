@@ -140,6 +140,7 @@ class RecordsParsed(Message, frozen=True):
     document: Document | None  # without anchors
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
+    base: str = ""  # canonical URL that its links are relative to; "" for its own
 
 
 class RecordsRefused(Message, frozen=True):

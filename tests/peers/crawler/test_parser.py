@@ -4,7 +4,7 @@ import time
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from peers.crawler.parser import (
@@ -16,6 +16,7 @@ from peers.crawler.parser import (
     Link,
     NotHtml,
     ParsedPage,
+    binary_kind,
     parse_page,
 )
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
@@ -324,7 +325,9 @@ def test_the_memory_of_a_page_is_bounded_by_what_is_kept() -> None:
 
 @given(st.text(alphabet="<>/=\"' abphreftilmsc!-&;\n\0中", max_size=300))
 def test_any_markup_is_parsed(markup: str) -> None:
-    page = parsed("<p>" + "text " * 40 + markup)
+    text = "<p>" + "text " * 40 + markup
+    assume(binary_kind(text.encode()) is None)  # which NULs make of it
+    page = parsed(text)
     assert page.text.startswith("text")
     assert all(link.url.startswith(("http://", "https://")) for link in page.links)
 

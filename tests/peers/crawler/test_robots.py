@@ -16,6 +16,7 @@ from mesh.urls import canonical
 from peers.crawler import robots
 from peers.crawler.path_rules import WILDCARDS_MAX
 from peers.crawler.robots import (
+    ODD_BYTES_MAX,
     ROBOTS_BYTES_MAX,
     RobotsLine,
     RobotsRules,
@@ -387,3 +388,25 @@ def test_line_that_decides_is_needed_for_it(lines: list[str]) -> None:
     emptied = [f"{line.partition(':')[0]}:" if line == found.text else line for line in lines]
     again = deciding_line("\n".join(emptied), "/a/b")
     assert again is None or again.text != found.text
+
+
+@pytest.mark.parametrize("line", [b"\xe4" * 100, b"\xe4a" * 50, b"x\xff", b"%e4%BD" * 30, b"*a*b", b"'x'"])
+def test_a_file_of_odd_bytes_holds_nobody_up(line: bytes) -> None:
+    """500 KiB that are not UTF-8 took a second, in which a peer answered nobody."""
+    rule = b"disallow: /" + line + b"\n"
+    body = b"user-agent: *\n" + rule * (ROBOTS_BYTES_MAX // len(rule))
+    started = time.process_time()
+    robots.parse(body, "tianmesh")
+    assert time.process_time() - started < 0.3
+
+
+def test_of_paths_with_too_many_odd_bytes_what_is_forbidden_stays_so() -> None:
+    odd = b"\xe4" * 100
+    many = b"".join(b"disallow: /%d%b\n" % (n, odd) for n in range(ODD_BYTES_MAX // 100))
+    body = b"user-agent: *\n" + many + b"disallow: /last\xe4/\nallow: /last\xe4/open\n"
+    rules = robots.parse(body, "tianmesh")
+    assert rules.allows("http://a.test/0")
+    assert not rules.allows("http://a.test/0" + "%E4" * 100)
+    assert not rules.allows("http://a.test/last%E4/")
+    assert not rules.allows("http://a.test/last%E4/open")
+    assert rules.allows("http://a.test/other")

@@ -58,6 +58,9 @@ class FakeBackend:
         assert isinstance(found, answer)
         return found
 
+    async def render(self, page: Callable[[], str]) -> str:
+        return page()
+
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
         self.looked_at.append((tuple(urls), decreed))
         return {} if decreed else self.private

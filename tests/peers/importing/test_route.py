@@ -44,6 +44,9 @@ class FakeBackend:
         assert isinstance(done, answer)
         return done
 
+    async def render(self, page: Callable[[], str]) -> str:
+        return page()
+
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
         return {}
 
