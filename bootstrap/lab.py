@@ -28,7 +28,7 @@ from bootstrap.provision import (
     write_peer,
 )
 from bootstrap.standstill import Standstill, check_due
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
@@ -113,7 +113,7 @@ class Lab:
           NoReport: none does.
         """
         for url in self.gateways:
-            with GatewayClient(url, token_in(self.mesh_folder.folder)) as client:
+            with GatewayClient(url, tokens_for(self.mesh_folder.folder)) as client:
                 try:
                     return await trio.to_thread.run_sync(client.status)
                 except GatewayError:
@@ -124,7 +124,7 @@ class Lab:
         """Have the mesh crawl these and what is around them; return where the crawl stays, in words."""
         pages = [url for url in map(canonical, urls) if url is not None]
         folder = self.mesh_folder.folder
-        with GatewayClient(self.gateways[0], token_in(folder)) as client:
+        with GatewayClient(self.gateways[0], tokens_for(folder)) as client:
             issuer = PolicyIssuer(client, folder / "admin.key")
             widen = partial(
                 issuer.widen,
@@ -140,7 +140,7 @@ class Lab:
         """Have the mesh go by what these pages are about, once it has them; return the guide words."""
         folder = self.mesh_folder.folder
         await self._rest()
-        with GatewayClient(self.gateways[0], token_in(folder)) as client:
+        with GatewayClient(self.gateways[0], tokens_for(folder)) as client:
             issuer = PolicyIssuer(client, folder / "admin.key")
             guide = partial(guide_by_pages, client, issuer, pages, order, words)
             return await trio.to_thread.run_sync(guide, abandon_on_cancel=True)
@@ -152,7 +152,7 @@ class Lab:
         slots change hands under the crawl, and pages have a third copy.
         """
         await self._rest()
-        with GatewayClient(self.gateways[0], token_in(self.mesh_folder.folder)) as client:
+        with GatewayClient(self.gateways[0], tokens_for(self.mesh_folder.folder)) as client:
             return await trio.to_thread.run_sync(client.add_seeds, urls)
 
     async def _rest(self) -> None:
@@ -214,7 +214,7 @@ class Lab:
         if not self._standstill.is_to_ask(report, trio.current_time()):
             return
         try:
-            with GatewayClient(self.gateways[0], token_in(self.mesh_folder.folder)) as client:
+            with GatewayClient(self.gateways[0], tokens_for(self.mesh_folder.folder)) as client:
                 answer = await trio.to_thread.run_sync(client.why_idle)
         except GatewayError:
             return  # which is told of as soon as no report comes either

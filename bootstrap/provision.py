@@ -2,11 +2,10 @@
 
     FOLDER/mesh.toml            what all peers agree on
     FOLDER/root.key             signs certificates; keep it safe, no peer needs it to run
-    FOLDER/admin.key            signs orders and the policy; no peer needs it either
-    FOLDER/admin.token          opens the gateways of these peers to who gives orders; a copy is beside each
+    FOLDER/admin.key            signs orders and the policy, and what opens gateways; no peer needs it either
     FOLDER/members/             of every member the public keys, so that its certificate can be renewed
     FOLDER/bootstrap/           config.toml, peer.key: the node whose door newcomers find
-    FOLDER/peer-1/ ...          config.toml, peer.key, data/
+    FOLDER/peer-1/ ...          config.toml, peer.key, admin.token, data/
 
 A folder of a peer can be copied to the machine it is for; nothing in it names another machine but
 the door of the bootstrap node.
@@ -107,7 +106,6 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     save_root_key(folder / "root.key", root)
     founded = MeshFolder(folder, mesh, root)
     make_administrator(founded)
-    make_token(folder)
     _write(folder / "mesh.toml", toml_of(mesh))
     return founded
 
@@ -343,7 +341,7 @@ def _write_node(mesh_folder: MeshFolder, name: str, settings: Settings, kind: ty
     folder = mesh_folder.folder / name
     identity = identity_in(folder)
     if kind is PeerConfig:
-        make_token(folder, make_token(mesh_folder.folder))
+        make_token(folder)
     path = folder / "config.toml"
     if path.exists():
         load_config(path, kind)  # a slip of a person is told before anything is changed

@@ -27,7 +27,8 @@ Membership
                    detection, gossip, licences, weights by queue length, leaving
     `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member; `voucher` for an
                    invitation
-    `decree`       what the owner of the mesh has the last word on, signed with a `signing_key`
+    `decree`       what the owner of the mesh has the last word on, signed with a `signing_key`;
+                   likewise a `signed_token`, which opens the gateways of a mesh
 
 Live [io]
     `runtime`      a node under trio: time, messages, commits; `watchdog` sees what holds its loop

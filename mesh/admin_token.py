@@ -1,25 +1,41 @@
-"""The token by which a gateway knows an administrator: a file that only its owner reads. [io]
+"""The tokens by which a gateway knows an administrator, as commands find or make them. [io]
 
-It stands beside the configuration of a peer, and in the folder of a mesh where that was made; commands read
-it from either. Who may read it may read the peer's key as well.
+Who has the key of an administrator signs a token for some minutes whenever one is needed: every gateway of
+the mesh takes it (`mesh.signed_token`). Besides, each peer has a token of its own beside its configuration, a
+file that only its user reads, for who uses that machine: it opens the gateway of this peer and no other. Who
+may read it may read the peer's key as well.
 """
 
 from __future__ import annotations
 
+import getpass
 import secrets
+import socket
+import time
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from mesh.config import MeshConfig, load_config
+from mesh.decree import Signer
 from mesh.errors import ConfigError
+from mesh.key_file import load_administrator, load_root_key
 from mesh.private_files import make_private_folder, write_private_text
+from mesh.signed_token import HOLDER_CHARS_MAX, HOLDER_LETTERS, TokenRight, sign_token
 
 TOKEN_FILE: Final = "admin.token"
+KEY_FILE: Final = "admin.key"
+COMMAND_S: Final = 600.0  # a command signs for itself; with the skew that gateways allow, 15 minutes of theft
+_CONFIG_FILE: Final = "config.toml"
+_MESH_FILE: Final = "mesh.toml"
+_ROOT_FILE: Final = "root.key"
 _TOKEN_BYTES: Final = 24
 _FILE_BYTES_MAX: Final = 4_096
 
 
 def token_in(folder: Path) -> str:
-    """Return the token in a folder, "" when there is none or it is not ours to read.
+    """Return the peer's own token in a folder, "" when there is none or it is not ours to read.
 
     Raises:
       ConfigError: others may read it, so that it is no secret.
@@ -36,11 +52,8 @@ def token_in(folder: Path) -> str:
     return token
 
 
-def make_token(folder: Path, token: str = "") -> str:
-    """Return the token in a folder, which is written if there is none.
-
-    Args:
-      token: to write; "" for a new one.
+def make_token(folder: Path) -> str:
+    """Return the peer's own token in its folder, which is written if there is none.
 
     Raises:
       ConfigError: it cannot be written, or others may read what is there.
@@ -48,10 +61,95 @@ def make_token(folder: Path, token: str = "") -> str:
     there = token_in(folder)
     if there:
         return there
-    token = token or secrets.token_urlsafe(_TOKEN_BYTES)
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
     try:
         make_private_folder(folder)
         write_private_text(folder / TOKEN_FILE, token + "\n")
     except OSError as error:
         raise ConfigError(f"cannot write {folder / TOKEN_FILE}: {error.strerror}") from error
     return token
+
+
+def mesh_folder_of(folder: Path) -> Path:
+    """Return where the keys of a mesh are, given its folder or that of a peer of it on the same machine.
+
+    That of a peer lies in the folder of its mesh, as `init` makes it, or beside one called mesh, as in a lab.
+    Where there is none, it is the folder itself.
+    """
+    root_key = _root_key_in(folder / _CONFIG_FILE, "mesh", "root_key")
+    around = folder.resolve().parent
+    for each in (around, around / "mesh") if root_key else ():
+        if _root_key_in(each / _MESH_FILE, "root_key") == root_key:
+            return each
+    return folder
+
+
+def key_in(folder: Path, key: Path | None = None) -> Path:
+    """Return the file with the administrator's key: the one that is named, or that of a mesh or a peer."""
+    if key is not None:
+        return key
+    own = folder / KEY_FILE
+    return own if own.exists() else mesh_folder_of(folder) / KEY_FILE
+
+
+def signer_in(folder: Path, key: Path | None = None) -> Signer | None:
+    """Return who can sign for the mesh of a folder: its administrator, else its root; None for nobody.
+
+    Raises:
+      ConfigError: there is a key that cannot be used.
+    """
+    file, home = key_in(folder, key), mesh_folder_of(folder)
+    if file.exists():
+        return load_administrator(file)
+    if (home / _ROOT_FILE).exists() and (home / _MESH_FILE).exists():
+        mesh_id = load_config(home / _MESH_FILE, MeshConfig).digest()
+        return Signer(load_root_key(home / _ROOT_FILE), mesh_id)
+    return None
+
+
+def tokens_for(folder: Path, key: Path | None = None) -> Callable[[], str]:
+    """Return what gives the token of a moment: signed by who can sign here, else the peer's own, else "".
+
+    Raises:
+      ConfigError: there is a key, or a token, that cannot be used.
+    """
+    signer = signer_in(folder, key)
+    if signer is not None:
+        return tokens_by(signer)
+    own = token_in(folder)
+    return lambda: own
+
+
+def tokens_by(signer: Signer) -> Callable[[], str]:
+    """Return what gives a token of some minutes, anew before the last one ends."""
+    text, end_s = "", 0.0
+    holder = f"command of {_user()}@{socket.gethostname()}"
+    holder = "".join(filter(HOLDER_LETTERS.__contains__, holder))[:HOLDER_CHARS_MAX]
+
+    def token() -> str:
+        nonlocal text, end_s
+        now_s = time.time()
+        if end_s - now_s < COMMAND_S / 2:
+            end_s = now_s + COMMAND_S
+            text = sign_token(signer, TokenRight.ORDERS, holder, end_s).text()
+        return text
+
+    return token
+
+
+def _root_key_in(file: Path, *path: str) -> str:
+    """The public root key that a configuration names, "" where it names none or cannot be read."""
+    try:
+        value: Any = tomllib.loads(file.read_text(encoding="utf-8"))
+        for name in path:
+            value = value[name]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a container whose user has no name
+        return "somebody"

@@ -138,7 +138,7 @@ def appoint(root: SigningKey, mesh_id: bytes, administrator: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """What a member needs to judge decrees: the mesh and its public root key."""
+    """What a member needs to judge what administrators sign: the mesh and its public root key."""
 
     root_public: bytes
     mesh_id: bytes
@@ -149,15 +149,17 @@ class Authority:
             return f"this version of tianmesh knows no decree of kind {decree.kind!r}"
         if not isfinite(decree.effective_from) or isnan(decree.valid_until):
             return "a time in it is no time"
-        if decree.signer != self.root_public and not self._is_warranted(decree):
+        is_for_root = decree.kind in ROOT_KINDS and decree.signer != self.root_public
+        if is_for_root or not self.is_administrator(decree.signer, decree.warrant):
             return "its signer is neither the root of this mesh nor an administrator who may decree this"
         if not verify_signature(decree.signer, _signed(decree, self.mesh_id), decree.signature):
             return "its signature is not by the key that it names"
         return ""
 
-    def _is_warranted(self, decree: Decree) -> bool:
-        return decree.kind not in ROOT_KINDS and verify_signature(
-            self.root_public, _warranted(self.mesh_id, decree.signer), decree.warrant
+    def is_administrator(self, signer: bytes, warrant: bytes) -> bool:
+        """Is it the key of the root, or one that the root has certified for this mesh?"""
+        return signer == self.root_public or verify_signature(
+            self.root_public, _warranted(self.mesh_id, signer), warrant
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
@@ -37,14 +38,14 @@ class GatewayBusy(GatewayError):
 class GatewayClient:
     """One keep-alive connection to a gateway, closed by `with`. Blocking; not for two threads at once."""
 
-    def __init__(self, url: str, token: str = "") -> None:
+    def __init__(self, url: str, token: str | Callable[[], str] = "") -> None:
         """Begin without a connection.
 
         Args:
           url: http://host:port, also without the scheme.
-          token: of the gateway's administrator, which goes with every request; "" for none.
+          token: that goes with every request, or what gives the one of the moment; "" for none.
         """
-        self._rights = {"Authorization": f"Bearer {token}"} if token else {}
+        self._token = token
         host, port = _host_and_port(url)
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
@@ -186,7 +187,9 @@ class GatewayClient:
 
     def _answer(self, method: str, path: str, body: bytes | None) -> tuple[int, dict[str, Any]]:
         """The status and the JSON of an answer, whatever it says."""
-        headers = {"Accept": "application/json", **self._rights}
+        headers = {"Accept": "application/json"}
+        if token := self._token if isinstance(self._token, str) else self._token():
+            headers["Authorization"] = f"Bearer {token}"
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:

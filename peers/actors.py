@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actor import Actor
-from mesh.decree import POLICY
+from mesh.decree import POLICY, REVOCATION
 from mesh.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.aliases import Aliases
@@ -33,7 +33,7 @@ HISTORIAN_SECTION: Final = b"H"
 COPIES_SECTION: Final = b"K"
 
 # By kind of decree, which of the actors are told what is in force.
-FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher", "historian")}
+FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher", "historian"), REVOCATION: ("http",)}
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
 MakeHolders: TypeAlias = Callable[[str, Table, int], list[StoreActor]]

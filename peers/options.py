@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 import typer
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_by, tokens_for
+from mesh.decree import Signer
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 
@@ -28,7 +29,7 @@ KeyOption = Annotated[
         "--key",
         envvar="TIANMESH_ADMIN_KEY",
         help="The administrator's key, as `init` makes it.",
-        show_default="admin.key of --data",
+        show_default="admin.key of --data, or of the mesh that is around or beside it",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -36,7 +37,8 @@ TokenOption = Annotated[
     str,
     typer.Option(
         envvar="TIANMESH_ADMIN_TOKEN",
-        help="Of the gateway's administrator; without it, what stands in admin.token of --data.",
+        help="As `tianmesh token` prints it; without it the admin.key of --data signs one, or what stands in "
+        "admin.token there is sent.",
     ),
 ]
 _SPAN: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|d|w)?\s*", re.ASCII)
@@ -61,24 +63,27 @@ def seconds_in(text: str) -> float:
 DATA: Final = Path("tianmesh-data")
 DataOption = Annotated[
     Path,
-    typer.Option("--data", envvar="TIANMESH_DATA", help="Folder of the mesh, or of the peer that is asked."),
+    typer.Option("--data", envvar="TIANMESH_DATA", help="Folder of the mesh, or of a peer on this machine."),
 ]
 
 
-def key_in(data: Path, key: Path | None) -> Path:
-    """Return the file with the administrator's key."""
-    return key if key is not None else data / "admin.key"
-
-
-def administrator_of(gateway: str, token: str, data: Path) -> GatewayClient:
+def administrator_of(
+    gateway: str, token: str, data: Path, key: Path | None = None, signer: Signer | None = None
+) -> GatewayClient:
     """Return a client with the rights of an administrator, as far as they are known.
 
+    Args:
+      token: to be sent; "" for one that is signed, or found.
+      signer: who signs it; None for who can in the folder.
+
     Raises:
-      ConfigError: the gateway is none, the folder is a file, or that with the token is open to others.
+      ConfigError: the gateway is none, the folder is a file, or a key or token in it is open to others.
     """
     if data.exists() and not data.is_dir():
         raise ConfigError(f"--data {data} is no folder: give that of the mesh, or of the peer that is asked")
-    return GatewayClient(gateway, token or token_in(data))
+    if token:
+        return GatewayClient(gateway, token)
+    return GatewayClient(gateway, tokens_for(data, key) if signer is None else tokens_by(signer))
 
 
 WithinOption = Annotated[

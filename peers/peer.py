@@ -19,6 +19,7 @@ from mesh.allocator import giver_back
 from mesh.certificate import rights_in
 from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
+from mesh.decree import Authority
 from mesh.domains import load_suffixes
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
@@ -129,7 +130,8 @@ async def _run(
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
         actors = make_actors(me, table, config.crawl, reader, life, config.handover, settings, cell=cell)
-        told = reading_in(workshop), _visitor_of(config), fetcher.private_among
+        authority = Authority(bytes.fromhex(config.mesh.root_key), config.mesh.digest())
+        told = reading_in(workshop), _visitor_of(config), fetcher.private_among, authority
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
         ports: list[Port] = [
             FetcherPort(me, fetcher, renderer),

@@ -16,7 +16,7 @@ from bootstrap.doctor.machine import machine_findings
 from bootstrap.doctor.mesh import mesh_findings
 from bootstrap.doctor.node import gateway_of, node_findings
 from bootstrap.service import configs_in
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.errors import ConfigError
 from peers.options import DATA, JsonOption, TokenOption, administrator_of, print_json
 
@@ -71,16 +71,17 @@ def _findings(folder: Path, gateway: str, token: str) -> Iterator[Finding]:
         yield from node_findings(config)
     tried: list[Finding] = []
     for each in [gateway] if gateway else filter(None, map(gateway_of, configs)):
-        tried = _asked(each, token, [folder, *(config.parent for config in configs)])
+        of_it = [config.parent for config in configs if gateway_of(config) == each]
+        tried = _asked(each, token, [*of_it, folder, *(config.parent for config in configs)])
         if tried[0].subject != "gateway":
             break  # one that answers speaks for all
     yield from tried
 
 
 def _asked(gateway: str, token: str, folders: Sequence[Path]) -> list[Finding]:
-    """What a gateway tells; its token may stand in any of the folders."""
+    """What a gateway tells, to the first of the folders that has a token for it."""
     try:
-        data = next(filter(token_in, folders), folders[0])
+        data = next((each for each in folders if tokens_for(each)()), folders[0])
         with administrator_of(gateway, token, data) as client:
             return list(mesh_findings(client))
     except ConfigError as error:

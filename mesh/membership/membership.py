@@ -54,6 +54,7 @@ not doubted here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -228,7 +229,7 @@ class Membership(Actor):
         self.me, self._random = record.peer, random
         self._settings = settings or SwimSettings()
         self._is_started, self._n_received, self._n_strangers = False, 0, 0
-        self._outbox = Outbox(self.me, listeners)
+        self._outbox = Outbox(self.me, listeners, chain.from_iterable(followers.values()))
         self._standing = Standing(self._outbox)
         self._members, self._rumours = MemberList(), RumourQueue()
         self._memory = memory = Memory(table)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mesh.actor import Address, Message, Send
 
 
 class Outbox:
     """All sends since they were last taken."""
 
-    def __init__(self, me: str, listeners: tuple[str, ...]) -> None:
-        """Args: listeners: actors of this peer that are told of the mesh; the transport is always there."""
+    def __init__(self, me: str, listeners: tuple[str, ...], followers: Iterable[str] = ()) -> None:
+        """Begin with nothing.
+
+        Args:
+          listeners: actors of this peer that are told of the mesh; the transport is always there.
+          followers: actors and ports of this peer that are told of decrees alone.
+        """
         self.n_sent = 0  # count: messages to other members
         self._listeners = tuple(Address(me, name) for name in listeners)
-        self._here = {name: Address(me, name) for name in ("network", "door", "relay", *listeners)}
+        self._here = {
+            name: Address(me, name) for name in ("network", "door", "relay", *listeners, *followers)
+        }
         self._sends: list[Send] = []
 
     def send(self, peer: str, message: Message) -> None:

@@ -20,7 +20,7 @@ BOOTSTRAP: Final = "bootstrap"  # the folder of the node at whose door others kn
 DATA: Final = "data"  # where a restored peer has its data, wherever it had it before
 KEY: Final = "peer.key"
 OF_NODE: Final = (CONFIG, "admin.token", "serial")
-OF_MESH: Final = ("mesh.toml", "root.key", "admin.key", "admin.token", "members/*.toml")
+OF_MESH: Final = ("mesh.toml", "root.key", "admin.key", "members/*.toml")
 
 
 class Node(NamedTuple):

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from mesh.admin_token import key_in
 from mesh.certificate import why_no_beginning
 from mesh.decree import DRAIN, WRITE_OFF
 from mesh.errors import ConfigError
@@ -27,7 +28,6 @@ from peers.options import (
     KeyOption,
     TokenOption,
     administrator_of,
-    key_in,
     print_json,
 )
 
@@ -58,7 +58,7 @@ def drain(
     """
     if why := why_no_beginning(peer):
         raise ConfigError(why)
-    with administrator_of(gateway, token, data) as client:
+    with administrator_of(gateway, token, data, key) as client:
         answer = order(client, peer, key_in(data, key), is_draining=not cancel, may_write_off=_may(yes))
         whole = answer["peer"]
         is_waited_for = wait and not cancel and not answer["is_written_off"]

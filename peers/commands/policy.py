@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from mesh.admin_token import key_in
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
 from peers.options import (
@@ -27,7 +28,6 @@ from peers.options import (
     KeyOption,
     TokenOption,
     administrator_of,
-    key_in,
     print_json,
 )
 from peers.policy import edits
@@ -149,7 +149,7 @@ def set_policy(
             "a policy with an end must not take anything down, for then it would all be shown again: set it "
             f"without --until, and say until = {until:%Y-%m-%dT%H:%M:%S}Z in the rules that are to end"
         )
-    with administrator_of(gateway, token, data) as client:
+    with administrator_of(gateway, token, data, key) as client:
         issuer = PolicyIssuer(client, key_in(data, key))
         old = issuer.in_force()
         if not undo_takedowns:
@@ -229,7 +229,7 @@ def like(
 
     A page that the mesh has not is fetched first, and only that page.
     """
-    with administrator_of(gateway, token, data) as client:
+    with administrator_of(gateway, token, data, key) as client:
         words = guide_by_pages(client, PolicyIssuer(client, key_in(data, key)), pages, order)
     if as_json:
         print_json({"guide_words": words})
@@ -239,7 +239,7 @@ def like(
 
 @contextmanager
 def _issuer(gateway: str, key: Path | None, token: str, data: Path) -> Iterator[PolicyIssuer]:
-    with administrator_of(gateway, token, data) as client:
+    with administrator_of(gateway, token, data, key) as client:
         yield PolicyIssuer(client, key_in(data, key))
 
 

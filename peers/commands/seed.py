@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from mesh.admin_token import key_in
 from mesh.errors import ConfigError
 from mesh.urls import canonical
 from peers.crawler.course import UNLIMITED
@@ -24,7 +25,6 @@ from peers.options import (
     TokenOption,
     WithinOption,
     administrator_of,
-    key_in,
     print_json,
 )
 from peers.policy.issuing import PolicyIssuer
@@ -93,7 +93,7 @@ def seed(
     limits = Rule(action=Action.CRAWL, depth_max=depth_max, pages_per_host_max=pages_per_host)
     is_limited = any(limit is not None for limit in (depth_max, pages_per_host, pages_max))
     is_scope_given = bool(within or anywhere or is_limited or allow_private)
-    with administrator_of(gateway, token, data) as client:
+    with administrator_of(gateway, token, data, key) as client:
         scope = ""
         key_file = key_in(data, key)
         if is_scope_given or key_file.exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,9 +18,11 @@ import msgspec
 import trio
 
 from mesh.actor import Address, Message
+from mesh.decree import REVOCATION, Authority
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.membership.messages import DecreePublished, DecreesHeld
+from mesh.membership.messages import DecreePublished, DecreesHeld, DecreesInForce
 from mesh.port import Deliver
+from mesh.signed_token import TokenJudge, TokenRight
 from peers.crawler.contact import Visitor, visitor_of
 from peers.crawler.parser_port import ReadStored, StoredText
 from peers.crawler.settings import CrawlSettings
@@ -48,7 +51,7 @@ from peers.gateway.metrics import exposition
 from peers.gateway.peer_metrics import Family, Kind, Sample, families_of, histogram_family
 from peers.gateway.process_metrics import process_families
 from peers.gateway.quotas import Quotas, client_of
-from peers.gateway.rights import bears_token, client_behind
+from peers.gateway.rights import Rights, borne_by, client_behind
 from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.searched_words import words_in_vain
 from peers.gateway.settings import GatewaySettings
@@ -140,6 +143,7 @@ class Http:
         read_stored: ReadStored | None = None,
         visitor: Visitor | None = None,
         private_among: PrivateAmong | None = None,
+        authority: Authority | None = None,
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
 
@@ -152,6 +156,7 @@ class Http:
           read_stored: reads a stored page where it can do no harm; without it there is nothing to read.
           visitor: how this peer presents itself to the web; by default as without a configuration.
           private_among: tells which hosts are at private addresses; without it none are.
+          authority: of the mesh, whose administrators sign tokens; without it none of these counts.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self.address = Address(me, self.name)
@@ -162,6 +167,7 @@ class Http:
         self.settings = settings or GatewaySettings()
         self.visitor = visitor or visitor_of(CrawlSettings(), (), is_closed=True)
         self._private_among = private_among or _none_private
+        self.rights = Rights(None if authority is None else TokenJudge(authority))
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
         self._application = application(self)
@@ -190,6 +196,8 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
+            case DecreesInForce(kind, decrees) if kind == REVOCATION:
+                self.rights.revoke(decree.subject for decree in decrees)
             case ChangeGateway(settings):
                 self.settings = settings
                 self._quotas.change_settings(settings)
@@ -369,7 +377,11 @@ class Http:
 
     async def _respond_within_quota(self, request: Request, read_body: ReadBody) -> Response:
         client = client_behind(request.client[0], request.headers, self.settings.proxies)
-        if bears_token(request.headers, self.settings.admin_token):
+        given = borne_by(request.headers)
+        if self.rights.is_costly(given) and (wait_s := self._wait_of(client)):
+            return _come_back(wait_s)
+        token = self.rights.of(given, self.settings.admin_token, time.time()).token
+        if token is not None and token.right is TokenRight.ORDERS:
             _asking_client.set(ADMINISTRATOR)
             return await respond(self._application, request, read_body)
         _asking_client.set(client)

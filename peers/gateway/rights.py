@@ -1,15 +1,24 @@
-"""Who a request is from, and what it may."""
+"""Who a request is from, and what it may.
+
+What may be done is said by the token that a request bears. There are two kinds: the peer's own, which opens
+this gateway alone and is as secret as its file, and those that an administrator of the mesh has signed, which
+every gateway of it takes (`mesh.signed_token`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from hmac import compare_digest
 from ipaddress import ip_address
+from typing import Final
 
+from mesh.signed_token import Judgement, SignedToken, TokenJudge, TokenRight, is_signed_token
 from peers.gateway.asgi import Header
 from peers.gateway.quotas import client_of
 
-_BEARER = b"bearer "
+_BEARER: Final = b"bearer "
+NOBODY: Final = Judgement(None)
+OWN: Final = SignedToken(TokenRight.ORDERS, "who has its admin.token", 1 << 40, b"", b"")  # of this peer
 
 
 def client_behind(address: str, headers: Iterable[Header], proxies: Collection[str]) -> str:
@@ -23,12 +32,45 @@ def client_behind(address: str, headers: Iterable[Header], proxies: Collection[s
     return client_of(last) if _is_address(last) else client
 
 
-def bears_token(headers: Iterable[Header], token: str) -> bool:
-    """Does a request prove that it knows the administrator's token? Without a token none does."""
+def borne_by(headers: Iterable[Header]) -> bytes:
+    """Return the token that a request bears (RFC 6750, 2.1), b"" for none."""
     given = next((value for name, value in headers if name == b"authorization"), b"")
-    if not token or given[: len(_BEARER)].lower() != _BEARER:
-        return False
-    return compare_digest(given[len(_BEARER) :].strip(), token.encode())
+    return given[len(_BEARER) :].strip() if given[: len(_BEARER)].lower() == _BEARER else b""
+
+
+class Rights:
+    """Tells what bearers of tokens may do at one gateway."""
+
+    def __init__(self, judge: TokenJudge | None = None) -> None:
+        """Args: judge: of signed tokens; without it none of them counts."""
+        self.judge = judge
+
+    def of(self, given: bytes, own: str, now_s: float) -> Judgement:
+        """Tell what a token is worth.
+
+        Args:
+          given: by who asks.
+          own: token of this peer; "" for none, which nobody bears then.
+          now_s: seconds since the epoch.
+        """
+        if own and compare_digest(given, own.encode()):
+            return Judgement(OWN)
+        if self.judge is None or not is_signed_token(given):
+            return NOBODY if not given else Judgement(None, "it is not the token of this peer")
+        return self.judge.judge(given, now_s)
+
+    def is_costly(self, given: bytes) -> bool:
+        """Does it take time to judge this token, so that who sends it should pay?"""
+        return self.judge is not None and is_signed_token(given) and not self.judge.is_known(given)
+
+    def revoke(self, subjects: Iterable[str]) -> None:
+        """Take nothing any more that the administrators with these keys, in hexadecimal, have signed."""
+        if self.judge is not None:
+            self.judge.revoke(frozenset(subjects))
+
+    def is_revoked(self, signer: str) -> bool:
+        """Has the administrator with this key, in hexadecimal, been expelled?"""
+        return self.judge is not None and self.judge.is_revoked(signer)
 
 
 def _is_address(text: str) -> bool:

@@ -6,8 +6,9 @@ web page somewhere else must not make its reader's peer crawl.
 
 Whoever can reach a gateway under a name of its own (`_HostCheck`) may search. Orders that change the mesh,
 pages of files, seeds (where they are not taken from anybody), metrics and all of the status are for
-administrators, who send the token of this peer (`rights`): also on this machine, for what a proxy there
-passes on looks the same. In a browser they sign in with it, to see (`sign_in`).
+administrators, who send a token that one of them has signed, or that of this peer (`rights`): also on this
+machine, for what a proxy there passes on looks the same. In a browser they sign in with it, to see
+(`sign_in`).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from mesh.certificate import why_no_beginning
 from mesh.decree import DECREE_BYTES_MAX, POLICY, Decree
 from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, DecreesInForce, PublishDecree
+from mesh.signed_token import Judgement, TokenRight
 from mesh.urls import canonical, host_of, hostname_of, origin_of
 from peers.crawler.contact import ADVICE, Visitor
 from peers.engine.query import Order
@@ -96,9 +98,9 @@ from peers.gateway.order_json import (
 )
 from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
 from peers.gateway.readiness_json import HealthJson, ReadinessJson, readiness_json
-from peers.gateway.rights import bears_token, client_behind
+from peers.gateway.rights import Rights, borne_by, client_behind
 from peers.gateway.settings import GatewaySettings
-from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, is_token, no_cookie, token_of_form
+from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, no_cookie, token_of_form
 from peers.gateway.status import Report, decode, member_rows, public_part, report_of
 from peers.gateway.stored_page import KeywordsJson, StoredPage, file_headers
 from peers.gateway.texts import language_of
@@ -142,10 +144,12 @@ class Backend(Protocol):
 
     Attributes:
       settings: of now.
+      rights: what bearers of tokens may.
       visitor: how this peer presents itself to the web.
     """
 
     settings: GatewaySettings
+    rights: Rights
     visitor: Visitor
 
     async def ask(
@@ -308,10 +312,11 @@ class _Routes:
         given = token_of_form(await _body(request, FORM_BYTES_MAX, "post the token alone"))
         if not given:
             return _form(sign_in_page(reader, is_wrong=False, is_known=False), 400)
-        if not is_token(given, token):
-            logger.warning("a sign-in with another token client=%s", self._client_of(request))
+        judged = self._backend.rights.of(given.encode("utf-8", "replace"), token, _now_s())
+        if judged.token is None or not token:  # without one of its own there is nothing to make a pass of
+            logger.warning("a sign-in was refused client=%s: %s", self._client_of(request), judged.why)
             return _form(sign_in_page(reader, is_wrong=True, is_known=False), 403)
-        cookie = cookie_of(token, _now_s(), is_encrypted=_is_encrypted(request))
+        cookie = cookie_of(token, _now_s(), is_encrypted=_is_encrypted(request), given=judged.token)
         return _see_other(reader.link("/status"), cookie)
 
     async def sign_out(self, request: Request) -> Response:
@@ -423,9 +428,10 @@ class _Routes:
 
     async def api_decrees(self, request: Request) -> Response:
         """Tell what has been decreed, or take a decree, in MessagePack, whose signature decides."""
-        self._check_admin(request)
         if request.method == "POST":
+            self._check_admin(request)
             return await self._publish(_decree_in(await _body(request, POSTED_DECREE_MAX, "shorten it")))
+        self._check_admin(request, TokenRight.READ)
         kind, subject = request.query_params.get("kind", ""), request.query_params.get("subject", "")
         held = await self._backend.ask(
             lambda ticket: AskDecrees(ticket, kind, subject), DecreesHeld, actor="membership"
@@ -452,7 +458,7 @@ class _Routes:
 
     async def api_why(self, request: Request) -> Response:
         """Tell what is known of a URL, for administrators: which hosts are crawled is nobody else's."""
-        self._check_admin(request)
+        self._check_admin(request, TokenRight.READ)
         url = _url_parameter(request)
         if url is None:
             raise _Refusal(400, "give a URL with http:// or https:// in the parameter url")
@@ -460,7 +466,7 @@ class _Routes:
 
     async def api_why_idle(self, request: Request) -> Response:
         """Tell what every peer fetches, and what the rest waits for."""
-        self._check_admin(request)
+        self._check_admin(request, TokenRight.READ)
         return _json(idle_json(await self._backend.ask(AskWhyIdle, WhyIdleAnswered)))
 
     async def healthz(self, request: Request) -> Response:
@@ -481,7 +487,7 @@ class _Routes:
         return Response(openapi(), media_type="application/json", headers=_SAFE_HEADERS)
 
     async def metrics(self, request: Request) -> Response:
-        self._check_admin(request)
+        self._check_admin(request, TokenRight.READ)
         media_type = media_type_for(request.headers.get("accept", ""))
         headers = {**_SAFE_HEADERS, "vary": "accept"}
         return Response(self._backend.metrics(media_type), media_type=media_type, headers=headers)
@@ -506,11 +512,15 @@ class _Routes:
             hint = f"of one host {limit:,} pages an hour can have changed here"
             raise _Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
 
-    def _check_admin(self, request: Request) -> None:
-        """Refuse an order to the mesh from who may not give it."""
-        settings = self._backend.settings
-        if _is_foreign(request, settings.names) or not self._is_admin(request):
-            raise _Refusal(403, _ADMIN_HINT)
+    def _check_admin(self, request: Request, right: TokenRight = TokenRight.ORDERS) -> None:
+        """Refuse what is for administrators from who bears no token for it."""
+        judged = self._judged(request)
+        if judged.token is None:
+            raise _Refusal(403, f"{judged.why}; {_ADMIN_HINT}" if judged.why else _ADMIN_HINT)
+        if right not in (TokenRight.READ, judged.token.right):
+            raise _Refusal(403, f"the token of {judged.token.holder} lets read, and order nothing")
+        if _is_foreign(request, self._backend.settings.names):
+            raise _Refusal(403, "orders are not taken from pages of other sites")
 
     def _check_is_ours(self, request: Request) -> None:
         """Refuse what a page of another site posts."""
@@ -521,13 +531,21 @@ class _Routes:
         address = request.client.host if request.client else ""
         return client_behind(address, request.headers.raw, self._backend.settings.proxies)
 
+    def _judged(self, request: Request) -> Judgement:
+        given, own = borne_by(request.headers.raw), self._backend.settings.admin_token
+        return self._backend.rights.of(given, own, _now_s())
+
     def _is_admin(self, request: Request) -> bool:
-        return bears_token(request.headers.raw, self._backend.settings.admin_token)
+        """May who asks give orders?"""
+        token = self._judged(request).token
+        return token is not None and token.right is TokenRight.ORDERS
 
     def _may_see(self, request: Request) -> bool:
         """Is it an administrator's, if only of one who has signed in and gives no order?"""
-        token = self._backend.settings.admin_token
-        return self._is_admin(request) or has_pass(request.headers.raw, token, _now_s())
+        if self._judged(request).token is not None:
+            return True
+        own = self._backend.settings.admin_token
+        return has_pass(request.headers.raw, own, _now_s(), self._backend.rights)
 
     async def _readiness(self) -> ReadinessJson:
         try:
@@ -875,8 +893,9 @@ def _is_ours(authority: str, names: Collection[str]) -> bool:
 
 
 _ADMIN_HINT: Final = (
-    "this is for the administrators of this peer: send its token (Authorization: Bearer ...); it is in the "
-    "file admin.token of its folder, where commands find it with --data FOLDER"
+    "this is for the administrators of the mesh: commands sign a token by the admin.key of --data FOLDER or "
+    "--key FILE, or send the admin.token that is in the folder of this peer; programs send "
+    "Authorization: Bearer ..."
 )
 
 

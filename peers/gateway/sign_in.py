@@ -2,8 +2,9 @@
 
 Who posts the token once gets a *pass*: a cookie that is good for some hours and only lets see. Orders still
 want the token itself, so a page of another site can order nothing by it. Cookies of a name go to every port
-of it: the pass has an end and a sum that only who has the token can make, and nothing of the token; and the
-gateways of one machine, which have tokens of their own, have cookies of different names.
+of it: the pass has an end, who signed the token that was given for it, and a sum that only who has the peer's
+own token can make, and nothing of any token; and the gateways of one machine, which have tokens of their own,
+have cookies of different names. It ends with the token, and with the rights of who signed that.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from hashlib import sha256
 from typing import Final
 from urllib.parse import parse_qs
 
+from mesh.signed_token import SignedToken
 from peers.gateway.asgi import Header
+from peers.gateway.rights import OWN, Rights
 
 PASS_S: Final = 12 * 3600  # a working day
 FORM_BYTES_MAX: Final = 4_096
 _COOKIES_BYTES_MAX: Final = 8_192
+NO_RIGHTS: Final = Rights()  # of a gateway that knows no administrators
 _PURPOSE: Final = b"tianmesh pass\x00"
 _NAME_PURPOSE: Final = b"tianmesh name of a pass\x00"
 
@@ -29,20 +33,18 @@ def token_of_form(body: bytes) -> str:
     return fields.get("token", [""])[0].strip()
 
 
-def is_token(given: str, token: str) -> bool:
-    """Is it the administrator's? Without a token nothing is."""
-    return bool(token) and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
-
-
-def cookie_of(token: str, now_s: float, *, is_encrypted: bool) -> str:
+def cookie_of(token: str, now_s: float, *, is_encrypted: bool, given: SignedToken = OWN) -> str:
     """Return what sets the pass (RFC 6265).
 
     Args:
+      token: the peer's own.
       now_s: seconds since the epoch.
       is_encrypted: the browser came by https; then the cookie never goes another way.
+      given: the token that was posted.
     """
-    until_s = int(now_s) + PASS_S
-    return _cookie(token, f"{until_s}-{_sum(token, until_s)}", PASS_S, is_encrypted)
+    seconds = max(0, min(PASS_S, given.not_after - int(now_s)))
+    passed = f"{int(now_s) + seconds}-{given.signer.hex()}"
+    return _cookie(token, f"{passed}-{_sum(token, passed)}", seconds, is_encrypted)
 
 
 def no_cookie(token: str, *, is_encrypted: bool) -> str:
@@ -50,29 +52,31 @@ def no_cookie(token: str, *, is_encrypted: bool) -> str:
     return _cookie(token, "", 0, is_encrypted)
 
 
-def has_pass(headers: Iterable[Header], token: str, now_s: float) -> bool:
-    """Does a request carry a pass that this token made, and that has not ended?"""
+def has_pass(headers: Iterable[Header], token: str, now_s: float, rights: Rights = NO_RIGHTS) -> bool:
+    """Does a request carry a pass that this token made, that has not ended, and whose signer still counts?"""
     if not token:
         return False
     wanted = _name(token).encode()
     cookies = b"; ".join(value for name, value in headers if name == b"cookie")[:_COOKIES_BYTES_MAX]
     for cookie in cookies.split(b";"):
         name, _, value = cookie.strip().partition(b"=")
-        if name == wanted and _is_good(value.decode("latin-1"), token, now_s):
+        if name == wanted and _is_good(value.decode("latin-1"), token, now_s, rights):
             return True
     return False
 
 
-def _is_good(text: str, token: str, now_s: float) -> bool:
-    until, _, told = text.partition("-")
-    if not (until.isascii() and until.isdigit() and len(until) < 13 and told.isascii()):
+def _is_good(text: str, token: str, now_s: float, rights: Rights) -> bool:
+    passed, _, told = text.rpartition("-")
+    until, _, signer = passed.partition("-")
+    if not (until.isascii() and until.isdigit() and len(until) < 13 and text.isascii()):
         return False
     # The end is looked at last: that it is the one we gave is what the sum says.
-    return hmac.compare_digest(told, _sum(token, int(until))) and now_s < int(until)
+    is_ours = hmac.compare_digest(told, _sum(token, passed))
+    return is_ours and now_s < int(until) and not rights.is_revoked(signer)
 
 
-def _sum(token: str, until_s: int) -> str:
-    return hmac.new(token.encode(), _PURPOSE + str(until_s).encode(), sha256).hexdigest()
+def _sum(token: str, passed: str) -> str:
+    return hmac.new(token.encode(), _PURPOSE + passed.encode(), sha256).hexdigest()
 
 
 def _name(token: str) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.errors import INTERRUPTED, ConfigError
 from mesh.gateway_client import GatewayClient
 from peers.options import (
@@ -74,13 +74,13 @@ def import_files(
         if not file.is_file():
             raise ConfigError(f"there is no file {file}")
     console = Console(stderr=True, quiet=as_json, highlight=False)
-    token = token or token_in(data)
-    with GatewayClient(gateway, token) as client:
+    tokens = token or tokens_for(data)
+    with GatewayClient(gateway, tokens) as client:
         _wait(client, wait, console)
         # Asks for leave before anything is read, and who it is that would take the pages.
         peer = str(client.import_pages(encode([]))["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
-    plan = Plan(files, gateway, token, LinkUse.FETCH if follow else LinkUse.TEXT, workers)
+    plan = Plan(files, gateway, tokens, LinkUse.FETCH if follow else LinkUse.TEXT, workers)
     try:
         summary = _run(plan, kept, console)
     except KeyboardInterrupt:

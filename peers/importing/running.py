@@ -88,7 +88,7 @@ class Plan(NamedTuple):
 
     files: list[Path]
     gateway: str
-    token: str
+    token: str | Callable[[], str]
     use: LinkUse
     workers: int  # processes; 0 for as many as there are cores
     silence_s: float = 120.0  # without the gateway taking anything, until the import gives up

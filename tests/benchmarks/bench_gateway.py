@@ -61,7 +61,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from tests.benchmarks.bench_search import judged_queries
 from tests.benchmarks.delayed_link import DelayedLink, delayed_link
 from tests.benchmarks.filled_mesh import fill, spread
@@ -105,7 +105,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         mesh.start(*range(2, PEERS + 1))
         mesh.wait_until_met()
         mesh.wait_until_balanced()
-        fill(mesh.gateways(), token_in(mesh.folder), documents)
+        fill(mesh.gateways(), tokens_for(mesh.folder)(), documents)
         mesh.wait_until_idle(900)
         # Kernels are compiled, files are in memory, and how fast the peers answer is known.
         ask_at_rate(mesh.gateway(1), _paths(judged_queries()[-400:]), 20)

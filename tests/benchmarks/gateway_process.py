@@ -24,6 +24,7 @@ from peers.gateway.asgi import respond
 from peers.gateway.difference import Difference
 from peers.gateway.http import listen
 from peers.gateway.http_server import HttpServer
+from peers.gateway.rights import Rights
 from peers.gateway.routes import application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage
@@ -34,6 +35,7 @@ class KnownPages:
     """A backend that has every answer at once, as a cache has."""
 
     settings = GatewaySettings()
+    rights = Rights()
     visitor = visitor_of(CrawlSettings(), (), is_closed=True)
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:

@@ -121,7 +121,7 @@ def _pid_of_peer(folder: Path) -> int:
 
 def _status_wanted(folder: Path) -> Request:
     """Checkouts from before there were tokens tell everybody."""
-    file = folder / "admin.token"
+    file = folder / "peer-1" / "admin.token"
     rights = {"Authorization": f"Bearer {file.read_text().strip()}"} if file.exists() else {}
     return Request(f"http://{GATEWAY}/api/status", headers=rights)
 

@@ -58,7 +58,6 @@ def test_the_files_are_where_they_are_said_to_be(mesh: MeshFolder) -> None:
     assert len(members) == 4
     assert sorted(set(files) - set(members)) == [
         "admin.key",
-        "admin.token",
         "bootstrap/config.toml",
         "bootstrap/peer.key",
         "mesh.toml",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.gateway_client import GatewayClient, GatewayError
 from tests.live.web import ServedWeb
 from tests.patience import PATIENCE_S
@@ -73,7 +73,7 @@ class Up:
 
         def answered() -> dict[str, Any] | None:
             for url in self.gateways():
-                client = GatewayClient(url, token_in(self.folder))
+                client = GatewayClient(url, tokens_for(self.folder))
                 try:
                     return client.status()
                 except GatewayError:

@@ -30,7 +30,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_identity
@@ -172,7 +172,7 @@ class Mesh:
 
         def answered() -> dict[str, Any] | None:
             for each in [number] if number is not None else self.running():
-                client = GatewayClient(self.gateway(each), token_in(self.folder))
+                client = GatewayClient(self.gateway(each), tokens_for(self.folder))
                 try:
                     return client.status()
                 except GatewayError:
@@ -268,7 +268,7 @@ class Mesh:
     def seed(self, hosts: Collection[str] | None = None) -> None:
         """Hand the seeds of these hosts to the mesh; None for the whole web."""
         seeds = self.web.seeds if hosts is None else self.web.seeds_of(hosts)
-        client = GatewayClient(self.gateways()[0], token_in(self.folder))
+        client = GatewayClient(self.gateways()[0], tokens_for(self.folder))
         answer = client.add_seeds(seeds)
         client.close()
         assert answer["accepted"] == len(seeds), answer

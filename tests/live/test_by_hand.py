@@ -72,6 +72,7 @@ def test_init_bootstrap_peers_seed_search_and_status(
             total = json.loads(tianmesh("status", "--gateway", gateways[0], "--json").stdout)["total"]
             return bool(total["idle"] and total["pages_indexed"] > 10)
 
+        _check_tokens(mesh, [config_1.parent, config_2.parent], gateways)
         wait_for(is_done, "end of the crawl")
         found = json.loads(tianmesh("search", "软件包", "--gateway", gateways[1], "--json").stdout)
         assert found["hits"][0]["host"] == GBK_HOST
@@ -88,9 +89,25 @@ def test_init_bootstrap_peers_seed_search_and_status(
         _check_settings_read_again(config_1, gateways[0])
 
 
+def _check_tokens(mesh: Path, machines: list[Path], gateways: list[str]) -> None:
+    """The key of the mesh opens every gateway, the token of a peer that of this peer alone."""
+    for folder in (mesh, mesh / "peer-1"):
+        for gateway in gateways:
+            ordered = tianmesh("pause", "a.test", "--gateway", gateway, "--data", folder)
+            assert ordered.returncode == 0, ordered.stderr
+            ordered = tianmesh("resume", "a.test", "--gateway", gateway, "--data", folder)
+            assert ordered.returncode == 0, ordered.stderr
+    for machine in machines:
+        told = [
+            tianmesh("why", "idle", "--gateway", gateway, "--data", machine).returncode
+            for gateway in gateways
+        ]
+        assert told == [machine is not each for each in machines]
+
+
 def _check_doctor(machines: Path, gateways: list[str]) -> None:
     """Nothing is wrong with nodes and mesh; a gateway that is none is told."""
-    looked = tianmesh("doctor", machines, "--gateway", gateways[1], "--json")
+    looked = tianmesh("doctor", machines, "--gateway", gateways[0], "--json")
     findings = json.loads(looked.stdout)
     assert looked.returncode == 0, looked.stdout
     assert {"machine", "mesh", *(config.parent.name for config in machines.glob("*/config.toml"))} == {

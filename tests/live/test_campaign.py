@@ -24,7 +24,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.gateway_client import GatewayClient
 from mesh.membership.swim_settings import SwimSettings
 from tests.live.access_log import Access, page_counts
@@ -324,7 +324,7 @@ def test_expelled_peer_is_gone_everywhere_and_who_was_away_never_takes_it_for_a_
 def _behind(mesh: Mesh, number: int) -> int:
     """How many members a peer knows to speak the version before only."""
     request = Request(f"{mesh.gateway(number)}/metrics")
-    request.add_header("Authorization", f"Bearer {token_in(mesh.folder)}")
+    request.add_header("Authorization", f"Bearer {tokens_for(mesh.folder)()}")
     with urlopen(request, timeout=100.0) as answer:
         body = answer.read().decode()
     found = re.search(r"^tianmesh_runtime_behind (\d+)", body, re.MULTILINE)

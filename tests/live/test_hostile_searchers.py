@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 import trio
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from peers.engine.document import Document
 from peers.gateway.settings import GatewaySettings
 from tests.benchmarks.filled_mesh import fill, spread
@@ -67,7 +67,7 @@ def mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
         mesh.start(*range(1, PEERS + 1))
         mesh.wait_until_met()
         mesh.wait_until_balanced()
-        fill(mesh.gateways(), token_in(mesh.folder), documents)
+        fill(mesh.gateways(), tokens_for(mesh.folder)(), documents)
         mesh.wait_until_idle(1_800)
         yield mesh
 
@@ -155,7 +155,7 @@ def _demo_copies() -> Iterator[Document]:
 def _metrics(mesh: Mesh, number: int) -> dict[str, float]:
     place = urlsplit(mesh.gateway(number))
     connection = http.client.HTTPConnection(place.netloc, timeout=30)
-    connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token_in(mesh.folder)}"})
+    connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {tokens_for(mesh.folder)()}"})
     lines = connection.getresponse().read().decode().splitlines()
     connection.close()
     return {

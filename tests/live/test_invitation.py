@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bootstrap.provision import create_mesh, write_bootstrap, write_peer
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.config import DoorConfig
 from mesh.gateway_client import GatewayClient, GatewayError
 from tests.live.lab_process import node, tianmesh, wait_for
@@ -59,7 +59,7 @@ def are_steady(gateway: str, founder: Path, ids: set[str]) -> bool:
 
 
 def status_of(gateway: str, founder: Path) -> dict[str, Any]:
-    with GatewayClient(gateway, token_in(founder)) as client:
+    with GatewayClient(gateway, tokens_for(founder)) as client:
         try:
             report: dict[str, Any] = client.status()
         except GatewayError:

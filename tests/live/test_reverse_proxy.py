@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 import trustme
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from peers.engine.document import Document
 from tests.benchmarks.filled_mesh import fill
 from tests.live.lab_process import wait_for
@@ -67,7 +67,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     with mesh_of(folder / "mesh", web, 1, replicas=1, settings=settings) as mesh:
         mesh.start(1)
         mesh.wait_until_balanced()
-        fill(mesh.gateways(), token_in(mesh.folder), [PAGE])
+        fill(mesh.gateways(), tokens_for(mesh.folder)(), [PAGE])
         mesh.wait_until_idle()
         authority = trustme.CA()
         certificate = authority.issue_cert(NAME)
@@ -145,7 +145,7 @@ def test_orders_take_the_token_through_it(proxy: Proxy) -> None:
     for forged in ({}, {"X-Forwarded-For": "127.0.0.1"}, {"Host": "localhost"}):
         status, body = proxy.ask("POST", "/api/drain", "127.0.0.13", forged)
         assert (status, "token" in body) == (403, True)
-    rights = {"Authorization": f"Bearer {token_in(proxy.mesh.folder)}"}
+    rights = {"Authorization": f"Bearer {tokens_for(proxy.mesh.folder)()}"}
     assert proxy.ask("POST", "/api/drain", "127.0.0.13", rights)[0] == 400  # it was read: it has no peer
 
 

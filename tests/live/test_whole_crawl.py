@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from mesh.admin_token import token_in
+from mesh.admin_token import tokens_for
 from mesh.gateway_client import GatewayClient
 from tests.live.access_log import Access, assert_one_connection_at_a_time, page_counts
 from tests.live.archives import archived_urls
@@ -128,7 +128,9 @@ def test_seeds_health_and_metrics_at_any_gateway(crawled: Crawled, mesh: Up) -> 
     for gateway in mesh.gateways():
         assert get(gateway, "/healthz")[0] == 200
         assert get(gateway, "/metrics")[0] == 403
-        request = Request(f"{gateway}/metrics", headers={"Authorization": f"Bearer {token_in(mesh.folder)}"})
+        request = Request(
+            f"{gateway}/metrics", headers={"Authorization": f"Bearer {tokens_for(mesh.folder)()}"}
+        )
         with urlopen(request) as answer:
             counters = answer.read()
         assert b"# TYPE tianmesh_" in counters
@@ -138,7 +140,7 @@ def test_seeds_health_and_metrics_at_any_gateway(crawled: Crawled, mesh: Up) -> 
             for whose in ("process", "workshop")
             for kind in ("private", "rss")
         )
-    client = GatewayClient(mesh.gateways()[1], token_in(mesh.folder))
+    client = GatewayClient(mesh.gateways()[1], tokens_for(mesh.folder))
     known = client.add_seeds([crawled.web.seeds[0], "no url"])
     client.close()
     assert known == {"accepted": 1, "invalid": ["no url"], "left_out": []}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from mesh.actor import Message
+from mesh.decree import Authority
+from mesh.signed_token import TokenJudge
+from mesh.signing_key import SigningKey
 from mesh.stamp import Stamp
 from peers.crawler.contact import visitor_of
 from peers.crawler.extraction import extract_again
@@ -13,6 +16,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
 from peers.gateway.difference import Difference
+from peers.gateway.rights import Rights
 from peers.gateway.routes import Answer
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage
@@ -21,6 +25,7 @@ from peers.storage.messages import ParseRecords
 from tests.peers.gateway.fake_searcher import answer_to
 
 TOKEN = "0123456789abcdef"
+ROOT, MESH_ID = SigningKey.of_secret(b"r" * 32), b"m" * 16
 RIGHTS = {"Authorization": f"Bearer {TOKEN}"}
 
 
@@ -40,6 +45,7 @@ class FakeBackend:
         self, answer: Callable[[Message], Message] = answer_to, settings: GatewaySettings | None = None
     ) -> None:
         self.settings = settings or GatewaySettings(admin_token=TOKEN)
+        self.rights = Rights(TokenJudge(Authority(ROOT.public, MESH_ID)))
         self.visitor = visitor_of(CrawlSettings(contact="me@a.test"), (), is_closed=False)
         self.orders: list[Message] = []
         self.seeds_taken: list[tuple[str, int]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
@@ -11,7 +12,10 @@ import pytest
 import trio
 
 from mesh.actor import Address, Message
+from mesh.decree import Authority, Signer
 from mesh.errors import ConfigError, LocalProtocolError
+from mesh.signed_token import TokenRight, sign_token
+from mesh.signing_key import SigningKey
 from peers.gateway.http import (
     COSTLY_IN_FLIGHT_MAX,
     SEARCHES_IN_FLIGHT_MAX,
@@ -42,11 +46,13 @@ STORED_CHARS = 3_900_000  # more than the socket buffers of both sides hold
 
 
 @asynccontextmanager
-async def running(searcher: FakeSearcher, settings: GatewaySettings = UNLIMITED) -> AsyncIterator[Http]:
+async def running(
+    searcher: FakeSearcher, settings: GatewaySettings = UNLIMITED, authority: Authority | None = None
+) -> AsyncIterator[Http]:
     """A gateway on a free port of loopback."""
-    http = Http(
-        "ann", listen("127.0.0.1", 0), lambda: {"searcher": {"searches": 3}}, lambda: STATUS, settings
-    )
+    statistics = {"searcher": {"searches": 3}}
+    listener = listen("127.0.0.1", 0)
+    http = Http("ann", listener, lambda: statistics, lambda: STATUS, settings, authority=authority)
     searcher.http = http
     async with trio.open_nursery() as nursery:
         nursery.start_soon(http.run, searcher.deliver)
@@ -353,6 +359,20 @@ async def test_who_bears_the_token_is_not_counted() -> None:
         for _ in range(6):
             reply = await exchange(http.port, request + "Connection: close\r\n\r\n")
             assert b" 200 " in head_of(reply)[0]
+
+
+async def test_who_sends_tokens_that_have_to_be_judged_pays_for_it() -> None:
+    """0.3 ms each: without end they would be a way to keep a peer busy. One that counts is judged once."""
+    settings = GatewaySettings(client_queries_per_s=0.5)  # two at once
+    root = SigningKey.of_secret(b"r" * 32)
+    for mesh_id, statuses in ((b"mesh", [200] * 6), (b"other", [403, 429, 429])):
+        async with running(FakeSearcher(), settings, Authority(root.public, b"mesh")) as http:
+            end_s = time.time() + 60.0
+            token = sign_token(Signer(root, mesh_id), TokenRight.ORDERS, "ann", end_s).text()
+            request = f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+            for status in statuses:
+                reply = await exchange(http.port, request + "Connection: close\r\n\r\n")
+                assert f" {status} ".encode() in head_of(reply)[0], mesh_id
 
 
 async def test_a_client_has_only_so_many_requests_under_way() -> None:

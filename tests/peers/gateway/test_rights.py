@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from peers.gateway.rights import bears_token, client_behind
+from peers.gateway.rights import Rights, borne_by, client_behind
 
 TOKEN = "0123456789abcdef"
 
@@ -47,5 +47,5 @@ def test_of_what_is_forwarded_the_proxys_own_word_counts(
     ],
 )
 def test_a_token_is_borne_as_rfc_6750_says(given: bytes, token: str, bears: bool) -> None:
-    assert bears_token([(b"authorization", given)], token) == bears
-    assert not bears_token([], token)
+    for headers, is_borne in (([(b"authorization", given)], bears), ([], False)):
+        assert (Rights().of(borne_by(headers), token, 0.0).token is not None) == is_borne

@@ -11,6 +11,7 @@ from mesh.actor import Message
 from peers.crawler.contact import visitor_of
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.difference import Difference
+from peers.gateway.rights import Rights
 from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
@@ -28,6 +29,7 @@ class FakeBackend:
 
     def __init__(self) -> None:
         self.settings = GatewaySettings(admin_token=TOKEN)
+        self.rights = Rights()
         self.visitor = visitor_of(CrawlSettings(), (), is_closed=True)
         self.pages: list[ImportedPage] = []
         self.actors: list[str] = []
