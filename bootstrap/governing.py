@@ -26,6 +26,7 @@ from bootstrap.provision import (
     open_mesh,
     renewed,
 )
+from mesh.admin_token import mesh_folder_of
 from mesh.certificate import peer_in
 from mesh.config import DoorConfig, load_config
 from mesh.decree import RENEWAL, REVOCATION, Signer
@@ -34,7 +35,17 @@ from mesh.reach import Reach
 from mesh.voucher import USES_MAX
 from peers.config import PeerConfig
 from peers.gateway.settings import checked_listen
-from peers.options import DATA, GATEWAY, DataOption, GatewayOption, TokenOption, administrator_of
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    KeyOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+)
 
 INVITATION_DAYS: Final = 7.0
 
@@ -66,23 +77,31 @@ def expel(
         typer.Argument(help="Id of the member, or its first letters; or the public key of an administrator."),
     ],
     reason: Annotated[str, typer.Option(help="For those who look it up.")] = "",
+    key: KeyOption = None,
     data: DataOption = DATA,
     token: TokenOption = "",
     gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
 ) -> None:
     """Expel a member for ever: nothing is taken from it any more, and others take over what it has.
+
+    It takes the root.key of the mesh, which is in the folder --data, or around or beside that of a peer.
 
     Expel an administrator, and all that its key has signed is void, policies and take-downs too: have another
     one sign them anew. `tianmesh init` makes a new admin.key where there is none.
     """
-    mesh_folder = open_mesh(data)
+    mesh_folder = open_mesh(mesh_folder_of(data))
+    root = _root_of(mesh_folder)
     is_administrator = bool(re.fullmatch("[0-9a-fA-F]{64}", peer))
     whole = peer.lower() if is_administrator else member_in(mesh_folder, peer).stem
     if whole == mesh_folder.mesh.root_key:
         raise ConfigError("that is the root key of this mesh, which nobody can expel: found another mesh")
-    with administrator_of(gateway, token, data) as client:
+    with administrator_of(gateway, token, data, key, root if key is None else None) as client:
         number = client.next_number(REVOCATION, whole)
-        client.publish(_root_of(mesh_folder).decree(REVOCATION, whole, number, reason.encode()))
+        client.publish(root.decree(REVOCATION, whole, number, reason.encode()))
+    if as_json:
+        print_json({"expelled": whole, "number": number})
+        return
     what = f"the administrator {whole}" if is_administrator else whole
     Console(soft_wrap=True).print(
         f"{what} is expelled: the mesh knows within seconds, members that are away when they are back"
@@ -101,14 +120,15 @@ def renew(
     """Let members stay for longer, without a stop: their new certificates reach them through the mesh."""
     if bool(peer) == everybody:
         raise typer.BadParameter("name one member, or give --all")
-    mesh_folder = open_mesh(data)
+    mesh_folder = open_mesh(mesh_folder_of(data))
+    root = _root_of(mesh_folder)
     members = members_by_key(mesh_folder) if everybody else [certificate_of(mesh_folder, peer)]
     certificates = [renewed(mesh_folder, each, days, weight_max) for each in members]
-    with administrator_of(gateway, token, data) as client:
+    with administrator_of(gateway, token, data, signer=root) as client:
         for certificate in certificates:
             whole = certificate.grant.serial
             number = client.next_number(RENEWAL, whole)
-            decree = _root_of(mesh_folder).decree(RENEWAL, whole, number, certificate.encoded())
+            decree = root.decree(RENEWAL, whole, number, certificate.encoded())
             client.publish(decree)
             note_member(mesh_folder, certificate)
             Console().print(f"{whole} is a member for {days:g} days more")
@@ -135,7 +155,7 @@ def invite(
     Whoever has it can join, so hand it on like a password. A machine that joins makes its own key.
     `tianmesh expel` of the ids that it prints makes the token void, also of those that have joined.
     """
-    mesh_folder = open_mesh(data)
+    mesh_folder = open_mesh(mesh_folder_of(data))
     doors = tuple(map(_door_in, door)) if door else doors_in(mesh_folder)
     if not doors:
         raise ConfigError(
@@ -151,7 +171,7 @@ def invite(
             "[yellow]its doors are on this machine only: other machines need a mesh founded with "
             "`tianmesh init --host ADDRESS`[/yellow]"
         )
-    remarks.print("on each other machine run `tianmesh join TOKEN`, then `tianmesh peer`:")
+    remarks.print("on each other machine run `tianmesh join TOKEN`, then `tianmesh start`:")
     print(invitation.token())
 
 
@@ -202,8 +222,7 @@ def join(
         console.print(f"{peer}, over a relay: nothing has to be let in")
     else:
         console.print(f"{peer} at {escape(member.announce)}; let its ports {ports} through")
-    start = "tianmesh peer" if folder == DATA else f"tianmesh peer --config {config}"
-    console.print(f"start it with\n  {escape(start)}")
+    console.print(f"start it with\n  tianmesh start {escape(str(folder))}")
 
 
 def _root_of(mesh_folder: MeshFolder) -> Signer:

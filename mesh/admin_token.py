@@ -8,7 +8,6 @@ may read it may read the peer's key as well.
 
 from __future__ import annotations
 
-import getpass
 import secrets
 import socket
 import time
@@ -149,7 +148,9 @@ def _root_key_in(file: Path, *path: str) -> str:
 
 
 def _user() -> str:
+    from getpass import getuser  # here, as peers have no use for it
+
     try:
-        return getpass.getuser()
+        return getuser()
     except (KeyError, OSError, ImportError):  # a container whose user has no name
         return "somebody"

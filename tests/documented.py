@@ -46,7 +46,6 @@ ELSEWHERE: Final = {
     "tianmesh start": "test_start.py",
     "tianmesh invite": "test_start.py, test_invitation.py",
     "tianmesh join": "test_start.py, test_invitation.py",
-    "tianmesh peer": "test_by_hand.py",
     "tianmesh drain": "test_campaign.py drains a peer",
     "tianmesh expel": "test_campaign.py expels a peer",
     "tianmesh up": "runs until it is stopped: the mesh of those tests is such a one",

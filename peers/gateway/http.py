@@ -378,9 +378,12 @@ class Http:
     async def _respond_within_quota(self, request: Request, read_body: ReadBody) -> Response:
         client = client_behind(request.client[0], request.headers, self.settings.proxies)
         given = borne_by(request.headers)
-        if self.rights.is_costly(given) and (wait_s := self._wait_of(client)):
+        is_new = self.rights.is_costly(given)
+        if is_new and (wait_s := self._wait_of(client)):
             return _come_back(wait_s)
         token = self.rights.of(given, self.settings.admin_token, time.time()).token
+        if is_new and token is not None:
+            logger.info("a token counts for=%r right=%s client=%s", token.holder, token.right, client)
         if token is not None and token.right is TokenRight.ORDERS:
             _asking_client.set(ADMINISTRATOR)
             return await respond(self._application, request, read_body)

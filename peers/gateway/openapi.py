@@ -305,7 +305,8 @@ def openapi() -> bytes:
                     _TOKEN: {
                         "type": "http",
                         "scheme": "bearer",
-                        "description": "what stands in admin.token beside the configuration of this peer",
+                        "description": "what `tianmesh token` prints, at every gateway of the mesh; or what "
+                        "stands in admin.token beside the configuration of this peer",
                     }
                 },
             },

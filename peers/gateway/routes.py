@@ -894,8 +894,8 @@ def _is_ours(authority: str, names: Collection[str]) -> bool:
 
 _ADMIN_HINT: Final = (
     "this is for the administrators of the mesh: commands sign a token by the admin.key of --data FOLDER or "
-    "--key FILE, or send the admin.token that is in the folder of this peer; programs send "
-    "Authorization: Bearer ..."
+    "--key FILE, or send the admin.token that is in the folder of this peer; programs send what "
+    "`tianmesh token` prints (Authorization: Bearer ...)"
 )
 
 

@@ -33,7 +33,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         Meta(
             pattern=r"^([!-~]{16,})?$",
             description="whoever sends it (Authorization: Bearer ...) may change the mesh here, as drain "
-            "peers, give seeds, and see all; left out, it is in admin.token beside this file",
+            "peers, give seeds, and see all, as whoever has a token of `tianmesh token`; left out, it is in "
+            "admin.token beside this file",
         ),
     ] = ""
     takes_seeds: Annotated[

@@ -243,9 +243,10 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "sign_in": "Sign in",
         "sign_out": "Sign out",
         "sign_in_token": "Token of an administrator",
-        "sign_in_where": "It is in the file admin.token of the folder of this peer. Who has signed in sees "
+        "sign_in_where": "The command tianmesh token prints one for all peers, where the key of the mesh is; "
+        "that of this peer is in the file admin.token of its folder. Who has signed in sees "
         "machines, addresses and hosts, for twelve hours; for orders there is the command tianmesh.",
-        "sign_in_wrong": "That is not the token of this peer.",
+        "sign_in_wrong": "That is not the token of this peer, nor one that counts in its mesh.",
         "sign_in_known": "You have signed in.",
         "history": "History of the mesh",
         "history_span": "How far back",
@@ -529,9 +530,10 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "sign_in": "登录",
         "sign_out": "退出",
         "sign_in_token": "管理员令牌",
-        "sign_in_where": "令牌在本节点文件夹的 admin.token 文件中。登录后十二小时内可查看机器、地址和主机；"
+        "sign_in_where": "在存放全网密钥的机器上，tianmesh token 命令可生成适用于全部节点的令牌；"
+        "本节点自己的令牌在其文件夹的 admin.token 文件中。登录后十二小时内可查看机器、地址和主机；"
         "对全网的命令仍由 tianmesh 命令下达。",
-        "sign_in_wrong": "这不是本节点的令牌。",
+        "sign_in_wrong": "这既不是本节点的令牌，也不是在全网有效的令牌。",
         "sign_in_known": "您已登录。",
         "history": "全网历史",
         "history_span": "时间范围",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from mesh.gateway_client import GatewayError
 from mesh.key_file import load_administrator
 from mesh.membership.decrees import Decrees
 from mesh.memory_table import MemoryTable
+from mesh.signed_token import TokenJudge
 from peers.config import PeerConfig
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
 
@@ -99,6 +101,23 @@ def test_expel_takes_the_key_of_an_administrator_whom_another_follows(
     successor = load_administrator(admin).decree(POLICY, "", 1, b"")
     assert authority_of(mesh).refusal_of(successor) == ""
     assert decrees.add(successor, 0.0)
+
+
+@pytest.mark.parametrize("folder", [".", "peer-1"])
+@pytest.mark.parametrize("key", [[], ["--key", "admin.key"]])
+def test_expel_finds_the_keys_from_the_mesh_and_from_a_peer_and_signs_what_opens_the_gateway(
+    gateway: FakeGateway, mesh: MeshFolder, folder: str, key: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mesh.folder)
+    peer = peer_of(mesh, 2)
+    told = json.loads(run("expel", peer, "--gateway", gateway.url, "--data", folder, "--json", *key))
+    assert told == {"expelled": peer, "number": 7}
+    assert [decree.subject for decree in gateway.decrees] == [peer]
+    assert authority_of(mesh).refusal_of(gateway.decrees[0]) == ""
+    (text,) = gateway.tokens
+    token = TokenJudge(authority_of(mesh)).judge(text.encode(), time.time()).token
+    assert token is not None
+    assert (token.signer == mesh.root.public) == (not key)  # an administrator may be expelled itself
 
 
 def test_the_root_key_expels_not_itself(gateway: FakeGateway, mesh: MeshFolder) -> None:

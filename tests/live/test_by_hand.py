@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from bootstrap.toml_edit import with_settings
+from mesh.key_file import load_administrator
 from tests.live.lab_process import node, tianmesh, wait_for
 from tests.live.sites import GBK_HOST, gbk_site
 from tests.live.web import ServedWeb, served_web
@@ -87,6 +88,7 @@ def test_init_bootstrap_peers_seed_search_and_status(
         _check_doctor(tmp_path / "machines", gateways)
         _check_run(tmp_path, gateways[1])
         _check_settings_read_again(config_1, gateways[0])
+        _check_expelled_administrator(mesh, gateways)
 
 
 def _check_tokens(mesh: Path, machines: list[Path], gateways: list[str]) -> None:
@@ -103,6 +105,25 @@ def _check_tokens(mesh: Path, machines: list[Path], gateways: list[str]) -> None
             for gateway in gateways
         ]
         assert told == [machine is not each for each in machines]
+
+
+def _check_expelled_administrator(mesh: Path, gateways: list[str]) -> None:
+    """No gateway takes what it has signed, and every one what its successor signs."""
+
+    def may_see(gateway: str, token: str) -> bool:
+        return tianmesh("why", "idle", "--gateway", gateway, "--token", token).returncode == 0
+
+    token = tianmesh("token", "--for", "a script", "--data", mesh).stdout.strip()
+    assert all(may_see(gateway, token) for gateway in gateways)
+    key = load_administrator(mesh / "admin.key").key.public.hex()
+    expelled = tianmesh("expel", key, "--data", mesh, "--gateway", gateways[0])
+    assert expelled.returncode == 0, expelled.stderr
+    wait_for(lambda: not any(may_see(each, token) for each in gateways), "the end of the token")
+    refused = tianmesh("pause", "--data", mesh, "--gateway", gateways[1])
+    assert (refused.returncode, "expelled" in refused.stderr) == (1, True)
+    (mesh / "admin.key").unlink()
+    assert tianmesh("init", mesh, "--peers", "2").returncode == 0
+    assert tianmesh("pause", "--data", mesh, "--gateway", gateways[1]).returncode == 0
 
 
 def _check_doctor(machines: Path, gateways: list[str]) -> None:

@@ -38,6 +38,7 @@ SAYS: Final = {
     "curl -s http://127.0.0.1:8017/readyz": r'"status":"ready"',
     "tianmesh policy show": r"rule|policy",
     "tianmesh seed": r"accepted",
+    "tianmesh token": r"tianmesh-token1-",
     "tianmesh events": r"\d",
     "tianmesh audit politeness": r"\d s|pause",
 }

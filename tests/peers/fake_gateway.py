@@ -74,6 +74,7 @@ class FakeGateway:
         self.is_written_off = False
         self.to_decree: dict[str, str] | None = None  # before an order to drain is carried out
         self.decrees: list[Decree] = []
+        self.tokens: list[str] = []  # of who posted them
         self.decreed_next: list[Decree] = []  # by somebody else, once these have been asked for
         self.why: dict[str, Any] = {}  # the answer of /api/why by URL, and under "idle" that of /api/why/idle
         self.history = HistoryView("day", 0.0, 720.0, 86_400.0, {}, {}, {}, (), (), ())
@@ -124,6 +125,7 @@ class FakeGateway:
                 if self.path == "/api/decrees":
                     gateway.decrees.append(msgspec.msgpack.decode(posted, type=Decree))
                     gateway.to_decree = None
+                    gateway.tokens.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
                     self._answer(200, {})
                     return
                 body = json.loads(posted)

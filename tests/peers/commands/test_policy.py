@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from math import inf
 from pathlib import Path
@@ -11,10 +12,11 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from mesh.decree import POLICY, Signer, appoint
+from mesh.decree import POLICY, Authority, Signer, appoint
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import new_signing_key, save_administrator
+from mesh.signed_token import TokenJudge
 from mesh.signing_key import SigningKey
 from peers import application
 from peers.gateway.status import MemberRow, report_of
@@ -29,6 +31,7 @@ from tests.peers.fake_gateway import FakeGateway, fake_gateway
 
 ROOT = SigningKey.of_secret(b"r" * 32)
 PAGE = "http://www.pku.edu.cn/x"
+PEERS = ("mesh/peer-1", "peer")
 
 
 @pytest.fixture
@@ -93,6 +96,39 @@ def test_seed_without_a_key_leaves_the_policy_to_the_mesh(gateway: FakeGateway, 
     assert gateway.decrees == []
     with pytest.raises(ConfigError, match="none"):
         run(gateway, "seed", PAGE, "--within", "a.org", "--key", str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("folder", ["mesh", "mesh/peer-1", "peer"])
+@pytest.mark.parametrize(
+    "order",
+    [("takedown", PAGE), ("pause", "a.org"), ("seed", PAGE), ("policy", "set", "policy.toml")],
+    ids=lambda order: order[0],
+)
+def test_an_order_is_signed_by_the_key_of_the_mesh_of_a_folder(
+    gateway: FakeGateway,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str,
+    order: tuple[str, ...],
+) -> None:
+    """Of the mesh itself, of a peer in it, and of one beside it, as in a lab."""
+    monkeypatch.chdir(tmp_path)
+    mesh = f'name = "m"\nroot_key = "{ROOT.public.hex()}"\n'
+    for place, text in (
+        ("mesh/mesh.toml", mesh),
+        *((f"{each}/config.toml", f"[mesh]\n{mesh}") for each in PEERS),
+    ):
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        Path(place).write_text(text)
+    Path("policy.toml").write_text('[[rules]]\naction = "crawl"\ndomains = ["a.org"]\n')
+    mesh_id, administrator = b"m" * 16, new_signing_key()
+    signer = Signer(administrator, mesh_id, appoint(ROOT, mesh_id, administrator.public))
+    save_administrator(Path("mesh/admin.key"), signer)
+    run(gateway, *order, "--data", folder)
+    authority = Authority(ROOT.public, mesh_id)
+    assert [authority.refusal_of(decree) for decree in gateway.decrees] == [""]
+    (token,) = gateway.tokens
+    assert TokenJudge(authority).judge(token.encode(), time.time()).token is not None
 
 
 def test_takedown_and_its_undoing(gateway: FakeGateway, key: str) -> None:
