@@ -23,7 +23,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bootstrap import governing, service_commands, start_command
+from bootstrap import config_commands, governing, service_commands, start_command
 from bootstrap.demo_web import serve_demo_web
 from bootstrap.doctor import command as doctor_command
 from bootstrap.fleet import commands as fleet_commands
@@ -218,6 +218,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: tianmesh demo --once --json")(demo)
     governing.register(app)
     app.command(epilog=doctor_command.EPILOG)(doctor_command.doctor)
+    app.add_typer(config_commands.app, name="config")
     app.add_typer(service_commands.app, name="service")
     app.add_typer(fleet_commands.app, name="lab")
 

@@ -61,9 +61,24 @@ def seconds_in(text: str) -> float:
 
 
 DATA: Final = Path("tianmesh-data")
+LAB_PEER: Final = Path("tianmesh") / "peer"  # in the home folder of a machine of a lab
+
+
+def data_here(data: Path) -> Path:
+    """Return the folder that is meant; that of a lab's machine where none is named and none is here."""
+    lab = Path.home() / LAB_PEER
+    return lab if data == DATA and not data.exists() and (lab / "config.toml").exists() else data
+
+
 DataOption = Annotated[
     Path,
-    typer.Option("--data", envvar="TIANMESH_DATA", help="Folder of the mesh, or of a peer on this machine."),
+    typer.Option(
+        "--data",
+        envvar="TIANMESH_DATA",
+        callback=data_here,
+        help="Folder of the mesh, or of a peer on this machine.",
+        show_default="tianmesh-data, or ~/tianmesh/peer of a lab's machine",
+    ),
 ]
 
 

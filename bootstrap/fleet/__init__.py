@@ -7,7 +7,7 @@
 `package`    what is installed on them; `example` is an inventory to begin with
 `crew`       the machines of an inventory, asked all at once
 `launching`  from the inventory to a mesh that answers for all slots, again and again with the same result
-`upkeep`     stop, start, restart, upgrade, remove
-`orders`     seeds, policy, pauses, take-downs, given where the keys are
+`upkeep`     stop, start, restart, upgrade, back up, change settings, remove
+`orders`     seeds, policy, pauses, take-downs, expulsions, given where the keys are
 `commands`   the commands, and what they show
 """

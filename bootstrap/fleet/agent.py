@@ -143,6 +143,14 @@ def do_stop(folder: str, command: str) -> dict[str, object]:
     return {"stopped": stopped}
 
 
+def do_reload(folder: str) -> dict[str, object]:
+    """Have the peer of this machine read its settings again."""
+    pid = _pid_of(folder, "peer")
+    if pid:
+        os.kill(pid, signal.SIGHUP)
+    return {"reloaded": bool(pid)}
+
+
 def do_listen(ports: list[int]) -> dict[str, object]:
     """Accept connections for a while, in a process of its own, at those of the ports that are free."""
     listeners = []

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bootstrap.config_commands import KeyArgument, ValueArgument
 from bootstrap.fleet import launching, upkeep
 from bootstrap.fleet.crew import Crew, Note
 from bootstrap.fleet.example import EXAMPLE
@@ -122,6 +123,45 @@ def _add_orders() -> None:
 
 
 _add_orders()
+
+
+@app.command(epilog="Examples: tianmesh lab backup /mnt/disk/lab   tianmesh lab backup /mnt/disk/lab mill-7")
+def backup(
+    place: Annotated[
+        str, typer.Argument(help="Folder on each machine; in the home folder unless it begins with /.")
+    ],
+    names: NamesArgument = None,
+    inventory: FileOption = FILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy the peer of each machine into a folder on it, and on the first one the keys of the mesh.
+
+    Given again it copies only what is new. Whoever can read these folders can pose as the peers.
+    """
+    lab, machines = _read(inventory, names)
+    _tell(upkeep.back_up(lab, machines, place.rstrip("/") or "/", _note_to(as_json)), as_json)
+
+
+config_app: Final = typer.Typer(no_args_is_help=True, help="The settings of the peers of the lab.")
+app.add_typer(config_app, name="config")
+
+
+@config_app.callback()
+def _group() -> None:
+    """Have one command be one of several."""
+
+
+@config_app.command("set", epilog="Example: tianmesh lab config set crawl.delay_s 2.0")
+def set_setting(
+    key: KeyArgument,
+    value: ValueArgument,
+    names: NamesArgument = None,
+    inventory: FileOption = FILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Change a setting in the config.toml of each machine; those of the gateway count at once."""
+    lab, machines = _read(inventory, names)
+    _tell(upkeep.configure(lab, machines, key, value, _note_to(as_json)), as_json)
 
 
 @app.command(epilog="Example: tianmesh lab upgrade, after `install` in lab.toml names another version")

@@ -1,4 +1,4 @@
-"""Orders to the mesh of a lab, given from where its inventory is: seeds, policy, pauses, take-downs. [io]
+"""Orders to the mesh of a lab, given from where its inventory is: seeds, policy, take-downs, expulsions. [io]
 
 They are carried out on the machine that has the keys, by its own `tianmesh`: no key leaves it.
 """
@@ -22,6 +22,7 @@ ORDERS: Final = {
     "resume": "Go on with a host.",
     "takedown": "Have a page, a folder or a host shown by nobody.",
     "drain": "Have the others take over what a peer has.",
+    "expel": "Expel a member for ever, or an administrator.",
 }
 EXAMPLES: Final = {
     "seed": "seed https://www.example.org/",
@@ -30,10 +31,9 @@ EXAMPLES: Final = {
     "resume": "resume www.example.org",
     "takedown": "takedown https://www.example.org/page --reason 'asked for by its author'",
     "drain": "drain PEER --yes",
+    "expel": "expel PEER --reason 'its machine was stolen'",
 }
-_KEYS: Final = ("--key", "{folder}/mesh/admin.key")
-_DATA: Final = ("--data", "{folder}/peer")
-_READING: Final = ("show", "diff")  # of `policy`: needs no key
+_DATA: Final = ("--data", "{folder}/peer")  # beside which the keys are
 
 
 def order(inventory: Inventory, file: Path, name: str, words: Sequence[str]) -> str:
@@ -57,8 +57,6 @@ def order(inventory: Inventory, file: Path, name: str, words: Sequence[str]) -> 
     if name == "seed":
         words += [word for entry in inventory.allow_private for word in ("--allow-private", entry)]
     options = ["--gateway", f"http://{near(machine.gateway)}", *_DATA]
-    if not (name == "policy" and words and words[0] in _READING):
-        options += _KEYS
     remote = Remote(machine, inventory)
     try:
         return remote.tianmesh(name, *words, *options, given=given, timeout_s=ORDER_S)

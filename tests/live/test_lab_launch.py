@@ -6,14 +6,18 @@ One of them lets nothing in but ssh, as behind a router: it is a member over the
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.live.lab_process import tianmesh
+from mesh.certificate import peer_in
+from tests.live.lab_process import tianmesh, wait_for
 from tests.live.ssh_machines import PORT, SshMachines, ssh_machines
 
 pytestmark = pytest.mark.live
@@ -52,6 +56,8 @@ def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachin
     assert paused.returncode == 0, paused.stderr
     assert "www.example.org" in tianmesh("lab", "policy", "show", "-i", lab.file).stdout
 
+    _check_settings_and_backups(lab, machines)
+
     assert lab.ask("stop", "b")["b"]["state"] == "stopped"
     standing = lab.ask("status", "a", "b", fails=True)
     assert standing["b"]["state"] == "down"
@@ -68,6 +74,42 @@ def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachin
     assert config.count("endpoint = ") >= 3  # the doors of the first machine and of a and b
     refused = tianmesh("lab", "remove", "a", "--yes", "-i", lab.file)
     assert "a has the root key" in refused.stderr
+
+    peer = peer_in(tomllib.loads(config)["member"]["certificate"])
+    expelled = tianmesh("lab", "expel", peer, "--reason", "it was stolen", "-i", lab.file)
+    assert expelled.returncode == 0, expelled.stderr
+    wait_for(
+        lambda: lab.ask("status", "c", fails=True)["c"]["state"] not in ("ready", "waits"), "the end of c"
+    )
+
+
+def _check_settings_and_backups(lab: _Lab, machines: SshMachines) -> None:
+    homes = [machine.home for machine in machines.machines[:2]]
+
+    def told_by(text: str) -> list[bool]:
+        return [text in (home / "tianmesh" / "peer" / "config.toml").read_text() for home in homes]
+
+    counted = lab.ask("config", "set", "gateway.client_requests_max", "17", "a", "b")
+    assert [counted[name]["said"] for name in "ab"] == ["counts now"] * 2
+    later = lab.ask("config", "set", "crawl.delay_s", "2.5", "a")
+    assert "tianmesh lab restart a" in later["a"]["said"]
+    assert (told_by("client_requests_max = 17"), told_by("delay_s = 2.5")) == ([True, True], [True, False])
+    assert lab.ask("config", "set", "crawl.delay_s", "2.5", "a")["a"]["state"] == "unchanged"
+    refused = lab.ask("config", "set", "crawl.no_such", "1", "a", fails=True)
+    assert (refused["a"]["state"], "no_such" in refused["a"]["said"]) == ("failed", True)
+
+    saved = lab.ask("backup", "saved", "a", "b")
+    assert [saved[name]["state"] for name in "ab"] == ["saved"] * 2
+    for home in homes:
+        assert (home / "saved" / "peer" / "manifest.json").exists()
+    assert [(home / "saved" / "mesh").exists() for home in homes] == [True, False]
+    for name in "ab":
+        shown = tianmesh("lab", "logs", name, "--lines", "200", "-i", lab.file).stdout
+        assert "those of the gateway count now" in shown
+    there = {**os.environ, "HOME": str(homes[1])}
+    command = [str(COMMAND), "backup", "saved/peer", "--json"]
+    again = subprocess.run(command, cwd=homes[1], env=there, capture_output=True, text=True, check=True)
+    assert json.loads(again.stdout)["number"] == 2
 
 
 class _Lab:

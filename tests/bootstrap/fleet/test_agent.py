@@ -18,7 +18,7 @@ from tests.live.lab_process import wait_for
 NODE = """#!/bin/sh
 case "$1" in
   --version) echo tianmesh 9.9; exit;;
-  peer) echo begun; trap 'echo ended; exit 0' TERM; while :; do sleep 0.1; done;;
+  peer) echo begun; trap 'echo ended; exit 0' TERM; trap 'echo read again' HUP; while :; do sleep 0.1; done;;
 esac
 """
 
@@ -72,7 +72,10 @@ def test_a_node_is_started_once_and_stopped_in_good_order(folder: str, command: 
     assert agent.do_start(folder, str(command)) == {"started": []}
     assert agent.do_facts(folder, str(command), [])["running"] == ["peer"]
     wait_for(lambda: agent.do_logs(folder, 5) == {"lines": {"peer": ["begun"]}}, "first line of the log")
+    assert agent.do_reload(folder) == {"reloaded": True}
+    wait_for(lambda: agent.do_logs(folder, 1) == {"lines": {"peer": ["read again"]}}, "settings read again")
     assert agent.do_stop(folder, str(command)) == {"stopped": ["peer"]}
+    assert agent.do_reload(folder) == {"reloaded": False}
     assert agent.do_stop(folder, str(command)) == {"stopped": []}
     assert agent.do_logs(folder, 1) == {"lines": {"peer": ["ended"]}}
 

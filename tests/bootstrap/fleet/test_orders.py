@@ -24,7 +24,6 @@ name = "b"
 address = "192.0.2.2"
 """
 AT_A = ("--gateway", "http://127.0.0.1:9017", "--data", "{folder}/peer")
-KEYS = ("--key", "{folder}/mesh/admin.key")
 
 
 @pytest.fixture
@@ -55,9 +54,11 @@ def test_an_order_goes_to_the_machine_with_the_keys_and_names_them_there(
     lab.with_suffix(".founder").write_text("a\n", encoding="utf-8")
     assert order(load_inventory(lab), lab, "seed", ["http://x.test/"]) == "done\n"
     order(load_inventory(lab), lab, "policy", ["show"])
+    order(load_inventory(lab), lab, "expel", ["k3v2"])
     assert asked == [
-        ("a", ("seed", "http://x.test/", *AT_A, *KEYS), ""),
+        ("a", ("seed", "http://x.test/", *AT_A), ""),
         ("a", ("policy", "show", *AT_A), ""),
+        ("a", ("expel", "k3v2", *AT_A), ""),
     ]
 
 
@@ -78,7 +79,7 @@ def test_a_policy_file_is_read_here(
     policy = tmp_path / "policy.toml"
     policy.write_text("[[rules]]\n", encoding="utf-8")
     order(load_inventory(lab), lab, "policy", ["set", str(policy), "--until", "2030-01-01"])
-    assert asked == [("a", ("policy", "set", "-", "--until", "2030-01-01", *AT_A, *KEYS), "[[rules]]\n")]
+    assert asked == [("a", ("policy", "set", "-", "--until", "2030-01-01", *AT_A), "[[rules]]\n")]
     with pytest.raises(ConfigError, match="name a policy file"):
         order(load_inventory(lab), lab, "policy", ["set", str(tmp_path / "none")])
 

@@ -1,0 +1,115 @@
+"""The commands `tianmesh config`: change settings of the peers of this machine. [io]"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from bootstrap.provision import BOOTSTRAP
+from bootstrap.service import configs_in
+from bootstrap.toml_edit import with_settings
+from mesh.config import load_config, parse_config
+from mesh.errors import ConfigError
+from mesh.private_files import write_private_text
+from peers.config import PeerConfig
+from peers.options import DATA, DataOption, JsonOption, print_json
+
+SET_EPILOG: Final = (
+    "Examples: tianmesh config set crawl.delay_s 2.0   tianmesh config set crawl.contact you@example.org   "
+    """tianmesh config set gateway.names '["search.example.org"]'"""
+)
+_AT_ONCE: Final = "gateway."  # settings that a peer takes while it runs
+_NEVER_AT_ONCE: Final = "gateway.listen"
+
+app: Final = typer.Typer(no_args_is_help=True, help="The settings in config.toml of peers of this machine.")
+
+KeyArgument = Annotated[str, typer.Argument(help="Table and name, as crawl.delay_s.", metavar="KEY")]
+ValueArgument = Annotated[
+    str, typer.Argument(help='As TOML has it: 2.0, true, ["a", "b"]; text as it is.', metavar="VALUE")
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Have one command be one of several."""
+
+
+@app.command("set", epilog=SET_EPILOG)
+def set_setting(
+    key: KeyArgument, value: ValueArgument, data: DataOption = DATA, as_json: JsonOption = False
+) -> None:
+    """Change a setting in the config.toml of each peer in a folder; what else is in it stays.
+
+    Nothing is changed anywhere unless the setting exists and takes this value.
+    """
+    configs = [each for each in configs_in(data) if each.parent.name != BOOTSTRAP]
+    if not configs:
+        raise ConfigError(f"there is no peer in {data}: name its folder, or that of its mesh, with --data")
+    new = {config: changed(config, key, value) for config in configs}
+    is_changed = {config: config.read_text(encoding="utf-8") != text for config, text in new.items()}
+    for config in configs:
+        if is_changed[config]:
+            _replace(config, new[config])
+    if as_json:
+        names = [str(config) for config in configs if is_changed[config]]
+        print_json({"changed": names, "by_reload": counts_after_reload(key)})
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for config in configs:
+        console.print(f"{escape(str(config))}: {'set' if is_changed[config] else 'it is so already'}")
+    if any(is_changed.values()):
+        how = "after SIGHUP, or `systemctl reload`" if counts_after_reload(key) else "from its next start on"
+        console.print(f"it counts {how}")
+
+
+def changed(config: Path, key: str, value: str) -> str:
+    """Return the text of a peer's configuration with a setting changed.
+
+    Args:
+      value: TOML; what is none, or no value for this setting, is tried as text.
+
+    Raises:
+      ConfigError: there is no such setting, or it does not take this.
+    """
+    table, _, name = key.rpartition(".")
+    if not table or not name:
+        raise ConfigError(f"{key} is no setting: name its table, too, as in crawl.delay_s")
+    if key.startswith("mesh."):
+        raise ConfigError(f"{key} cannot be set: all peers agree on it for ever")
+    load_config(config, PeerConfig)  # a slip of a person is told before anything is changed
+    text = config.read_text(encoding="utf-8")
+    tried: list[Any] = [value]
+    try:
+        tried.insert(0, tomllib.loads(f"x = {value}")["x"])
+    except tomllib.TOMLDecodeError:
+        pass
+    errors: list[ConfigError] = []
+    for each in tried:
+        try:
+            new = with_settings(text, {key: each}, str(config))
+            parse_config(new, PeerConfig, str(config))
+        except ConfigError as error:
+            errors.append(error)
+        else:
+            return new
+    raise errors[0]
+
+
+def counts_after_reload(key: str) -> bool:
+    """Does a peer take this setting while it runs?"""
+    return key.startswith(_AT_ONCE) and key != _NEVER_AT_ONCE
+
+
+def _replace(config: Path, text: str) -> None:
+    part = config.with_name(f"{config.name}.part")
+    try:
+        write_private_text(part, text)
+        os.replace(part, config)
+    except OSError as error:
+        raise ConfigError(f"cannot write {config}: {error.strerror}") from error
