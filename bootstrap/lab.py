@@ -93,6 +93,7 @@ class Lab:
         self._standstill = Standstill()
         self.mesh_folder = self._found_or_open()
         folders = {name: self.mesh_folder.folder / name for name in (BOOTSTRAP, *self._names)}
+        self._tokens = tokens_for(self.mesh_folder.folder)  # one for all that is asked in some minutes
         self._nodes = Nodes(folders, is_supervised=options.is_supervised)
 
     @property
@@ -113,7 +114,7 @@ class Lab:
           NoReport: none does.
         """
         for url in self.gateways:
-            with GatewayClient(url, tokens_for(self.mesh_folder.folder)) as client:
+            with GatewayClient(url, self._tokens) as client:
                 try:
                     return await trio.to_thread.run_sync(client.status)
                 except GatewayError:
@@ -124,7 +125,7 @@ class Lab:
         """Have the mesh crawl these and what is around them; return where the crawl stays, in words."""
         pages = [url for url in map(canonical, urls) if url is not None]
         folder = self.mesh_folder.folder
-        with GatewayClient(self.gateways[0], tokens_for(folder)) as client:
+        with GatewayClient(self.gateways[0], self._tokens) as client:
             issuer = PolicyIssuer(client, folder / "admin.key")
             widen = partial(
                 issuer.widen,
@@ -140,7 +141,7 @@ class Lab:
         """Have the mesh go by what these pages are about, once it has them; return the guide words."""
         folder = self.mesh_folder.folder
         await self._rest()
-        with GatewayClient(self.gateways[0], tokens_for(folder)) as client:
+        with GatewayClient(self.gateways[0], self._tokens) as client:
             issuer = PolicyIssuer(client, folder / "admin.key")
             guide = partial(guide_by_pages, client, issuer, pages, order, words)
             return await trio.to_thread.run_sync(guide, abandon_on_cancel=True)
@@ -152,7 +153,7 @@ class Lab:
         slots change hands under the crawl, and pages have a third copy.
         """
         await self._rest()
-        with GatewayClient(self.gateways[0], tokens_for(self.mesh_folder.folder)) as client:
+        with GatewayClient(self.gateways[0], self._tokens) as client:
             return await trio.to_thread.run_sync(client.add_seeds, urls)
 
     async def _rest(self) -> None:
@@ -214,7 +215,7 @@ class Lab:
         if not self._standstill.is_to_ask(report, trio.current_time()):
             return
         try:
-            with GatewayClient(self.gateways[0], tokens_for(self.mesh_folder.folder)) as client:
+            with GatewayClient(self.gateways[0], self._tokens) as client:
                 answer = await trio.to_thread.run_sync(client.why_idle)
         except GatewayError:
             return  # which is told of as soon as no report comes either

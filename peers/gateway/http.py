@@ -379,10 +379,12 @@ class Http:
         client = client_behind(request.client[0], request.headers, self.settings.proxies)
         given = borne_by(request.headers)
         is_new = self.rights.is_costly(given)
-        if is_new and (wait_s := self._wait_of(client)):
+        if is_new and (wait_s := self._quotas.wait_for_token(client, self.now())):
             return _come_back(wait_s)
         token = self.rights.of(given, self.settings.admin_token, time.time()).token
-        if is_new and token is not None:
+        if is_new and token is None:
+            self._quotas.note_bad_token(client, self.now())
+        elif is_new and token is not None:
             logger.info("a token counts for=%r right=%s client=%s", token.holder, token.right, client)
         if token is not None and token.right is TokenRight.ORDERS:
             _asking_client.set(ADMINISTRATOR)

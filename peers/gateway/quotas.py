@@ -22,6 +22,8 @@ HOUR_S: Final = 3_600.0
 # What may be taken at once: a person opens several pages of results in a moment, then reads.
 QUERIES_BURST_S: Final = 4.0
 BYTES_BURST_S: Final = 10.0
+# Tokens that turn out to count for nothing: each takes 0.3 ms to judge, and people mistype now and then.
+BAD_TOKENS_PER_S: Final = 5.0
 _PREFIX_BITS: Final = 64  # of IPv6: RFC 6177, a site gets no less
 
 
@@ -66,6 +68,7 @@ class _Client:
         self.queries = Bucket(queries, queries * QUERIES_BURST_S, now)
         self.bytes = Bucket(n_bytes, n_bytes * BYTES_BURST_S, now)
         self.seeds = Bucket(seeds / HOUR_S, seeds, now)
+        self.bad_tokens = Bucket(BAD_TOKENS_PER_S, BAD_TOKENS_PER_S, now)
 
 
 class Quotas:
@@ -106,6 +109,16 @@ class Quotas:
             for bucket, count in buckets:
                 bucket.take(count)
         return wait_s
+
+    def wait_for_token(self, client: str, now: float) -> float:
+        """Return in how many seconds a token of a client may be judged."""
+        wait_s = self._client(client, now).bad_tokens.wait_s(1.0, now)
+        self.refused += wait_s > 0.0
+        return wait_s
+
+    def note_bad_token(self, client: str, now: float) -> None:
+        """Take one that was judged and counts for nothing; those that count are free."""
+        self._client(client, now).bad_tokens.take(1.0)
 
     def wait_for_bytes(self, client: str, now: float) -> float:
         """Return in how many seconds there is a byte left for a client."""

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -55,6 +56,10 @@ class Up:
         self.folder = folder  # of the mesh
         self.log = log  # what it writes to stderr
 
+    @cached_property
+    def _tokens(self) -> Callable[[], str]:
+        return tokens_for(self.folder)
+
     @property
     def messages(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
@@ -73,7 +78,7 @@ class Up:
 
         def answered() -> dict[str, Any] | None:
             for url in self.gateways():
-                client = GatewayClient(url, tokens_for(self.folder))
+                client = GatewayClient(url, self._tokens)
                 try:
                     return client.status()
                 except GatewayError:

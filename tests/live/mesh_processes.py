@@ -69,6 +69,7 @@ class Mesh:
         self._places = places
         self._bootstrap = bootstrap or Place()
         self._mesh: MeshFolder = create_mesh(folder, "chaos", replicas)
+        self._tokens = tokens_for(folder)
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._paused: set[int] = set()
         self._ready: set[int] = set()
@@ -172,7 +173,7 @@ class Mesh:
 
         def answered() -> dict[str, Any] | None:
             for each in [number] if number is not None else self.running():
-                client = GatewayClient(self.gateway(each), tokens_for(self.folder))
+                client = GatewayClient(self.gateway(each), self._tokens)
                 try:
                     return client.status()
                 except GatewayError:
@@ -268,7 +269,7 @@ class Mesh:
     def seed(self, hosts: Collection[str] | None = None) -> None:
         """Hand the seeds of these hosts to the mesh; None for the whole web."""
         seeds = self.web.seeds if hosts is None else self.web.seeds_of(hosts)
-        client = GatewayClient(self.gateways()[0], tokens_for(self.folder))
+        client = GatewayClient(self.gateways()[0], self._tokens)
         answer = client.add_seeds(seeds)
         client.close()
         assert answer["accepted"] == len(seeds), answer

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from peers.gateway.quotas import BYTES_BURST_S, CLIENTS_MAX, QUERIES_BURST_S, Quotas, client_of
+from peers.gateway.quotas import (
+    BAD_TOKENS_PER_S,
+    BYTES_BURST_S,
+    CLIENTS_MAX,
+    QUERIES_BURST_S,
+    Quotas,
+    client_of,
+)
 from peers.gateway.settings import GatewaySettings
 
 SETTINGS = GatewaySettings(client_queries_per_s=2.0, client_bytes_per_s=1_000, client_seeds_per_hour=3_600)
@@ -24,6 +31,18 @@ BURST = int(2.0 * QUERIES_BURST_S)
 )
 def test_a_client_is_an_address_or_what_a_provider_gives_to_one_customer(address: str, client: str) -> None:
     assert client_of(address) == client
+
+
+def test_only_tokens_that_do_not_count_are_counted() -> None:
+    quotas = Quotas(SETTINGS)
+    for _ in range(100):
+        assert quotas.wait_for_token("a", 0.0) == 0.0
+    for _ in range(int(BAD_TOKENS_PER_S)):
+        assert quotas.wait_for_token("a", 0.0) == 0.0
+        quotas.note_bad_token("a", 0.0)
+    assert quotas.wait_for_token("a", 0.0) == pytest.approx(1 / BAD_TOKENS_PER_S)
+    assert quotas.wait_for_token("b", 0.0) == 0.0
+    assert quotas.wait_for_token("a", 1 / BAD_TOKENS_PER_S) == 0.0
 
 
 def test_queries_come_at_a_rate_after_a_burst() -> None:
