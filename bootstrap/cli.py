@@ -295,7 +295,9 @@ def _tell_founded(mesh_folder: MeshFolder, doors: Sequence[DoorConfig], peers: i
     folder = mesh_folder.folder
     console.print(f"mesh [bold]{escape(mesh_folder.mesh.name)}[/bold] in {escape(str(folder))}")
     console.print(f"keep {escape(str(folder / 'root.key'))} safe: it admits new peers")
-    console.print(f"{escape(str(folder / 'admin.key'))} signs orders: `tianmesh seed URL --data {folder}`")
+    console.print(
+        f"{escape(str(folder / 'admin.key'))} signs orders: `tianmesh seed URL --data {escape(str(folder))}`"
+    )
     for door in doors:
         console.print(f"door {escape(door.endpoint)}={escape(door.key)}")
     invite = f"tianmesh invite --data {escape(str(folder))}"

@@ -106,7 +106,9 @@ def signer_in(folder: Path, key: Path | None = None) -> Signer | None:
     return None
 
 
-def tokens_for(folder: Path, key: Path | None = None) -> Callable[[], str]:
+def tokens_for(
+    folder: Path, key: Path | None = None, right: TokenRight = TokenRight.ORDERS
+) -> Callable[[], str]:
     """Return what gives the token of a moment: signed by who can sign here, else the peer's own, else "".
 
     Raises:
@@ -114,13 +116,17 @@ def tokens_for(folder: Path, key: Path | None = None) -> Callable[[], str]:
     """
     signer = signer_in(folder, key)
     if signer is not None:
-        return tokens_by(signer)
+        return tokens_by(signer, right)
     own = token_in(folder)
     return lambda: own
 
 
-def tokens_by(signer: Signer) -> Callable[[], str]:
-    """Return what gives a token of some minutes, anew before the last one ends."""
+def tokens_by(signer: Signer, right: TokenRight = TokenRight.ORDERS) -> Callable[[], str]:
+    """Return what gives a token of some minutes, anew before the last one ends.
+
+    Args:
+      right: no more than is needed, since the gateway that is asked learns the token.
+    """
     text, end_s = "", 0.0
     holder = f"command of {_user()}@{socket.gethostname()}"
     holder = "".join(filter(HOLDER_LETTERS.__contains__, holder))[:HOLDER_CHARS_MAX]
@@ -130,7 +136,7 @@ def tokens_by(signer: Signer) -> Callable[[], str]:
         now_s = time.time()
         if end_s - now_s < COMMAND_S / 2:
             end_s = now_s + COMMAND_S
-            text = sign_token(signer, TokenRight.ORDERS, holder, end_s).text()
+            text = sign_token(signer, right, holder, end_s).text()
         return text
 
     return token

@@ -14,6 +14,7 @@ from mesh.admin_token import tokens_by, tokens_for
 from mesh.decree import Signer
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.signed_token import TokenRight
 
 Told = TypeVar("Told")
 
@@ -85,7 +86,7 @@ DataOption = Annotated[
 def administrator_of(
     gateway: str, token: str, data: Path, key: Path | None = None, signer: Signer | None = None
 ) -> GatewayClient:
-    """Return a client with the rights of an administrator, as far as they are known.
+    """Return a client that may give orders, as far as the rights to that are known.
 
     Args:
       token: to be sent; "" for one that is signed, or found.
@@ -94,11 +95,21 @@ def administrator_of(
     Raises:
       ConfigError: the gateway is none, the folder is a file, or a key or token in it is open to others.
     """
-    if data.exists() and not data.is_dir():
-        raise ConfigError(f"--data {data} is no folder: give that of the mesh, or of the peer that is asked")
+    _check_folder(data)
     if token:
         return GatewayClient(gateway, token)
     return GatewayClient(gateway, tokens_for(data, key) if signer is None else tokens_by(signer))
+
+
+def reader_of(gateway: str, token: str, data: Path) -> GatewayClient:
+    """Return a client that sees what administrators see, likewise. Raises as `administrator_of` does."""
+    _check_folder(data)
+    return GatewayClient(gateway, token or tokens_for(data, right=TokenRight.READ))
+
+
+def _check_folder(data: Path) -> None:
+    if data.exists() and not data.is_dir():
+        raise ConfigError(f"--data {data} is no folder: give that of the mesh, or of the peer that is asked")
 
 
 WithinOption = Annotated[

@@ -18,7 +18,7 @@ from bootstrap.doctor.node import gateway_of, node_findings
 from bootstrap.service import configs_in
 from mesh.admin_token import tokens_for
 from mesh.errors import ConfigError
-from peers.options import DATA, JsonOption, TokenOption, administrator_of, print_json
+from peers.options import DATA, JsonOption, TokenOption, print_json, reader_of
 
 EPILOG: Final = (
     "Examples: tianmesh doctor mymesh   tianmesh doctor mymesh/peer-2 --json   "
@@ -82,7 +82,7 @@ def _asked(gateway: str, token: str, folders: Sequence[Path]) -> list[Finding]:
     """What a gateway tells, to the first of the folders that has a token for it."""
     try:
         data = next((each for each in folders if tokens_for(each)()), folders[0])
-        with administrator_of(gateway, token, data) as client:
+        with reader_of(gateway, token, data) as client:
             return list(mesh_findings(client))
     except ConfigError as error:
         return [fault("mesh", "gateway", str(error))]

@@ -20,9 +20,9 @@ from peers.options import (
     GatewayOption,
     JsonOption,
     TokenOption,
-    administrator_of,
     print_json,
     read_told,
+    reader_of,
 )
 
 EPILOG: Final = "Examples: tianmesh events   tianmesh events --last month --json"
@@ -41,7 +41,7 @@ def events(
     Members that came and went, slots that changed hands, full disks, quarantines, policies and take-downs.
     What several peers tell of the same is one line. Who is in quarantine is for administrators.
     """
-    with administrator_of(gateway, token, data) as client:
+    with reader_of(gateway, token, data) as client:
         told = client.history(last.value)
     if as_json:
         print_json({"events": told["events"], "silent": told["silent"]})

@@ -29,6 +29,7 @@ from peers.options import (
     TokenOption,
     administrator_of,
     print_json,
+    reader_of,
 )
 from peers.policy import edits
 from peers.policy.explaining import explained
@@ -73,8 +74,8 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Print the policy in force, as `policy set` reads it."""
-    with _issuer(gateway, None, token, data) as issuer:
-        decrees = issuer.decrees()
+    with reader_of(gateway, token, data) as client:
+        decrees = PolicyIssuer(client, key_in(data)).decrees()
     ruling = ruling_of(decrees, time.time())
     shown = decrees if history else (ruling,) if ruling is not None else ()
     if as_json:
@@ -113,8 +114,8 @@ def diff(
 ) -> None:
     """Print what a policy would change."""
     new = _read(file)
-    with _issuer(gateway, None, token, data) as issuer:
-        old = issuer.in_force()
+    with reader_of(gateway, token, data) as client:
+        old = PolicyIssuer(client, key_in(data)).in_force()
     print(difference(write_policy(old or OF_SEEDS), write_policy(new)))
 
 

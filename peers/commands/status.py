@@ -35,9 +35,9 @@ from peers.options import (
     GatewayOption,
     JsonOption,
     TokenOption,
-    administrator_of,
     print_json,
     read_told,
+    reader_of,
 )
 
 EPILOG: Final = (
@@ -62,7 +62,7 @@ def status(
 
     Pages are what searches find now. Addresses and hosts are for administrators.
     """
-    with administrator_of(gateway, token, data) as client:
+    with reader_of(gateway, token, data) as client:
         if as_json:
             print_json(client.status())
             return

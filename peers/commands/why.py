@@ -22,9 +22,9 @@ from peers.options import (
     GatewayOption,
     JsonOption,
     TokenOption,
-    administrator_of,
     print_json,
     read_told,
+    reader_of,
 )
 
 EPILOG: Final = (
@@ -53,7 +53,7 @@ def why(
         raise ConfigError(
             f"{what!r} is no URL of a web page: give one with http:// or https://, or the word {IDLE}"
         )
-    with administrator_of(gateway, token, data) as client:
+    with reader_of(gateway, token, data) as client:
         told = _ask(client, url)
     if as_json:
         print_json(told)

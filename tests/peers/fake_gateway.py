@@ -75,6 +75,7 @@ class FakeGateway:
         self.to_decree: dict[str, str] | None = None  # before an order to drain is carried out
         self.decrees: list[Decree] = []
         self.tokens: list[str] = []  # of who posted them
+        self.reader_tokens: list[str] = []  # of who has only asked
         self.decreed_next: list[Decree] = []  # by somebody else, once these have been asked for
         self.why: dict[str, Any] = {}  # the answer of /api/why by URL, and under "idle" that of /api/why/idle
         self.history = HistoryView("day", 0.0, 720.0, 86_400.0, {}, {}, {}, (), (), ())
@@ -91,6 +92,7 @@ class FakeGateway:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                gateway.reader_tokens.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
                 if self.path.startswith("/api/search?"):
                     gateway.searches.append(dict(parse_qsl(urlsplit(self.path).query)))
                     self._answer(200, gateway.answer_to(gateway.searches[-1]))

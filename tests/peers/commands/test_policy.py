@@ -16,7 +16,7 @@ from mesh.decree import POLICY, Authority, Signer, appoint
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import new_signing_key, save_administrator
-from mesh.signed_token import TokenJudge
+from mesh.signed_token import TokenJudge, TokenRight
 from mesh.signing_key import SigningKey
 from peers import application
 from peers.gateway.status import MemberRow, report_of
@@ -129,6 +129,17 @@ def test_an_order_is_signed_by_the_key_of_the_mesh_of_a_folder(
     assert [authority.refusal_of(decree) for decree in gateway.decrees] == [""]
     (token,) = gateway.tokens
     assert TokenJudge(authority).judge(token.encode(), time.time()).token is not None
+
+
+def test_what_only_looks_signs_a_token_to_read(gateway: FakeGateway, tmp_path: Path) -> None:
+    """The gateway that is asked learns the token: it must not be good for orders elsewhere."""
+    mesh_id, administrator = b"m" * 16, new_signing_key()
+    signer = Signer(administrator, mesh_id, appoint(ROOT, mesh_id, administrator.public))
+    save_administrator(tmp_path / "mesh" / "admin.key", signer)
+    run(gateway, "policy", "show", "--data", tmp_path / "mesh")
+    judge = TokenJudge(Authority(ROOT.public, mesh_id))
+    judged = [judge.judge(text.encode(), time.time()).token for text in gateway.reader_tokens]
+    assert [token.right for token in judged if token is not None] == [TokenRight.READ]
 
 
 def test_takedown_and_its_undoing(gateway: FakeGateway, key: str) -> None:

@@ -367,7 +367,8 @@ async def test_who_sends_tokens_that_do_not_count_has_to_wait_and_those_that_cou
     root = SigningKey.of_secret(b"r" * 32)
 
     def request(signer: Signer, number: int) -> str:
-        token = sign_token(signer, TokenRight.ORDERS, f"script {number}", time.time() + 60.0).text()
+        right = list(TokenRight)[number % 2]
+        token = sign_token(signer, right, f"script {number}", time.time() + 60.0).text()
         head = f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
         return f"{head}Connection: close\r\n\r\n"
 
