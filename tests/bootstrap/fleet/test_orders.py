@@ -69,7 +69,7 @@ def test_seeds_of_a_lab_may_be_where_its_inventory_allows_private_addresses(
     lab.with_suffix(".founder").write_text("a\n", encoding="utf-8")
     order(load_inventory(lab), lab, "seed", ["http://intra.test/"])
     allowed = ("--allow-private", "intra.test", "--allow-private", "10.1.0.0/16")
-    assert asked == [("a", ("seed", "http://intra.test/", *allowed, *AT_A, *KEYS), "")]
+    assert asked == [("a", ("seed", "http://intra.test/", *allowed, *AT_A), "")]
 
 
 def test_a_policy_file_is_read_here(
