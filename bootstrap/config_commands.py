@@ -1,4 +1,4 @@
-"""The commands `tianmesh config`: change settings of the peers of this machine. [io]"""
+"""The commands `tianmesh config`: check and change settings of the nodes of this machine. [io]"""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from bootstrap.nodes import kind_of
 from bootstrap.provision import BOOTSTRAP
+from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.service import configs_in
 from bootstrap.toml_edit import with_settings
 from mesh.config import load_config, parse_config
 from mesh.errors import ConfigError
 from mesh.private_files import write_private_text
 from peers.config import PeerConfig
-from peers.options import DATA, DataOption, JsonOption, print_json
+from peers.options import DATA, DataOption, JsonOption, data_here, print_json
 
 SET_EPILOG: Final = (
     "Examples: tianmesh config set crawl.delay_s 2.0   tianmesh config set crawl.contact you@example.org   "
@@ -27,17 +29,18 @@ SET_EPILOG: Final = (
 _AT_ONCE: Final = "gateway."  # settings that a peer takes while it runs
 _NEVER_AT_ONCE: Final = "gateway.listen"
 
-app: Final = typer.Typer(no_args_is_help=True, help="The settings in config.toml of peers of this machine.")
+CHECK_EPILOG: Final = (
+    "Examples: tianmesh config check mymesh   tianmesh config check mymesh/peer-1/config.toml"
+)
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    help="The settings in config.toml of nodes of this machine: look whether they can be used, change one.",
+)
 
 KeyArgument = Annotated[str, typer.Argument(help="Table and name, as crawl.delay_s.", metavar="KEY")]
 ValueArgument = Annotated[
     str, typer.Argument(help='As TOML has it: 2.0, true, ["a", "b"]; text as it is.', metavar="VALUE")
 ]
-
-
-@app.callback()
-def _group() -> None:
-    """Have one command be one of several."""
 
 
 @app.command("set", epilog=SET_EPILOG)
@@ -66,6 +69,43 @@ def set_setting(
     if any(is_changed.values()):
         how = "after SIGHUP, or `systemctl reload`" if counts_after_reload(key) else "from its next start on"
         console.print(f"it counts {how}")
+
+
+@app.command(epilog=CHECK_EPILOG)
+def check(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Configurations, or folders that hold them.", metavar="[PLACE]...", show_default=f"{DATA}"
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell whether configurations can be used, else which line is wrong; nothing is started or changed."""
+    given = places or [data_here(DATA)]
+    configs = [config for place in given for config in (configs_in(place) if place.is_dir() else [place])]
+    if not configs:
+        raise ConfigError(f"there is no config.toml in {', '.join(map(str, given))}: name a file or a folder")
+    faults = {str(config): _fault_of(config) for config in configs}
+    if as_json:
+        print_json([{"config": config, "fault": fault} for config, fault in faults.items()])
+    else:
+        console = Console(highlight=False, soft_wrap=True)
+        for config, fault in faults.items():
+            console.print(escape(fault or f"{config}: can be used"))
+    if any(faults.values()):
+        raise typer.Exit(1)
+
+
+def _fault_of(config: Path) -> str:
+    try:
+        if kind_of(config.parent.name) == BOOTSTRAP:
+            load_config(config, BootstrapConfig)
+        else:
+            load_config(config, PeerConfig)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def changed(config: Path, key: str, value: str) -> str:

@@ -202,6 +202,9 @@ def join(
         str,
         typer.Option(help="Where webmasters reach you, an e-mail address or a URL; to crawl public hosts."),
     ] = "",
+    name: Annotated[
+        str, typer.Option(help="What people call it.", show_default="the name of its machine")
+    ] = "",
 ) -> None:
     """Join a mesh: make the keys and the configuration of a new peer on this machine.
 
@@ -212,7 +215,8 @@ def join(
         checked_listen(gateway, "--gateway")
     invitation = read_token(sys.stdin.read() if token == "-" else token)
     reach = Reach.ALWAYS if relay else Reach.AUTO
-    join_by(invitation, folder, host, gateway=gateway, weight=weight, relay=reach, contact=contact)
+    given = {"gateway": gateway, "contact": contact, "name": name}
+    join_by(invitation, folder, host, weight=weight, relay=reach, **given)
     config = folder / "config.toml"
     member = load_config(config, PeerConfig).member
     ports = f"{member.inbox_port} to {member.door_port}"

@@ -44,6 +44,7 @@ def join_by(
     weight: int | None = None,
     relay: Reach = Reach.AUTO,
     contact: str = "",
+    name: str = "",
 ) -> None:
     """Make the folder of a peer: its key, its certificate, its configuration.
 
@@ -52,6 +53,7 @@ def join_by(
       gateway: host:port where it answers people; "" for a port that is free on loopback.
       contact: where webmasters reach who runs it; "" if it is to ask no public host.
       weight: its share of the slots; None for the usual one, as far as the invitation allows.
+      name: what people call it; "" for the name of its machine.
       relay: when others shall reach it over a relay.
 
     Raises:
@@ -82,6 +84,7 @@ def join_by(
         "member.relay": relay,
         "gateway.listen": gateway or _free_gateway(),
         **({"crawl.contact": contact} if contact else {}),
+        **({"member.name": name} if name else {}),
         **ports_from(first),
     }
     make_token(folder)

@@ -34,6 +34,7 @@ After=network-online.target
 Type=notify
 NotifyAccess=main
 ExecStart={python} -m peers.cli {kind} --config {config}
+ExecReload={python} -m peers.cli config check {config}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=5
@@ -64,7 +65,7 @@ ProtectKernelTunables=yes
 ProtectSystem=strict
 ReadWritePaths={writable}
 RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
-RestrictNamespaces=yes
+RestrictNamespaces={namespaces}
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 SystemCallArchitectures=native
@@ -152,7 +153,12 @@ def _unit(config: Path, user: str) -> Unit:
     data = (config.parent / str(settings.get("storage", {}).get("folder", "data"))).resolve()
     # A unit does not start where one of these is not there.
     writable = {config.parent, data if data.is_dir() else data.parent}
-    more = _SYSTEM_LINES.format(user=user, writable=" ".join(sorted(map(_path, writable)))) if user else ""
+    web = settings.get("web", {})
+    # The sandbox of a browser is made of these; nothing else that a node starts makes any.
+    has_sandbox = bool(web.get("render")) and web.get("render_sandbox", True)
+    lines = {"user": user, "writable": " ".join(sorted(map(_path, writable)))}
+    lines["namespaces"] = "user pid net" if has_sandbox else "yes"
+    more = _SYSTEM_LINES.format(**lines) if user else ""
     name = "-".join(re.sub(r"[^0-9A-Za-z]+", "-", part).strip("-") for part in config.parts[-3:-1])
     text = _UNIT.format(
         kind=kind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from hashlib import blake2b
 from pathlib import Path
@@ -88,6 +89,9 @@ class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     ] = 0
     multicast_port: Annotated[Port, Meta(description="for what goes to all members")] = 0
     door_port: Annotated[Port, Meta(description="strangers with a certificate ask for admission here")] = 0
+    name: Annotated[
+        str, Meta(max_length=64, description="what people call this node; by default the name of its machine")
+    ] = ""
     weight: Annotated[
         int, Meta(ge=0, le=65_536, description="share of the slots, beside others'; 0 only answers queries")
     ] = WEIGHT_DEFAULT
@@ -175,5 +179,30 @@ def parse_config(text: str, kind: type[Config], where: str) -> Config:
     try:
         values: dict[str, Any] = tomllib.loads(text)
         return msgspec.convert(values, kind, strict=True)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where}: {error}; correct that line and start again") from error
+    except msgspec.ValidationError as error:
+        line = _line_of(text, str(error))
+        place = f"{where}, line {line}" if line else where
+        raise ConfigError(f"{place}: {error}; correct that line and start again") from error
+
+
+def _line_of(text: str, fault: str) -> int:
+    """Return the line of a configuration that a fault is about, from 1; 0 if none can be told."""
+    at, unknown = _AT.search(fault), _UNKNOWN.search(fault)
+    names = re.sub(r"\[[^\]]*\]", "", at[1]).split(".") if at and at[1] else []
+    names += [unknown[1]] if unknown else []
+    table: list[str] = []
+    best = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.partition("#")[0].strip()
+        if line.startswith("["):
+            table = line.strip("[] ").split(".")
+            best = number if table == names[: len(table)] else best
+        elif "=" in line and [*table, line.partition("=")[0].strip()] == names[: len(table) + 1]:
+            return number
+    return best
+
+
+_AT: Final = re.compile(r"at `\$\.?([^`]{0,200})`")  # as msgspec tells where a value is wrong
+_UNKNOWN: Final = re.compile(r"unknown field `([^`]{0,200})`")

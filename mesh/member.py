@@ -38,7 +38,7 @@ from mesh.membership.joiner import Door
 from mesh.membership.membership import NO_FOLLOWERS, Membership
 from mesh.membership.memory import Memory
 from mesh.membership.messages import StopMembership
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.wire_messages import NAME_CHARS_MAX, MemberRecord
 from mesh.network_port import NetworkPort
 from mesh.node import Node
 from mesh.port import Port
@@ -199,6 +199,7 @@ class Member:
             certificate=bytes.fromhex(self._config.certificate),
             incarnation=0,
             weight=self._config.weight,
+            name=(self._config.name or socket.gethostname())[:NAME_CHARS_MAX],
         )
 
     def _renewed(self, record: MemberRecord) -> MemberRecord:

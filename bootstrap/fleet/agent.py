@@ -27,6 +27,7 @@ LISTEN_S = 20.0
 ANSWER_S = 10.0
 WORDS_S = 1.0
 LOG_BYTES = 200_000
+LAST_WORDS = 5  # lines of a node that does not run
 
 
 def main(order: dict[str, Any]) -> None:
@@ -53,6 +54,9 @@ def do_facts(folder: str, command: str, ports: list[int]) -> dict[str, object]:
         "running": [name for name, pid in running.items() if pid],
         "taken": [port for port in ports if not any(running.values()) and not _is_free(port)],
         "settings": _settings_of(folder),
+        "last_words": {
+            name: _last_lines(folder, name, LAST_WORDS) for name, pid in running.items() if not pid
+        },
     }
 
 
@@ -205,13 +209,8 @@ def do_logs(folder: str, lines: int) -> dict[str, object]:
     """The last lines that each node has written."""
     told = {}
     for name in NODES:
-        try:
-            with open(_log(folder, name), "rb") as file:
-                file.seek(0, os.SEEK_END)
-                file.seek(max(0, file.tell() - LOG_BYTES))
-                told[name] = file.read().decode(errors="replace").splitlines()[-lines:]
-        except OSError:
-            continue
+        if os.path.exists(_log(folder, name)):
+            told[name] = _last_lines(folder, name, lines)
     return {"lines": told}
 
 
@@ -251,7 +250,7 @@ def _settings_of(folder: str) -> dict[str, object]:
     except OSError:
         return {}
     found = {}
-    for name in ("certificate", "announce", "weight", "inbox_port"):
+    for name in ("certificate", "name", "announce", "weight", "inbox_port"):
         match = re.search(rf'^{name} = "?([^"\n]*)"?$', text, re.MULTILINE)
         if match:
             found[name] = match[1]
@@ -271,6 +270,17 @@ def _user_words() -> list[str]:
 
 def _log(folder: str, name: str) -> str:
     return os.path.join(folder, "log", f"{name}.log")
+
+
+def _last_lines(folder: str, name: str, count: int) -> list[str]:
+    """What a node has written last; nothing where its log is in the journal."""
+    try:
+        with open(_log(folder, name), "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - LOG_BYTES))
+            return file.read().decode(errors="replace").splitlines()[-count:]
+    except OSError:
+        return []
 
 
 def _pid_file(folder: str, name: str) -> str:

@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 
 FILE: Final = Path("lab.toml")
-_STYLES: Final = {"failed": "bold red", "down": "bold red"}
+_STYLES: Final = {"failed": "bold red", "down": "bold red", "expelled": "bold red"}
 
 FileOption = Annotated[
     Path, typer.Option("--inventory", "-i", envvar="TIANMESH_LAB", help="The machines, in TOML.")
@@ -262,6 +262,10 @@ def _standing(machine: Machine, crew: Crew, facts: dict[str, Facts], waits_for: 
     if "peer" not in each.has:
         return Outcome(name, "empty", said="`tianmesh lab launch` brings a peer there")
     if set(each.has) - set(each.running):
+        if each.is_expelled:
+            return Outcome(
+                name, "expelled", said=f"the mesh has expelled its peer: `tianmesh lab remove {name}`"
+            )
         lacking = ", ".join(node for node in each.has if node not in each.running)
         return Outcome(name, "down", said=f"{lacking} does not run: `tianmesh lab start {name}`")
     return Outcome(name, "waits" if waits_for[name] else "ready", gateway_of(machine), waits_for[name])

@@ -35,20 +35,24 @@ class Crew:
         self.failed[name] = why
         self._note(name, why)
 
+    def tell(self, name: str, doing: str) -> None:
+        """Say what is going on at a machine."""
+        self._note(name, doing)
+
     def each(
         self, doing: str, ask: Callable[[Remote], Told], names: Iterable[str] | None = None
     ) -> dict[str, Told]:
         """Ask machines at once; return what those say that can be asked. Who fails is left out from now on.
 
         Args:
-          doing: what is going on meanwhile, in a word or two.
+          doing: what is going on meanwhile, in a word or two; "" when that is known.
           names: of all that are left if it is None.
         """
         chosen = [name for name in (self.left if names is None else names) if name not in self.failed]
         told: dict[str, Told] = {}
         with ThreadPoolExecutor(AT_ONCE) as pool:
             asked = {pool.submit(ask, self.remotes[name]): name for name in chosen}
-            for name in chosen:
+            for name in chosen if doing else ():
                 self._note(name, doing)
             for answer in as_completed(asked):
                 name = asked[answer]

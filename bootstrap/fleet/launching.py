@@ -23,10 +23,11 @@ from bootstrap.fleet.plan import (
     facts_of,
     founder_among,
     ports_of,
+    rewritten,
     trouble_of,
     why_cut_off,
 )
-from bootstrap.fleet.remote import INSTALL_S, MachineError, Remote
+from bootstrap.fleet.remote import INSTALL_S, STOP_S, MachineError, Remote
 from bootstrap.invitation import DOORS_MAX
 from mesh.errors import ConfigError
 from peers.gateway.member_lines import doors
@@ -67,6 +68,7 @@ def launch(inventory: Inventory, machines: Sequence[Machine], file: Path, note: 
     _install(crew, facts, inventory, file.parent)
     _found(crew, facts, founder, inventory, file)
     new = _join(crew, facts, founder, inventory.contact, relayed)
+    _rewrite(crew, facts)
     started = crew.each("starting", lambda remote: remote.ask_nodes("start"))
     _wait_until_ready(crew)
     return [
@@ -250,11 +252,25 @@ def _join(
     def join(remote: Remote) -> str:
         machine = remote.machine
         words = ["--host", machine.address, "--gateway", machine.gateway, "--weight", str(machine.weight)]
+        words += ["--name", machine.name]
         words += ["--contact", contact] if contact else []
         words += ["--relay"] if machine.name in relayed else []
         return remote.tianmesh("join", "-", "--folder", "{folder}/peer", *words, given=tokens[machine.name])
 
     return set(crew.each("joining", join, tokens))
+
+
+def _rewrite(crew: Crew, facts: Mapping[str, Facts]) -> None:
+    """Have peers that were here before go by what the inventory says of them now."""
+    new = {name: rewritten(crew.remotes[name].machine, facts[name]) for name in crew.left if name in facts}
+    changed = [name for name, settings in new.items() if settings and "peer" in facts[name].has]
+
+    def rewrite(remote: Remote) -> None:
+        for key, value in new[remote.machine.name].items():
+            remote.tianmesh("config", "set", key, value, "--data", "{folder}/peer")
+
+    crew.each("writing what has changed", rewrite, changed)
+    crew.each("stopping", lambda remote: remote.ask_nodes("stop", STOP_S), changed)
 
 
 def _doors_of_members(crew: Crew, facts: Mapping[str, Facts]) -> list[str]:
@@ -286,8 +302,10 @@ def _wait_until_ready(crew: Crew) -> None:
     until = time.monotonic() + READY_S
     waiting = dict.fromkeys(crew.left, "")
     while waiting:
-        waits_for = crew.each("waiting", is_ready, waiting)
+        waits_for = crew.each("", is_ready, waiting)
         waiting = {name: why for name, why in waits_for.items() if why}
+        for name, why in waiting.items():
+            crew.tell(name, f"waits: {why}")
         if time.monotonic() > until:
             for name, why in waiting.items():
                 crew.fail(name, f"{why}: look at `tianmesh lab logs {name}`")

@@ -10,6 +10,7 @@ import msgspec
 from bootstrap.fleet.inventory import Machine
 from mesh.lending import PORTS_EACH
 
+_EXPELLED: Final = "was expelled from the mesh"  # as `membership.learning` says it
 PYTHON_MIN: Final = (3, 11)
 FREE_MIN: Final = 2 << 30  # bytes: an environment has 200 MiB, and a crawl wants the rest
 CLOCK_S_MAX: Final = 5.0
@@ -30,6 +31,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     running: tuple[str, ...] = ()
     taken: tuple[int, ...] = ()  # ports that another program has
     settings: dict[str, str] = {}  # of its peer
+    last_words: dict[str, list[str]] = {}  # of nodes that do not run, the last lines of their logs
+
+    @property
+    def is_expelled(self) -> bool:
+        """Has its peer ended since the mesh wants no more of it?"""
+        return any(_EXPELLED in line for line in self.last_words.get("peer", ()))
 
 
 def facts_of(told: dict[str, Any]) -> Facts:
@@ -136,14 +143,20 @@ def why_cut_off(machine: Machine, ports: Sequence[int], failed: Collection[str])
     )
 
 
+def rewritten(machine: Machine, facts: Facts) -> dict[str, str]:
+    """Return the settings of a peer that the inventory has otherwise by now, as `config set` names them."""
+    wanted = {"announce": machine.address, "gateway": machine.gateway, "name": machine.name}
+    names = {"announce": "member.announce", "gateway": "gateway.listen", "name": "member.name"}
+    has = {"name": "", **facts.settings}
+    return {names[each]: value for each, value in wanted.items() if has.get(each, value) != value}
+
+
 def differing(machine: Machine, facts: Facts) -> str:
-    """Say in what a peer is set otherwise than the inventory has it; "" for nothing."""
-    wanted = {"weight": str(machine.weight), "announce": machine.address, "gateway": machine.gateway}
-    wrong = [
-        f"{name} is {facts.settings[name]} there and {value} here"
-        for name, value in wanted.items()
-        if name in facts.settings and facts.settings[name] != value
-    ]
-    if not wrong:
+    """Say in what a peer stays set otherwise than the inventory has it; "" for nothing."""
+    there, here = facts.settings.get("weight", ""), str(machine.weight)
+    if there in ("", here):
         return ""
-    return f"{'; '.join(wrong)}: edit peer/config.toml in its folder, then `tianmesh lab stop` and `start`"
+    return (
+        f"weight is {there} there and {here} here: if its certificate allows that, `tianmesh lab config set "
+        f"member.weight {here} {machine.name}` and `tianmesh lab restart {machine.name}`"
+    )

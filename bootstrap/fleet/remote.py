@@ -13,6 +13,7 @@ from mesh.errors import TianmeshError
 
 CONNECT_S: Final = 10
 ASK_S: Final = 60.0  # for most orders; an installation takes longer
+STOP_S: Final = 150.0  # each node may take a minute
 INSTALL_S: Final = 900.0
 AGENT: Final = Path(__file__).with_name("agent.py")
 SSH_FAILED: Final = 255  # what ssh ends with when it is ssh that failed

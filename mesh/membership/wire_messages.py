@@ -14,6 +14,7 @@ GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the n
 ACCUSERS_MAX: Final = 8  # of one suspect; more make no difference
 MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
 NAMES_MAX: Final = 512  # of decrees in one message
+NAME_CHARS_MAX: Final = 64  # of what people call a member
 
 # `MemberList.known_digest` of the sender; b"" from one whose version has none, which counts as our own.
 KnownDigest: TypeAlias = Annotated[bytes, Meta(max_length=8)]
@@ -43,6 +44,7 @@ class MemberRecord(Message, frozen=True, array_like=True):
     is_draining: bool = False  # it gives its slots away and takes none
     # members.State: alive; dead when it goes down and means to come back; left when it goes for good.
     parting: Annotated[int, Meta(ge=0, le=3)] = 0
+    name: Annotated[str, Meta(max_length=NAME_CHARS_MAX)] = ""  # what people call it; may be anything
     signature: Key = b""  # by signing_key over all fields before
 
 

@@ -19,6 +19,7 @@ from rich.markup import escape
 from mesh.admin_token import key_in
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
+from peers.commands.known_hosts import remark_on
 from peers.options import (
     DATA,
     GATEWAY,
@@ -180,8 +181,9 @@ def takedown(
         policy = issuer.to_change()
         new = edits.restored(policy, what) if undo else edits.taken_down(policy, what, reason)
         number = issuer.issue(new)
+        remark = "" if undo else remark_on(issuer.client, what, policy)
     done = "is shown again" if undo else "is taken down: every peer obeys as soon as it hears of it"
-    _tell(as_json, number, f"{target} {done} (policy {number})")
+    _tell(as_json, number, f"{target} {done} (policy {number})", remark)
 
 
 def pause(
@@ -194,9 +196,11 @@ def pause(
 ) -> None:
     """Have no more questions asked of a host, or of any; what is known stays queued, searches go on."""
     with _issuer(gateway, key, token, data) as issuer:
-        number = issuer.issue(edits.paused(issuer.to_change(), _host(host)))
+        policy, paused = issuer.to_change(), _host(host)
+        number = issuer.issue(edits.paused(policy, paused))
+        remark = "" if paused is None else remark_on(issuer.client, paused, policy)
     what, command = host or "the crawl", " ".join(("tianmesh resume", *([host] if host else [])))
-    _tell(as_json, number, f"{what} is paused until `{command}`")
+    _tell(as_json, number, f"{what} is paused until `{command}`", remark)
 
 
 def resume(
@@ -299,8 +303,10 @@ def _as_json(decree: Mapping[str, Any], *, is_ruling: bool) -> dict[str, Any]:
     return {**shown, "is_in_force": is_ruling, **msgspec.to_builtins(policy_of_decree(decree))}
 
 
-def _tell(as_json: bool, number: int, sentence: str) -> None:
+def _tell(as_json: bool, number: int, sentence: str, remark: str = "") -> None:
     if as_json:
-        print_json({"number": number})
-    else:
-        Console(highlight=False).print(escape(sentence))
+        print_json({"number": number, **({"remark": remark} if remark else {})})
+        return
+    Console(highlight=False).print(escape(sentence))
+    if remark:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(escape(f"but {remark}"), style="yellow")

@@ -46,7 +46,7 @@ EPILOG: Final = (
 )
 WATCH_S: Final = 2.0
 DOORS_SHOWN: Final = 4  # one that answers is enough
-MACHINE_CHARS: Final = 14
+NAME_CHARS: Final = 14
 DOOR: Final = "bootstrap"  # state of a node that is nothing else
 _say: Final = partial(text_in, "en")
 
@@ -96,18 +96,19 @@ def shown(report: Report, readiness: ReadinessJson) -> Group:
 def members_table(report: Report) -> Table:
     """A row a member, whether it answers or not, in 80 columns."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("member", "machine", "state", "pages", "pages/s now", "queue"):
-        is_text = name in ("member", "machine", "state")
+    for name in ("member", "name", "state", "pages", "pages/s now", "queue"):
+        is_text = name in ("member", "name", "state")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
     for line in member_lines(report, _say):
         row = line.status
         if row is None:
             style = "" if line.presence is Presence.DOOR else "red"
-            table.add_row(line.peer, "", _state_of(line), "", "", "", style=style)
+            table.add_row(line.peer, escape(line.name[:NAME_CHARS]), _state_of(line), "", "", "", style=style)
             continue
         cells = (f"{row.pages_indexed:,}", f"{row.pages_per_second_now:.1f}")
-        machine = printable(row.machine)[:MACHINE_CHARS]
-        table.add_row(line.peer, escape(machine), _state_of(line), *cells, f"{row.frontier.queued:,}")
+        table.add_row(
+            line.peer, escape(line.name[:NAME_CHARS]), _state_of(line), *cells, f"{row.frontier.queued:,}"
+        )
     total = report.total
     table.add_section()
     cells = (f"{total.pages_indexed:,}", f"{total.pages_per_second_now:.1f}")

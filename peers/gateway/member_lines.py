@@ -43,6 +43,7 @@ class MemberLine(NamedTuple):
     """A member as a table has it."""
 
     peer: str
+    name: str  # what people call it
     presence: Presence
     since: str  # for how long it is down, in words; "" where it is not, or that is not known
     status: PeerStatus | None  # what it tells of itself; None where that counts no more
@@ -56,12 +57,19 @@ def member_lines(report: Report, say: Say) -> list[MemberLine]:
 
 
 def _line(peer: str, status: PeerStatus | None, member: MemberRow | None, say: Say) -> MemberLine:
+    name = printable(member.name if member is not None and member.name else status.machine if status else "")
     if member is not None and member.state == "down":
-        return MemberLine(peer, Presence.DOWN, _since(member, say), status)
+        return MemberLine(peer, name, Presence.DOWN, _since(member, say), status)
     if status is not None:
-        return MemberLine(peer, Presence.ANSWERS, "", status)
+        return MemberLine(peer, name, Presence.ANSWERS, "", status)
     is_door = member is not None and member.is_door
-    return MemberLine(peer, Presence.DOOR if is_door else Presence.SILENT, "", None)
+    return MemberLine(peer, name, Presence.DOOR if is_door else Presence.SILENT, "", None)
+
+
+def called(report: Report, peer: str) -> str:
+    """Return the id of a peer, behind what people call it where that is known: `mill (p2icet4poy4fn3j6)`."""
+    name = next((each.name for each in report.members if each.id == peer), "")
+    return f"{printable(name)} ({peer})" if name else peer
 
 
 def doors(members: Iterable[MemberRow], most: int) -> list[str]:
@@ -100,7 +108,10 @@ def missing_lines(readiness: ReadinessJson, say: Say) -> list[str]:
 def unreachable_lines(report: Report, say: Say) -> list[str]:
     """Return a line for each peer that is kept out until others reach it: why, and what to do."""
     told = {peer: why for status in report.peers for peer, why in status.unreachable}
-    return [say("unreachable", peer=peer, why=printable(why)) for peer, why in sorted(told.items())]
+    return [
+        say("unreachable", peer=called(report, peer), why=printable(why))
+        for peer, why in sorted(told.items())
+    ]
 
 
 def down_lines(report: Report, say: Say) -> list[str]:
@@ -108,7 +119,7 @@ def down_lines(report: Report, say: Say) -> list[str]:
     return [
         say(
             "door_is_down" if member.is_door else "peer_is_down",
-            peer=member.id,
+            peer=called(report, member.id),
             at=_at(member.endpoint),
             since=f" {since}" if (since := _since(member, say)) else "",
         )

@@ -619,10 +619,10 @@ def _status_row(reader: Reader, line: MemberLine) -> _StatusRow:
     kind, state = _state(reader, line)
     if status is None:
         blank = [""] * (len(_STATUS_COLUMNS) - _ABOUT_COLUMNS)
-        return _StatusRow(line.peer, "", ["", ""], state, kind, blank)
+        return _StatusRow(line.peer, "", [line.name, ""], state, kind, blank)
     # What another peer says of itself becomes a link only if it looks like one.
     gateway = status.gateway if status.gateway.startswith("http://") else ""
-    about = [printable(status.machine), printable(status.version)]
+    about = [line.name, printable(status.version)]
     return _StatusRow(line.peer, gateway, about, state, kind, _status_numbers(status))
 
 

@@ -90,6 +90,7 @@ class MemberRow(msgspec.Struct, frozen=True, kw_only=True):
     """A member of the mesh, whether it answers or not, as the peer that was asked believes."""
 
     id: str
+    name: str = ""  # what people call it, as it says itself; may be anything
     is_door: bool = False  # a bootstrap node: it has no slots, no gateway and no status
     state: str  # alive, suspect, or down
     down_s: float | None = None  # seconds for which it has been down; None when longer than that is known
@@ -223,7 +224,9 @@ def public_part(report: Report) -> Report:
         )
         for peer in report.peers
     )
-    members = tuple(replace(each, endpoint="", door="", key="", gateway="") for each in report.members)
+    members = tuple(
+        replace(each, name="", endpoint="", door="", key="", gateway="") for each in report.members
+    )
     return Report(peers, replace(report.total, hot_hosts=(), fetch_status={}), members)
 
 
@@ -266,6 +269,7 @@ def member_rows(members: Iterable[Rumour], down_s: Mapping[str, float]) -> list[
     return [
         MemberRow(
             id=record.peer,
+            name=record.name,
             is_door=not (record.gateway or record.weight or record.serving),
             state=_STATES[State(state)],
             down_s=down_s.get(record.peer) if state == State.DEAD else None,

@@ -30,6 +30,11 @@ class PolicyIssuer:
         self._key = key
         self._expected: int | None = None  # number of the next policy, when the last one was read
 
+    @property
+    def client(self) -> GatewayClient:
+        """The gateway by which it reaches the mesh."""
+        return self._client
+
     def decrees(self) -> tuple[Mapping[str, Any], ...]:
         """All decrees of a policy that are known, the lowest number first, replaced ones too."""
         told = self._client.decrees(POLICY, "")

@@ -1,4 +1,4 @@
-"""`tianmesh config set`: one setting of all peers of a folder, or nothing."""
+"""`tianmesh config`: can configurations be used, and one setting of all peers of a folder, or nothing."""
 
 from __future__ import annotations
 
@@ -118,3 +118,44 @@ def test_only_what_a_running_peer_reads_again_counts_at_once() -> None:
         config_commands.counts_after_reload(key) for key in ("gateway.names", "gateway.listen", "crawl.hours")
     ]
     assert told == [True, False, False]
+
+
+def checked(*words: str | Path) -> tuple[int, str]:
+    app = typer.Typer()
+    app.add_typer(config_commands.app, name="config")
+    result = CliRunner().invoke(app, ["config", "check", *map(str, words)])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_configurations_that_can_be_used_are_named(mesh: MeshFolder) -> None:
+    code, said = checked(mesh.folder)
+    assert (code, said.count(": can be used")) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "line", "fault"),
+    [
+        ("peer-1", "[crawl]", "delay_s = -3", ">= 0"),
+        ("peer-1", "[crawl]", "no_such = 1", "unknown field `no_such`"),
+        ("peer-1", "[crawl]", "delay_s = ", "Invalid"),
+        ("bootstrap", "[member]", "no_such = 1", "unknown field `no_such`"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_line(
+    mesh: MeshFolder, name: str, table: str, line: str, fault: str
+) -> None:
+    config = mesh.folder / name / "config.toml"
+    lines = config.read_text(encoding="utf-8").splitlines()
+    lines = [each for each in lines if not each.startswith("delay_s")]
+    place = lines.index(table) + 1
+    lines.insert(place, line)
+    config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    code, said = checked(config, mesh.folder / "peer-2")
+    assert (code, said.count(": can be used")) == (1, 1)
+    assert f"line {place + 1}" in said
+    assert fault in said
+
+
+def test_a_folder_without_configurations_is_no_folder_of_a_mesh(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="name a file or a folder"):
+        config_commands.check([tmp_path])

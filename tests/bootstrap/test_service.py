@@ -119,3 +119,25 @@ def test_units_can_be_seen_before_anything_is_changed(mesh: Path) -> None:
     assert shown.stdout.count("[Service]") == 2
     refused = tianmesh("service", "show", mesh / "nowhere")
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+
+
+def test_a_reload_fails_for_who_asks_for_it_when_the_settings_are_wrong(mesh: Path) -> None:
+    lines = units_of(mesh)[-1].text.splitlines()
+    reloads = [line for line in lines if line.startswith("ExecReload=")]
+    assert [" config check " in reloads[0], reloads[1]] == [True, "ExecReload=/bin/kill -HUP $MAINPID"]
+    assert reloads[0].endswith("/config.toml")
+
+
+@pytest.mark.parametrize(
+    ("web", "namespaces"),
+    [
+        ("", "yes"),
+        ("render = []", "yes"),
+        ('render = ["app.example.org/*"]', "user pid net"),
+        ('render = ["app.example.org/*"]\nrender_sandbox = false', "yes"),
+    ],
+)
+def test_a_browser_may_make_its_sandbox_and_nothing_else_may(mesh: Path, web: str, namespaces: str) -> None:
+    config = mesh / "peer-1" / "config.toml"
+    config.write_text(f"[web]\n{web}\n", encoding="utf-8")
+    assert f"RestrictNamespaces={namespaces}\n" in units_of(config.parent, user="li")[0].text

@@ -108,7 +108,7 @@ class FakeGateway:
                     return
                 if self.path.startswith("/api/why"):
                     asked = dict(parse_qsl(urlsplit(self.path).query)).get("url", "idle")
-                    self._answer(200, gateway.why[asked])
+                    self._answer(200, gateway.why.get(asked, {"peers": {"ann": {"state": "unknown"}}}))
                     return
                 if self.path.startswith("/api/keywords?"):
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]

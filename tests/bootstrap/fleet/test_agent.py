@@ -78,6 +78,10 @@ def test_a_node_is_started_once_and_stopped_in_good_order(folder: str, command: 
     assert agent.do_reload(folder) == {"reloaded": False}
     assert agent.do_stop(folder, str(command)) == {"stopped": []}
     assert agent.do_logs(folder, 1) == {"lines": {"peer": ["ended"]}}
+    assert agent.do_facts(folder, str(command), [])["last_words"] == {
+        "bootstrap": [],
+        "peer": ["begun", "read again", "ended"],
+    }
 
 
 def test_a_process_that_has_the_number_of_a_dead_node_is_not_taken_for_it(folder: str, command: Path) -> None:

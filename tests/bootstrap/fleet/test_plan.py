@@ -17,6 +17,7 @@ from bootstrap.fleet.plan import (
     differing,
     founder_among,
     ports_of,
+    rewritten,
     trouble_of,
     why_cut_off,
 )
@@ -99,3 +100,20 @@ def test_what_differs_from_the_inventory_is_told() -> None:
     assert differing(MACHINE, PEER) == ""
     assert "weight is 100 there and 50 here" in differing(replace(MACHINE, weight=50), PEER)
     assert differing(MACHINE, FACTS) == ""
+
+
+def test_a_peer_that_was_expelled_is_told_from_one_that_has_ended() -> None:
+    ended = replace(FACTS, has=("peer",), last_words={"peer": ["tianmesh: no space left on the device"]})
+    why = "tianmesh: peer abc was expelled from the mesh: it takes new keys and a new certificate"
+    assert not ended.is_expelled
+    assert replace(ended, last_words={"peer": ["stopped", why]}).is_expelled
+
+
+def test_a_peer_goes_by_what_the_inventory_says_of_its_machine_now() -> None:
+    had = {"announce": "10.0.0.9", "gateway": "127.0.0.1:8017", "weight": "50"}
+    assert rewritten(MACHINE, replace(PEER, settings=had)) == {
+        "member.announce": "10.0.0.1",
+        "member.name": "a",
+    }
+    has = {"announce": "10.0.0.1", "gateway": "127.0.0.1:8017", "name": "a"}
+    assert rewritten(MACHINE, replace(PEER, settings=has)) == {}

@@ -389,3 +389,26 @@ def test_a_page_that_does_not_come_or_says_nothing_is_named_and_changes_nothing(
         with pytest.raises(ConfigError, match="no URL"):
             guide_by_pages(client, issuer, ["glaciers"])
     assert gateway.decrees == []
+
+
+def test_who_pauses_a_host_that_nobody_knows_is_told_and_which_are_like_it(
+    gateway: FakeGateway, key: str
+) -> None:
+    gateway.found_nothing, gateway.reports = True, [report_of([])]
+    run(gateway, "seed", "http://www.pku.edu.cn/", "--key", key)
+    result = result_of(gateway, "pause", "pku.edu.cm", "--key", key)
+    said = " ".join(result.output.split())
+    assert (result.exit_code, in_force(gateway).host_rule("pku.edu.cm")) == (0, in_force(gateway).rules[0])
+    assert "but the mesh knows nothing of pku.edu.cm so far (did you mean pku.edu.cn?)" in said
+    gateway.why["http://pku.edu.cm/"] = {"peers": {"ann": {"state": "unknown", "host": {"fetched": 1}}}}
+    assert "knows nothing" not in result_of(gateway, "pause", "pku.edu.cm", "--key", key).output
+
+
+def test_who_takes_down_a_page_that_nobody_knows_is_told(gateway: FakeGateway, key: str) -> None:
+    gateway.found_nothing, gateway.reports = True, [report_of([])]
+    assert f"knows nothing of {PAGE}" in " ".join(
+        result_of(gateway, "takedown", PAGE, "--key", key).output.split()
+    )
+    gateway.why[PAGE] = {"peers": {"ann": {"state": "stored"}}}
+    assert "knows nothing" not in result_of(gateway, "takedown", PAGE, "--key", key).output
+    assert "knows nothing" not in result_of(gateway, "takedown", "*.pdf", "--key", key).output

@@ -120,3 +120,12 @@ def test_a_disk_with_space_or_of_which_nothing_is_told_is_no_worry() -> None:
 def test_how_much_a_disk_has_is_for_administrators() -> None:
     report = public_part(report_of([PeerStatus(id="ann", disk_free_bytes=1)]))
     assert member_lines.disk_lines(report, SAY) == []
+
+
+def test_a_member_has_its_name_also_while_it_is_down_and_for_strangers_none() -> None:
+    members = [MemberRow(id="bob", name="mill\u202e", state="down", endpoint="tcp://10.0.0.2:7410")]
+    report = report_of([], members)
+    (line,) = member_lines.member_lines(report, SAY)
+    assert (line.peer, line.name) == ("bob", "mill")
+    assert member_lines.down_lines(report, SAY)[0].startswith("mill (bob), 10.0.0.2, is down")
+    assert member_lines.member_lines(public_part(report), SAY)[0].name == ""
