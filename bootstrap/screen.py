@@ -71,6 +71,8 @@ class Screen:
             yield last.update
             if last:
                 self._console.print(progress_table(last, names))
+                for line in _no_pages(last):
+                    self.say(line)
             return
         recent: deque[Report] = deque(maxlen=RECENT_REPORTS)
         with Live(console=self._console, refresh_per_second=REFRESHES_PER_S) as live:
@@ -124,16 +126,21 @@ def _pages_per_second(row: dict[str, Any], before: dict[str, Any] | None) -> flo
     return pages / seconds if seconds > 0 and pages >= 0 else row["pages_per_second"]
 
 
+def _no_pages(report: Report) -> list[str]:
+    """Say what came of requests that brought no page, the most frequent first."""
+    outcomes = report["total"]["fetch_status"].items()
+    others = sorted(((n, what) for what, n in outcomes if what != "200"), reverse=True)
+    named = ", ".join(f"{what} ({n:,})" for n, what in others[:REASONS_SHOWN])
+    return [f"no pages: {named}"] if named else []
+
+
 def _summary(report: Report, names: dict[str, str]) -> Group:
     """What is going on, and what was no page."""
     total = report["total"]
     megabytes, seconds = total["bytes_fetched"] / 1e6, int(total["seconds"])
     doing = "nothing left to fetch" if total["idle"] else f"{total['pending']:,} pages and batches under way"
     lines = [f"{doing}; {megabytes:,.1f} MB fetched in {seconds // 60}:{seconds % 60:02d}; Ctrl-C stops"]
-    others = sorted(((n, what) for what, n in total["fetch_status"].items() if what != "200"), reverse=True)
-    if others:
-        named = ", ".join(f"{what} ({n:,})" for n, what in others[:REASONS_SHOWN])
-        lines.insert(0, f"no pages: {named}")
+    lines = [*_no_pages(report), *lines]
     busy = [
         f"{names.get(row['id'], row['id'])} {row['state']}"
         for row in report["peers"]

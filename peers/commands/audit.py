@@ -14,6 +14,7 @@ from mesh.errors import ConfigError, CorruptionError
 from mesh.urls import host_of
 from peers.config import PeerConfig
 from peers.crawler.access_lines import access_in
+from peers.crawler.addresses import is_public
 from peers.crawler.gaps import Audit, Gap, Question, audit
 from peers.exporting.command import configs_in
 from peers.gateway.time_words import utc
@@ -58,8 +59,9 @@ def politeness(
     """Tell the shortest pause between two requests to each host, and to each address.
 
     From the logs of web servers it is from the end of one answer to the beginning of the next request, as far
-    as they note both. From archives it is from beginning to beginning, of the pages that were stored. The
-    exit code is 1 when one is shorter than it may be.
+    as they note both. From archives it is from beginning to beginning, of the pages that were stored; private
+    addresses are judged only where `spares_private` promises them a pause. The exit code is 1 when one is
+    shorter than it may be.
     """
     if logs:
         questions = _of_logs(logs, agent)
@@ -102,16 +104,22 @@ def _of_archives(configs: list[Path]) -> Iterator[Question]:
     seen: set[tuple[str, float]] = set()
     for config in configs:
         peer = PeerFiles(config)
+        spares_private = load_config(config, PeerConfig).web.spares_private
         try:
             for version in peer.versions():
                 place = version.place
                 if place.visit and (place.url, place.fetched_at) not in seen:
                     seen.add((place.url, place.fetched_at))
-                    address = _address_in(peer.read(place))
+                    address = judged_address(_address_in(peer.read(place)), spares_private=spares_private)
                     name, at_s = host_of(place.url), place.fetched_at
                     yield Question(at_s, at_s, name, address, place.url)
         finally:
             peer.close()
+
+
+def judged_address(address: str, *, spares_private: bool) -> str:
+    """Return an address that was promised a pause of its own; "" for one of which only the hosts were."""
+    return address if spares_private or is_public(address) else ""
 
 
 def _address_in(records: bytes) -> str:

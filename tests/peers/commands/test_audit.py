@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from peers.application import app
+from peers.commands.audit import judged_address
 from peers.crawler.access_lines import access_in
 from peers.crawler.gaps import Question, audit
 
@@ -95,3 +96,10 @@ def test_the_command_judges_a_log(tmp_path: Path) -> None:
     rude = runner.invoke(app, ["audit", "politeness", str(log), "--delay", "5"])
     assert rude.exit_code == 1
     assert "TOO SHORT" in rude.stdout
+
+
+def test_a_private_address_is_judged_where_it_was_promised_a_pause_and_a_public_one_always() -> None:
+    for address in ("10.0.0.1", "127.0.0.1", "fd00::1", ""):
+        assert judged_address(address, spares_private=False) == ""
+        assert judged_address(address, spares_private=True) == address
+    assert judged_address("8.8.8.8", spares_private=False) == "8.8.8.8"
