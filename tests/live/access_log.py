@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 _LINE: Final = re.compile(
     r"(?P<at>[\d.]+) (?P<port>\d+) \S+ (?P<host>\S+) (?P<status>\d+) \d+ (?P<took>[\d.]+)"
     r' "(?P<method>\S+) (?P<target>\S+) [^"]*" "(?P<agent>[^"]*)" "[^"]*"'
-    r" (?P<client>\S+) (?P<server_port>\d+)"
+    r" (?P<client>\S+) (?P<server_port>\d+)(?: (?P<serial>\d+))?"
 )
 CLOCK_S: Final = 0.005  # nginx reads its clock once per turn of its event loop, and logs milliseconds
 
@@ -29,11 +29,12 @@ class Access(NamedTuple):
     agent: str
     client: str = ""  # address of who asked
     server_port: int = 0  # that was asked, of the host's several
+    serial: int = 0  # of the connection, where it is logged
 
     @property
-    def connection(self) -> tuple[int, int]:
-        """The ports on both sides: a client may have one port on connections to several ports of a server."""
-        return self.client_port, self.server_port
+    def connection(self) -> tuple[int, int, int]:
+        """Its number, or the ports on both sides, which two connections may have one after the other."""
+        return self.serial, self.client_port, self.server_port
 
     @property
     def url(self) -> str:
@@ -144,4 +145,5 @@ def _access(line: str) -> Access:
         match["agent"],
         match["client"],
         int(match["server_port"]),
+        int(match["serial"] or 0),
     )

@@ -24,3 +24,8 @@ def test_a_request_that_begins_within_another_is_found() -> None:
     slow = asked(0, 40_000, 80)._replace(ended_s=1)
     with pytest.raises(AssertionError, match="overlap"):
         assert_one_connection_at_a_time([slow, asked(0.5, 40_000, 80)])
+
+
+def test_another_connection_may_have_the_ports_of_an_earlier_one() -> None:
+    ports = (asked(0, 40_000, 80), asked(1, 40_002, 443), asked(2, 40_000, 80))
+    assert_one_connection_at_a_time([each._replace(serial=n) for n, each in enumerate(ports, 1)])

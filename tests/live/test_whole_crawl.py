@@ -143,5 +143,5 @@ def test_seeds_health_and_metrics_at_any_gateway(crawled: Crawled, mesh: Up) -> 
     client = GatewayClient(mesh.gateways()[1], tokens_for(mesh.folder))
     known = client.add_seeds([crawled.web.seeds[0], "no url"])
     client.close()
-    assert known == {"accepted": 1, "invalid": ["no url"], "left_out": []}
+    assert known == {"accepted": 1, "invalid": ["no url"], "left_out": [], "private": []}
     assert mesh.wait_until_idle()["total"]["pages_fetched"] == 0

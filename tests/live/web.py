@@ -147,7 +147,8 @@ http {{
   {certificate if has_origins else ""}
 {temporary}
   log_format web '$msec $remote_port $server_addr $host $status $body_bytes_sent $request_time '
-                 '"$request" "$http_user_agent" "$http_if_modified_since" $remote_addr $server_port';
+                 '"$request" "$http_user_agent" "$http_if_modified_since" $remote_addr $server_port '
+                 '$connection';
   access_log {folder}/access.log web;
 {servers}}}
 """,
