@@ -40,20 +40,21 @@ class Doors:
         join = JoinMesh(self._own.record, self._mesh_digest, is_callable=True)
         self._outbox.tell("door", Knock(door.endpoint, door.server_key, join))
 
+    def all(self) -> list[Door]:
+        """Those named, then those of all members that are known, live or not."""
+        records = [rumour.record for rumour in self._members if rumour.record.peer != self._own.peer]
+        of_members = [Door(record.door, record.curve_key) for record in records if record.door]
+        return list(dict.fromkeys((*self.named, *of_members)))
+
     def knock_at_any(self) -> None:
         """As a member that hears nobody, seek the mesh."""
-        self._knock_at_one_of(self._all())
+        self._knock_at_one_of(self.all())
 
     def knock_at_lost(self) -> None:
         """As a member, seek whom we lost sight of: at the door of who is not believed to be live."""
         live = {rumour.record.curve_key for rumour in self._members if is_live(rumour)}
-        self._knock_at_one_of([door for door in self._all() if door.server_key not in live])
+        self._knock_at_one_of([door for door in self.all() if door.server_key not in live])
 
     def _knock_at_one_of(self, doors: list[Door]) -> None:
         if doors:
             self.knock_at(self._random.choice(doors))
-
-    def _all(self) -> list[Door]:
-        records = [rumour.record for rumour in self._members if rumour.record.peer != self._own.peer]
-        of_members = [Door(record.door, record.curve_key) for record in records if record.door]
-        return list(dict.fromkeys((*self.named, *of_members)))

@@ -36,6 +36,10 @@ class Joiner:
     def has_doors(self) -> bool:
         return bool(self._doors)
 
+    def learn(self, doors: Iterable[Door]) -> None:
+        """Knock at these as well, behind those that are known."""
+        self._doors = tuple(dict.fromkeys((*self._doors, *doors)))
+
     @property
     def door(self) -> Door:
         """The door knocked at last, or to be knocked at next."""

@@ -92,6 +92,8 @@ class Joining:
             case JoinRefused(reason):
                 # Nobody would hear of us what we hear nothing of: even a former member waits outside.
                 self._standing.unreachable = reason
+                # A bootstrap node has no status: only members can tell people who knocks in vain, and why.
+                self._joiner.learn(self._doors.all())
                 is_in_haste = self._relaying.hear_refusal(answer, self._joiner.door, now)
                 self._joiner.come_again(now)
                 if is_in_haste:

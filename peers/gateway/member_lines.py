@@ -115,7 +115,8 @@ def unreachable_lines(report: Report, say: Say) -> list[str]:
 
 
 def down_lines(report: Report, say: Say) -> list[str]:
-    """Return a line for each member that is down: where it was, and what to do."""
+    """Return a line for each member that is down: where it was, and what to do, unless it is kept out."""
+    kept_out = {peer for status in report.peers for peer, _ in status.unreachable}
     return [
         say(
             "door_is_down" if member.is_door else "peer_is_down",
@@ -124,7 +125,7 @@ def down_lines(report: Report, say: Say) -> list[str]:
             since=f" {since}" if (since := _since(member, say)) else "",
         )
         for member in report.members
-        if member.state == "down"
+        if member.state == "down" and member.id not in kept_out
     ]
 
 

@@ -129,3 +129,12 @@ def test_a_member_has_its_name_also_while_it_is_down_and_for_strangers_none() ->
     assert (line.peer, line.name) == ("bob", "mill")
     assert member_lines.down_lines(report, SAY)[0].startswith("mill (bob), 10.0.0.2, is down")
     assert member_lines.member_lines(public_part(report), SAY)[0].name == ""
+
+
+def test_who_runs_and_is_kept_out_is_not_to_be_started_again() -> None:
+    members = [MemberRow(id="bob", name="mill", state="down"), MemberRow(id="cat", state="down")]
+    seen = PeerStatus(id="ann", unreachable=(("bob", "set member.announce"),))
+    report = report_of([seen], members)
+    assert member_lines.unreachable_lines(report, SAY) == ["mill (bob) is kept out: set member.announce"]
+    (line,) = member_lines.down_lines(report, SAY)
+    assert line.startswith("cat is down")
