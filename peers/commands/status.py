@@ -60,7 +60,8 @@ def status(
 ) -> None:
     """Show every member of the mesh, those that are down too, and what to do about them.
 
-    Pages are what searches find now. Addresses and hosts are for administrators.
+    Documents are what searches find now, each once over all members, whose disk may be lost. Addresses and hosts
+    are for administrators.
     """
     with reader_of(gateway, token, data) as client:
         if as_json:
@@ -96,7 +97,7 @@ def shown(report: Report, readiness: ReadinessJson) -> Group:
 def members_table(report: Report) -> Table:
     """A row a member, whether it answers or not, in 80 columns."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("member", "name", "state", "pages", "pages/s now", "queue"):
+    for name in ("member", "name", "state", "documents", "pages/s now", "queue"):
         is_text = name in ("member", "name", "state")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
     for line in member_lines(report, _say):
@@ -142,8 +143,8 @@ def _relay_of(row: PeerStatus) -> tuple[str, str]:
 def status_table(report: Report) -> Table:
     """A report as a table of 80 columns: a row a peer, a last row for all."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("peer", "pages", "pages/s", "hosts", "queue", "indexed", "errors", "MB RAM"):
-        table.add_column(name, justify="left" if name == "peer" else "right", no_wrap=True)
+    for name in ("since its start", "pages", "pages/s", "hosts", "queue", "errors", "MB RAM"):
+        table.add_column(name, justify="right" if table.columns else "left", no_wrap=True)
     for row in report.peers:
         table.add_row(row.id, *_cells(row))
     table.add_section()
@@ -177,7 +178,6 @@ def _cells(row: PeerStatus | Total) -> list[str]:
         f"{row.pages_per_second:.1f}",
         f"{frontier.hosts:,}",
         f"{frontier.queued:,}",
-        f"{row.pages_indexed:,}",
         f"{error_count(row.fetch_status):,}",
         f"{row.private_bytes / 1e6:,.0f}",
     ]
