@@ -60,8 +60,8 @@ def status(
 ) -> None:
     """Show every member of the mesh, those that are down too, and what to do about them.
 
-    Documents are what searches find now, each once over all members, whose disk may be lost. Addresses and hosts
-    are for administrators.
+    Documents are what searches find now, each once over all members. Addresses, names and hosts are for
+    administrators.
     """
     with reader_of(gateway, token, data) as client:
         if as_json:
@@ -97,7 +97,7 @@ def shown(report: Report, readiness: ReadinessJson) -> Group:
 def members_table(report: Report) -> Table:
     """A row a member, whether it answers or not, in 80 columns."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("member", "name", "state", "documents", "pages/s now", "queue"):
+    for name in ("member", "name", "state", "documents", "pages/s", "queue"):
         is_text = name in ("member", "name", "state")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
     for line in member_lines(report, _say):
