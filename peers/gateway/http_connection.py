@@ -15,7 +15,9 @@ without a word.
 What is no HTTP is answered by 400, and why, where an answer can still be given, and then the connection is
 closed, as it is after a request whose body nobody has read: where the next one begins is not known. One thing
 that is no HTTP is taken all the same, as other servers do: a request line with raw bytes above 0x7F, as curl
-sends what a person types. They are percent-encoded before h11 sees them.
+sends what a person types. They are percent-encoded before h11 sees them. And what h11 takes, but a proxy
+before us may read otherwise, is refused, so that no request is hidden in another: lines of a head that end in
+LF alone, a length beside a transfer coding (RFC 9112, 6.1), a target whose host is not that of `Host`.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ LINGER_S_MAX: Final = 2.0
 LINGER_BYTES_MAX: Final = 8 << 20
 
 WHY_CHARS_MAX: Final = 200  # of what h11 says of a malformed request
+_BARE_LF: Final = re.compile(rb"(?<!\r)\n")
+_HEAD_END: Final = b"\r\n\r\n"
 _RAW: Final = re.compile(rb"[\x80-\xff]")
 
 BODILESS: Final = frozenset((HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED))
@@ -98,6 +102,8 @@ class HttpConnection:
         self._server = server
         self._protocol = _new_protocol()
         self._is_request_line = True  # what comes next is, or goes on with, one
+        self._is_head = True  # likewise
+        self._head_tail = b""  # the last bytes of what has come of it
         self._time = trio.CancelScope()
         self._rest()
 
@@ -162,6 +168,7 @@ class HttpConnection:
             return False  # the client has closed
         self._is_idle = self.is_waiting = False
         self._is_to_head = head.method == b"HEAD"
+        _check_head(head)
         self.waits_since = trio.current_time()
         self._limit(REQUEST_S_MAX)
         request = Request(head.method.decode(), head.target, list(head.headers), self._client, self._server)
@@ -205,16 +212,27 @@ class HttpConnection:
         return event
 
     def _take_in(self, data: bytes) -> None:
+        if self._is_head:
+            self._check_line_ends(data)
         if self._is_request_line:
             line, newline, rest = data.partition(b"\n")
             data = _RAW.sub(_percent_encoded, line) + newline + rest
             self._is_request_line = not newline
         self._protocol.receive_data(data)
 
+    def _check_line_ends(self, data: bytes) -> None:
+        begun = self._head_tail + data
+        end = begun.find(_HEAD_END)
+        head = begun if end < 0 else begun[: end + len(_HEAD_END)]
+        if _BARE_LF.search(head, 1 if self._head_tail else 0):  # the first of the tail was looked at
+            raise h11.RemoteProtocolError("a line ends in LF without CR")
+        self._is_head = end < 0
+        self._head_tail = begun[1 - len(_HEAD_END) :] if self._is_head else b""
+
     def _begin_next(self) -> None:
         """Go on with the next request, of which something may have come with the one before."""
         self._protocol.start_next_cycle()
-        self._is_request_line = True
+        self._is_request_line = self._is_head = True
         begun, is_over = self._protocol.trailing_data
         if begun:
             self._protocol = _new_protocol()  # the one before cannot be given again what it holds
@@ -296,6 +314,22 @@ class HttpConnection:
 
 def _new_protocol() -> h11.Connection:
     return h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
+
+
+def _check_head(head: h11.Request) -> None:
+    """Refuse what might be read in two ways.
+
+    Raises:
+      RemoteProtocolError: it is so.
+    """
+    told = dict(head.headers)
+    if b"content-length" in told and b"transfer-encoding" in told:
+        raise h11.RemoteProtocolError("Content-Length beside Transfer-Encoding")
+    scheme, is_absolute, rest = head.target.partition(b"://")
+    if is_absolute and scheme.isalpha():
+        authority = re.split(rb"[/?#]", rest, maxsplit=1)[0]
+        if authority.lower() != told.get(b"host", b"").lower():
+            raise h11.RemoteProtocolError("the host of the target is not that of Host")
 
 
 def _percent_encoded(raw: re.Match[bytes]) -> bytes:

@@ -424,3 +424,45 @@ async def test_head_with_a_body_that_is_none_is_refused_without_a_body(body: byt
         reply = await client.read(b"\r\n\r\n")
         assert reply.startswith(b"HTTP/1.1 400 ")
     assert client.connection.is_malformed
+
+
+# --- What others may read otherwise --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", b"beside"),
+        (b"GET / HTTP/1.1\nHost: x\r\n\r\n", b"LF without CR"),
+        (b"GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n", b"LF without CR"),
+        (b"GET / HTTP/1.1\r\nHost: x\n\n", b"LF without CR"),
+        (b"GET http://evil.test/ HTTP/1.1\r\nHost: x\r\n\r\n", b"not that of Host"),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 3, 7, 1_000])
+@pytest.mark.parametrize("before", [b"", GET])
+async def test_a_head_that_can_be_read_in_two_ways_is_refused(
+    head: bytes, why: bytes, step: int, before: bytes
+) -> None:
+    async with client_of() as client:
+        sent = before + head
+        for start in range(0, len(sent), step):
+            await client.send(sent[start : start + step])
+        replies = await client.read_to_end()
+    assert replies.count(b"HTTP/1.1 200") == bool(before)
+    assert b"HTTP/1.1 400" in replies
+    assert why in replies
+    assert client.connection.is_malformed
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, 1_000])
+async def test_a_body_may_have_lines_as_it_likes(step: int) -> None:
+    async with client_of(echo) as client:
+        last = GET.replace(b"Host: x", b"Host: x\r\nConnection: close")
+        sent = b"POST http://X/ HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n\na\r\n\nb" + last
+        for start in range(0, len(sent), step):
+            await client.send(sent[start : start + step])
+        replies = await client.read_to_end()
+    assert replies.count(b"HTTP/1.1 200") == 2
+    assert b"\r\n\r\n\na\r\n\nbHTTP/1.1 200" in replies
+    assert not client.connection.is_malformed
