@@ -250,8 +250,9 @@ def _settings_of(folder: str) -> dict[str, object]:
     except OSError:
         return {}
     found = {}
+    member = ("\n" + text).partition("\n[member]\n")[2].partition("\n[")[0]  # the mesh has a name, too
     for name in ("certificate", "name", "announce", "weight", "inbox_port"):
-        match = re.search(rf'^{name} = "?([^"\n]*)"?$', text, re.MULTILINE)
+        match = re.search(rf'^{name} = "?([^"\n]*)"?$', member, re.MULTILINE)
         if match:
             found[name] = match[1]
     match = re.search(r'^\[gateway\]$.*?^listen = "([^"\n]*)"$', text, re.MULTILINE | re.DOTALL)

@@ -138,7 +138,7 @@ class _Lab:
         said = {each["name"]: each for each in json.loads(done.stdout)}
         if not fails:
             said.pop("nowhere", None)
-        is_failed = any(each["state"] in ("failed", "down") for each in json.loads(done.stdout))
+        is_failed = any(each["state"] in ("failed", "down", "expelled") for each in json.loads(done.stdout))
         assert done.returncode == is_failed, done.stderr
         return said
 

@@ -39,7 +39,8 @@ def folder(tmp_path: Path, command: Path, monkeypatch: pytest.MonkeyPatch) -> It
     config = tmp_path / "lab" / "peer" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(
-        '[member]\ncertificate = "92"\nlisten = "0.0.0.0"\nannounce = "10.0.0.1"\ninbox_port = 7430\n'
+        '[mesh]\nname = "campus"\n\n[member]\nname = "mill"\n'
+        'certificate = "92"\nlisten = "0.0.0.0"\nannounce = "10.0.0.1"\ninbox_port = 7430\n'
         'weight = 50\n\n[gateway]\n# where\nlisten = "127.0.0.1:8018"\n',
         encoding="utf-8",
     )
@@ -60,6 +61,7 @@ def test_a_machine_tells_the_settings_of_its_peer(folder: str, command: Path) ->
     assert told["has"] == ["peer"]
     assert told["settings"] == {
         "certificate": "92",
+        "name": "mill",
         "announce": "10.0.0.1",
         "weight": "50",
         "inbox_port": "7430",
