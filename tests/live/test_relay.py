@@ -96,7 +96,8 @@ def _assert_full_members(mesh: Mesh) -> None:
         assert row["pages_stored"] > 0
         assert not row["unreachable"]
     here, there = HIDDEN
-    assert mesh.row(there, seen_by=here)["state"] == "steady"
+    # A crawl that has just begun, or a member that has just come back, has copies made for a moment.
+    wait_for(lambda: mesh.row(there, seen_by=here)["state"] == "steady", f"{there} to be steady")
     for number in (*NEAR, *HIDDEN):
         wait_for(partial(_answers, mesh, number), f"an answer of {number} for all slots")
 
