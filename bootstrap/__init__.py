@@ -13,6 +13,6 @@
 `fleet`           the nodes of many machines, started and looked after from one, by ssh
 `doctor`          what is wrong with a machine, its nodes and their mesh
 `service`         nodes as services of a machine (`service_commands`)
-`config_commands` change settings of peers of this machine
+`config_commands` check and change settings of nodes of this machine
 `governing`       the commands of who holds the root key: expel, renew, invite; and join
 """

@@ -138,7 +138,7 @@ def appoint(root: SigningKey, mesh_id: bytes, administrator: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """What a member needs to judge what administrators sign: the mesh and its public root key."""
+    """The judge of whatever administrators sign: it knows the mesh and its public root key."""
 
     root_public: bytes
     mesh_id: bytes

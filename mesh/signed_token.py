@@ -42,14 +42,14 @@ HOLDER_LETTERS: Final = frozenset(string.ascii_letters + string.digits + "@._+ -
 
 
 class TokenRight(StrEnum):
-    """What a token lets do."""
+    """The rights that a token can give."""
 
     READ = "read"  # see all that administrators see
     ORDERS = "orders"  # and change the mesh
 
 
 class SignedToken(msgspec.Struct, frozen=True, array_like=True):
-    """What a token says; `TokenJudge` tells whether that counts."""
+    """The words of a token; `TokenJudge` tells whether they count."""
 
     right: TokenRight
     # For whom it is, for the log, of HOLDER_LETTERS.
@@ -65,7 +65,7 @@ class SignedToken(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Judgement(NamedTuple):
-    """What is to be made of a token."""
+    """The worth of a token."""
 
     token: SignedToken | None  # None when it counts for nothing
     why: str = ""  # that is so, for who has sent it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import pkgutil
 import re
 import re._parser as parser  # type: ignore[import-not-found]
@@ -70,6 +70,36 @@ def _of_module(module: ModuleType) -> Iterator[Asked]:
                 full_name = f"{module.__name__}.{name}"
                 methods = tuple(sorted(_methods(tree, name))) or ELSEWHERE.get(full_name, ("search", "match"))
                 yield Asked(full_name, pattern, methods)
+
+
+def in_place() -> Iterator[str]:
+    """Yield the modules that ask a pattern which has no name."""
+    for room in ROOMS:
+        for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            spec = importlib.util.find_spec(found.name)
+            file = Path((spec and spec.origin) or "")
+            if file.suffix == ".py" and not found.name.startswith(OWN):
+                tree = ast.parse(file.read_text(encoding="utf-8"))
+                named = {id(node) for each in tree.body for node in ast.walk(each) if _is_named(each)}
+                calls = (
+                    node for node in ast.walk(tree) if isinstance(node, ast.Call) and id(node) not in named
+                )
+                if any(_asks_re(node) for node in calls):
+                    yield found.name
+
+
+def _is_named(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign | ast.AnnAssign)
+
+
+def _asks_re(call: ast.Call) -> bool:
+    asked = call.func
+    return (
+        isinstance(asked, ast.Attribute)
+        and asked.attr in (*METHODS, "compile")
+        and isinstance(asked.value, ast.Name)
+        and asked.value.id == "re"
+    )
 
 
 def _assigned(tree: ast.Module) -> Iterator[str]:

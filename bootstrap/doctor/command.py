@@ -79,7 +79,7 @@ def _findings(folder: Path, gateway: str, token: str) -> Iterator[Finding]:
 
 
 def _asked(gateway: str, token: str, folders: Sequence[Path]) -> list[Finding]:
-    """What a gateway tells, to the first of the folders that has a token for it."""
+    """Ask a gateway, with the token of the first folder that has one for it."""
     try:
         data = next((each for each in folders if tokens_for(each)()), folders[0])
         with reader_of(gateway, token, data) as client:

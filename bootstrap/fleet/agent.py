@@ -274,7 +274,7 @@ def _log(folder: str, name: str) -> str:
 
 
 def _last_lines(folder: str, name: str, count: int) -> list[str]:
-    """What a node has written last; nothing where its log is in the journal."""
+    """Read the last lines that a node has written; none where its log is in the journal."""
     try:
         with open(_log(folder, name), "rb") as file:
             file.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""What is done with a lab once it runs: stop, start, restart, upgrade, back up, set, remove. [io]"""
+"""The upkeep of a lab that runs: stop, start, restart, upgrade, back up, set, remove. [io]"""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ def _remark(client: GatewayClient, target: Rule, policy: Policy | None) -> str:
     unknown += [url for url in pages if not _is_page_known(client, url)]
     if not unknown:
         return ""
-    like = list(dict.fromkeys(found for name in unknown for found in _like(name, _known(client, policy))))
+    known = _known(client, policy)
+    like = list(dict.fromkeys(found for name in unknown for found in _like(name, known)))
     hint = f" (did you mean {' or '.join(like)}?)" if like else ""
     return f"the mesh knows nothing of {', '.join(unknown)} so far{hint}"
 

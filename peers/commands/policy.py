@@ -55,10 +55,9 @@ app: Final = typer.Typer(
     "decided when a host is looked up; for crawl and skip also media_types and languages, which a visit "
     "tells: what is skipped then is not kept, nor are its links) and, for crawl, limits (delay_s, "
     "pages_a_day and requests_a_day of each host in the whole mesh, hours, depth_max, pages_per_host_max, "
-    "within_domain: only "
-    "seeds and what is linked to from their own domain, as without any policy). What takes nothing "
-    "down can have an end (until). Besides, pins say which peer crawls a host, with all else in its slot, as "
-    "long as that peer is there.",
+    "within_domain: only seeds and what is linked to from their own domain, as without any policy). What "
+    "takes nothing down can have an end (until). Besides, pins say which peer crawls a host, with all else "
+    "in its slot, as long as that peer is there.",
 )
 
 FileArgument = Annotated[Path, typer.Argument(help="A policy in TOML; - for standard input.")]

@@ -83,10 +83,11 @@ class HostClocks:
 
     def recall(self, slot: int, record: HostRecord, now: float) -> None:
         """Ask a host that was given up before its time; of one that was not, nothing changes."""
+        if not record.given_up:
+            return
         rule = self.policy.host_rule(record.host)
         delay_s = politeness.delay_s([self.settings.crawl_delay_max_s], self.settings, rule)
-        if record.given_up:
-            self._frontier.recall(slot, politeness.recalled(record, self.settings, delay_s, now))
+        self._frontier.recall(slot, politeness.recalled(record, self.settings, delay_s, now))
 
     def recall_seeds(self, links: Iterable[FoundLink], now: float) -> None:
         """Ask the hosts of seeds that were given up before their time."""

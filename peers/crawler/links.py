@@ -41,8 +41,8 @@ from peers.policy.rules import Policy
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 LOOK_S: Final = 5.0  # between two looks for members that accept no links
-_TO_BE_FETCHED: Final = (LinkUse.FETCH, LinkUse.ABROAD)
 QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once
+_TO_BE_FETCHED: Final = (LinkUse.FETCH, LinkUse.ABROAD)
 
 
 class Links:

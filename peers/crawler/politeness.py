@@ -259,11 +259,12 @@ def after_failure(
       attempts: of the page, before this one.
     """
     failures = host.failures + 1 if not attempts else max(host.failures, 1)
+    host = msgspec.structs.replace(host, failures=failures)
     if failures >= settings.host_failures_max:
         return given_up(host, settings, now)
     pause_s = min(settings.backoff_s * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), settings.backoff_max_s)
     pause_s = max(pause_s, delay_s, min(retry_after_s, settings.retry_after_max_s))
-    return wait_until(msgspec.structs.replace(host, failures=failures), now + pause_s)
+    return wait_until(host, now + pause_s)
 
 
 def given_up(host: HostRecord, settings: CrawlSettings, now: float) -> HostRecord:

@@ -1,4 +1,4 @@
-"""Who a request is from, and what it may.
+"""The sender of a request, and the rights that it has.
 
 What may be done is said by the token that a request bears. There are two kinds: the peer's own, which opens
 this gateway alone and is as secret as its file, and those that an administrator of the mesh has signed, which

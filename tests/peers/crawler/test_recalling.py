@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from peers.crawler.messages import WebReached
-from peers.crawler.politeness import HostRecord, join, recalled
+from peers.crawler.politeness import HostRecord, after_failure, join, recalled
 from peers.crawler.recalling import ROWS_AT_ONCE
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, FetchPage
@@ -99,3 +99,10 @@ def test_a_host_that_was_asked_in_vain_is_left_alone_for_its_delay_all_the_same(
     asked_in_vain = replace(GIVEN_UP, failures=5)
     assert recalled(asked_in_vain, SETTINGS, 300.0, 1_060.0).next_fetch_s == 1_300.0
     assert recalled(replace(GIVEN_UP, given_up=False), SETTINGS, 2.0, 1_060.0).recalled == 0
+
+
+def test_a_host_that_is_given_up_at_its_first_failure_has_failed() -> None:
+    hasty = CrawlSettings(host_failures_max=1)
+    lost = after_failure(HostRecord("a.test"), hasty, 5.0, 1_000.0)
+    assert (lost.given_up, lost.failures) == (True, 1)
+    assert recalled(lost, hasty, 300.0, 1_060.0).next_fetch_s == 1_300.0
