@@ -1,7 +1,7 @@
 """How much processor time is left for a document. [io]
 
-What reads page by page looks here between two of them, and gives what it has: the limit of the process, which
-leaves nothing, is for single pages that nobody thought of.
+What reads page by page, or XML piece by piece, looks here between two of them, and gives what it has: the
+limit of the process, which leaves nothing, is for single pages that nobody thought of.
 """
 
 from __future__ import annotations

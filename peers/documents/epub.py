@@ -31,18 +31,18 @@ def read_epub(body: bytes, budget: Budget, read_markup: ReadMarkup) -> Content:
     Raises:
       Unreadable
     """
-    book = ZipMembers(body)
+    book = ZipMembers(body, budget)
     container = _Elements("rootfile")
-    read_xml(book.read("META-INF/container.xml"), container, has_doctype=True)
+    read_xml(book.read("META-INF/container.xml"), container, budget, has_doctype=True)
     package = next((each.get("full-path", "") for each in container.found), "")
     if package not in book:
         raise Unreadable(Lack.DAMAGED, "no package document")
     markup = book.read(package)
-    properties = Properties(markup)
+    properties = Properties(markup, budget)
     lines = TextLimit()
     headings: list[str] = []
     links: list[tuple[str, str]] = []
-    chapters = _chapters(markup, posixpath.dirname(package))
+    chapters = _chapters(markup, posixpath.dirname(package), budget)
     for name in chapters:
         if lines.is_full or budget.is_spent:
             lines.is_cut = True
@@ -68,11 +68,11 @@ def read_epub(body: bytes, budget: Budget, read_markup: ReadMarkup) -> Content:
     )
 
 
-def _chapters(package: bytes, folder: str) -> list[str]:
+def _chapters(package: bytes, folder: str, budget: Budget) -> list[str]:
     """Names of the members that are chapters, in the order of reading."""
     items, spine = _Elements("item"), _Elements("itemref")
     for elements in (items, spine):
-        read_xml(package, elements, has_doctype=True)
+        read_xml(package, elements, budget, has_doctype=True)
     hrefs = {
         each.get("id", ""): each.get("href", "")
         for each in items.found

@@ -9,6 +9,7 @@ import posixpath
 import re
 from typing import Final
 
+from peers.documents.budget import Budget
 from peers.documents.content import Lack, Unreadable
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
@@ -27,7 +28,7 @@ class Relations:
         self._parts: dict[str, str] = {}  # by id
         self._kinds: dict[str, str] = {}
         self.links: dict[str, str] = {}  # to outside of the file, by id
-        read_xml(package.read(posixpath.join(folder, "_rels", name + ".rels")), self)
+        read_xml(package.read(posixpath.join(folder, "_rels", name + ".rels")), self, package.budget)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name != "Relationship":
@@ -62,7 +63,7 @@ class Relations:
 class Properties:
     """What the file says of itself; OpenDocument's `meta.xml` and a book's metadata use the same words."""
 
-    def __init__(self, markup: bytes) -> None:
+    def __init__(self, markup: bytes, budget: Budget) -> None:
         self.title = ""
         self.language = ""
         self._modified: list[str] = []
@@ -70,7 +71,7 @@ class Properties:
         self._pieces: list[str] | None = None
         self._chars = 0
         self._attributes: dict[str, str] = {}
-        read_xml(markup, self, has_doctype=True)
+        read_xml(markup, self, budget, has_doctype=True)
 
     @property
     def dates(self) -> tuple[str, ...]:
@@ -118,7 +119,7 @@ def primary_subtag(tag: str) -> str:
 def package_properties(package: ZipMembers) -> Properties:
     """Read the core properties of a file of Office Open XML."""
     name = Relations(package, "").first_of("core-properties") or "docProps/core.xml"
-    return Properties(package.read(name))
+    return Properties(package.read(name), package.budget)
 
 
 def main_part(package: ZipMembers, usual: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from peers.documents.budget import Budget
 from peers.documents.content import (
     ANCHOR_CHARS_MAX,
     HREF_CHARS_MAX,
@@ -24,21 +25,21 @@ from peers.documents.zip_file import ZipMembers
 _LEFT_OUT: Final = frozenset(("tracked-changes", "annotation", "forms", "scripts", "sequence-decls"))
 
 
-def read_open_document(body: bytes) -> Content:
+def read_open_document(body: bytes, budget: Budget) -> Content:
     """Read a document of any of the three kinds.
 
     Raises:
       Unreadable
     """
-    package = ZipMembers(body)
+    package = ZipMembers(body, budget)
     if b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise Unreadable(Lack.ENCRYPTED)
     content = package.read("content.xml")
     if not content:
         raise Unreadable(Lack.DAMAGED, "no content.xml")
+    properties = Properties(package.read("meta.xml"), budget)
     reader = _Body()
-    is_whole = read_xml(content, reader)
-    properties = Properties(package.read("meta.xml"))
+    is_whole = read_xml(content, reader, budget)
     return Content(
         title=properties.title,
         headings="\n".join(reader.headings),

@@ -41,19 +41,19 @@ def _read(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Cont
         case Format.WORD:
             from peers.documents.word import read_word
 
-            return read_word(body)
+            return read_word(body, Budget())
         case Format.SHEETS:
             from peers.documents.sheets import read_sheets
 
-            return read_sheets(body)
+            return read_sheets(body, Budget())
         case Format.SLIDES:
             from peers.documents.slides import read_slides
 
-            return read_slides(body)
+            return read_slides(body, Budget())
         case Format.ODT | Format.ODS | Format.ODP:
             from peers.documents.open_document import read_open_document
 
-            return read_open_document(body)
+            return read_open_document(body, Budget())
         case Format.RTF:
             from peers.documents.rtf import read_rtf
 

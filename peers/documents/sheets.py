@@ -10,6 +10,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
+from peers.documents.budget import Budget
 from peers.documents.content import HREF_CHARS_MAX, LINKS_MAX, Content, TextLimit
 from peers.documents.office_package import Relations, main_part, package_properties
 from peers.documents.xml_events import Enough, read_xml
@@ -25,32 +26,36 @@ _DAY: Final = re.compile("[dy]", re.IGNORECASE)
 _DAY_ZERO: Final = datetime(1899, 12, 30)
 
 
-def read_sheets(body: bytes) -> Content:
+def read_sheets(body: bytes, budget: Budget) -> Content:
     """Read a workbook.
 
     Raises:
       Unreadable
     """
-    package = ZipMembers(body)
+    package = ZipMembers(body, budget)
     part = main_part(package, "xl/workbook.xml")
+    properties = package_properties(package)
     relations = Relations(package, part)
     book = _Book()
-    read_xml(package.read(part), book)
+    read_xml(package.read(part), book, budget)
     formats = _Formats()
-    read_xml(package.read(relations.first_of("styles")), formats)
+    read_xml(package.read(relations.first_of("styles")), formats, budget)
     strings = _SharedStrings()
-    read_xml(package.read(relations.first_of("sharedStrings")), strings)
+    read_xml(package.read(relations.first_of("sharedStrings")), strings, budget)
     lines = TextLimit()
     links: list[tuple[str, str]] = []
     is_whole = True
     for name, identity in book.sheets:
         sheet = relations.part(identity)
-        if lines.is_full or not sheet:
+        if lines.is_full or budget.is_spent:
+            is_whole = is_whole and not budget.is_spent
+            break
+        if not sheet:
             continue
         lines.add(name)
-        is_whole = read_xml(package.read(sheet), _Sheet(strings.texts, formats.days, lines)) and is_whole
+        reader = _Sheet(strings.texts, formats.days, lines)
+        is_whole = read_xml(package.read(sheet), reader, budget) and is_whole
         links += ((target, "") for target in Relations(package, sheet).links.values())
-    properties = package_properties(package)
     return Content(
         title=properties.title,
         headings="\n".join(name for name, _ in book.sheets),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from peers.documents.budget import Budget
 from peers.documents.content import ANCHOR_CHARS_MAX, LINKS_MAX, Content, TextLimit
 from peers.documents.office_package import Relations, main_part, package_properties
 from peers.documents.xml_events import Enough, read_xml
@@ -17,28 +18,31 @@ _NO_TEXT: Final = ("sldNum", "dt", "hdr", "ftr")  # placeholders of what every s
 _TITLES: Final = ("title", "ctrTitle")
 
 
-def read_slides(body: bytes) -> Content:
+def read_slides(body: bytes, budget: Budget) -> Content:
     """Read a presentation.
 
     Raises:
       Unreadable
     """
-    package = ZipMembers(body)
+    package = ZipMembers(body, budget)
     part = main_part(package, "ppt/presentation.xml")
+    properties = package_properties(package)
     relations = Relations(package, part)
     order = _Order()
-    read_xml(package.read(part), order)
+    read_xml(package.read(part), order, budget)
     reader = _Slide()
     is_whole = True
     for identity in order.slides:
         slide = relations.part(identity)
-        if reader.lines.is_full or not slide:
+        if reader.lines.is_full or budget.is_spent:
+            is_whole = is_whole and not budget.is_spent
+            break
+        if not slide:
             continue
         own = Relations(package, slide)
         for each in (slide, own.first_of("notesSlide")):
             reader.targets = own.links if each == slide else {}
-            is_whole = (not each or read_xml(package.read(each), reader)) and is_whole
-    properties = package_properties(package)
+            is_whole = (not each or read_xml(package.read(each), reader, budget)) and is_whole
     return Content(
         title=properties.title,
         headings="\n".join(reader.headings),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from peers.documents.budget import Budget
 from peers.documents.content import ANCHOR_CHARS_MAX, HREF_CHARS_MAX, LINKS_MAX, Content, TextLimit
 from peers.documents.office_package import Relations, main_part, package_properties
 from peers.documents.xml_events import Enough, read_xml
@@ -18,24 +19,24 @@ _HEADING_LEVELS: Final = ("0", "1", "2", "3", "4", "5")
 _FIELD_LINK: Final = re.compile(r"HYPERLINK\s+\"([^\"\s]{1,4000})\"")
 
 
-def read_word(body: bytes) -> Content:
+def read_word(body: bytes, budget: Budget) -> Content:
     """Read a document.
 
     Raises:
       Unreadable
     """
-    package = ZipMembers(body)
+    package = ZipMembers(body, budget)
     part = main_part(package, "word/document.xml")
+    properties = package_properties(package)
     relations = Relations(package, part)
     styles = _Styles()
-    read_xml(package.read(relations.first_of("styles")), styles)
+    read_xml(package.read(relations.first_of("styles")), styles, budget)
     reader = _Paragraphs(styles.headings)
     is_whole = _read_part(package, part, reader)
     for kind in ("footnotes", "endnotes"):
         name = relations.first_of(kind)
         if name and not reader.lines.is_full:
             is_whole = _read_part(package, name, reader) and is_whole
-    properties = package_properties(package)
     return Content(
         title=properties.title,
         headings="\n".join(reader.headings),
@@ -49,7 +50,7 @@ def read_word(body: bytes) -> Content:
 
 def _read_part(package: ZipMembers, part: str, reader: _Paragraphs) -> bool:
     reader.targets = Relations(package, part).links
-    return read_xml(package.read(part), reader)
+    return read_xml(package.read(part), reader, package.budget)
 
 
 class _Styles:
@@ -147,6 +148,7 @@ class _Paragraphs:
             self._field = []
         elif kind == "separate":
             match = _FIELD_LINK.search("".join(self._field))
+            self._field = []  # a field has one instruction; to look at it again and again takes a square
             self._target, self._link_at = match[1] if match else self._target, len(self._line)
         elif kind == "end":
             self._end_link()

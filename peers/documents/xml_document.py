@@ -39,7 +39,7 @@ def read_xml_document(body: bytes, budget: Budget, read_markup: ReadMarkup) -> C
       Unreadable: it is no XML.
     """
     reader = _Reader(budget, read_markup)
-    is_whole = read_xml(body.lstrip(b"\xef\xbb\xbf \t\r\n"), reader, has_doctype=True)
+    is_whole = read_xml(body.lstrip(b"\xef\xbb\xbf \t\r\n"), reader, budget, has_doctype=True)
     if not reader.root:
         raise Unreadable(Lack.DAMAGED, "no XML")
     return Content(

@@ -12,6 +12,7 @@ from struct import Struct
 from typing import Final
 from zipfile import BadZipFile, ZipFile
 
+from peers.documents.budget import Budget
 from peers.documents.content import Lack, Unreadable
 
 MEMBER_BYTES_MAX: Final = (
@@ -28,8 +29,11 @@ _FAULTS: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, Runtime
 class ZipMembers:
     """The members of one file, by name."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, budget: Budget) -> None:
         """Read the directory.
+
+        Args:
+          budget: the time of the document, for who reads the members.
 
         Raises:
           Unreadable: it is no ZIP file, or its directory is too large.
@@ -42,6 +46,7 @@ class ZipMembers:
         self.names = tuple(self._zip.namelist())
         self._known = frozenset(self.names)
         self._room = ALL_BYTES_MAX
+        self.budget = budget
 
     def __contains__(self, name: str) -> bool:
         return name in self._known
