@@ -51,7 +51,9 @@ class Standstill:
 
 
 def check_due(answer: Mapping[str, Any], wait_s: float) -> None:
-    """Raise LeftForLater when all peers have answered and nothing is due within so many seconds.
+    """Raise LeftForLater when all peers have answered and what is left is not due within so many seconds.
+
+    What hosts have that were given up is not left: a crawl without it is done, and says why it has no pages.
 
     Args:
       answer: of /api/why/idle.
@@ -61,6 +63,8 @@ def check_due(answer: Mapping[str, Any], wait_s: float) -> None:
     facts = [peer["facts"] for peer in answer["peers"].values()]
     busy = ("halts", "ready", "in_flight", "in_progress", "slots_stopping", "links_waiting")
     if any(each[what] for each in facts for what in busy):
+        return
+    if not any(each["queued"] > each["given_up"] for each in facts):
         return
     due_s = [each["next_s"] - each["at_s"] for each in facts if each["next_s"] is not None]
     if not due_s or min(due_s) <= wait_s:

@@ -35,6 +35,7 @@ def answer(**changes: Any) -> dict[str, Any]:
         ("ready", "in_flight", "in_progress", "slots_stopping", "links_waiting"), 0
     )
     facts |= {"at_s": 100.0, "next_s": 100.0 + 7_200.0, "halts": [], "longest": [host]}
+    facts |= {"queued": 1_200, "given_up": 0}
     return {"silent": [], "down": [], "peers": {"ann": {"facts": facts | changes}}}
 
 
@@ -49,6 +50,12 @@ def test_what_is_due_later_than_anybody_waits_ends_the_crawl_and_is_named() -> N
 )
 def test_what_is_under_way_or_due_soon_is_waited_for(changes: dict[str, Any]) -> None:
     check_due(answer(**changes), 600.0)
+
+
+def test_hosts_that_were_given_up_leave_nothing_for_later() -> None:
+    check_due(answer(given_up=1_200), 600.0)
+    with pytest.raises(LeftForLater):
+        check_due(answer(given_up=1_199), 600.0)
 
 
 def test_who_has_not_answered_may_have_something_to_do() -> None:
