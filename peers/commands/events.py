@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Final
 
@@ -10,7 +11,7 @@ import typer
 
 from peers.gateway.history_view import HistorySpan, HistoryView, ToldEvent, events_of
 from peers.gateway.history_words import TEXTS_OF_KINDS, event_text
-from peers.gateway.member_lines import printable
+from peers.gateway.member_lines import called, printable
 from peers.gateway.texts import text_in
 from peers.gateway.time_words import utc
 from peers.options import (
@@ -44,16 +45,17 @@ def events(
     with reader_of(gateway, token, data) as client:
         told = client.history(last.value)
     if as_json:
-        print_json({"events": told["events"], "silent": told["silent"]})
+        print_json({"events": told["events"], "silent": told["silent"], "names": told.get("names", {})})
         return
     view = read_told(told, HistoryView)
     for event in reversed(events_of(view, TEXTS_OF_KINDS)):
-        print(_line(event))
+        print(_line(event, view.names))
     if view.silent:
-        print(_say("history_silent", peers=", ".join(map(printable, view.silent))), file=sys.stderr)
+        peers = ", ".join(called(view.names, peer) for peer in view.silent)
+        print(_say("history_silent", peers=peers), file=sys.stderr)
 
 
-def _line(event: ToldEvent) -> str:
+def _line(event: ToldEvent, names: Mapping[str, str]) -> str:
     at = utc(event.at_s)
     time = f"{at:%Y-%m-%d %H:%M:%S}Z" if at else "?"
-    return f"{time}  {printable(event_text(event, _say))}"
+    return f"{time}  {printable(event_text(event, names, _say))}"

@@ -13,6 +13,7 @@ from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
 from mesh.urls import canonical
 from peers.crawler.explanations import CrawlFacts
+from peers.gateway.member_lines import called
 from peers.gateway.why_json import IdleJson, UrlJson
 from peers.gateway.why_rows import Row, peer_rows, url_rows, waiting_text
 from peers.options import (
@@ -107,14 +108,16 @@ def url_lines(known: UrlJson) -> Iterator[str]:
 def idle_lines(idle: IdleJson) -> Iterator[str]:
     """What every peer fetches and what the rest waits for, for people."""
     for peer, told in idle.peers.items():
-        yield from _laid_out(chain([("peer", peer)], peer_rows(told.facts), _longest_rows(told.facts)))
+        yield from _laid_out(
+            chain([("peer", called(idle.names, peer))], peer_rows(told.facts), _longest_rows(told.facts))
+        )
         if len(idle.peers) > 1:  # else it is the last line
             yield from wrap(told.why, LINE_CHARS, initial_indent=_INDENT, subsequent_indent=_INDENT)
         yield ""
     for peer in idle.silent:
-        yield f"{peer} has not answered"
+        yield f"{called(idle.names, peer)} has not answered"
     for peer in idle.down:
-        yield f"{peer} is down"
+        yield f"{called(idle.names, peer)} is down"
     yield from _sentence(idle.why)
 
 

@@ -19,7 +19,7 @@ from peers.gateway.history_view import (
     history_view,
 )
 from peers.gateway.history_words import TEXTS_OF_KINDS, event_text, is_grave
-from peers.gateway.member_lines import printable, span_text
+from peers.gateway.member_lines import called, printable, span_text
 from peers.gateway.messages import HistoryGathered
 from peers.gateway.pages import Here, Reader, render
 from peers.gateway.time_words import utc
@@ -135,15 +135,17 @@ def history_page(reader: Reader, view: HistoryView) -> str:
         json=f"/api/history?span={view.span}",
         legend=[
             _Legend(charts.swatch("sum"), reader.say("history_all")),
-            *(_Legend(charts.swatch(f"p{n}"), peer) for n, peer in enumerate(drawn)),
+            *(_Legend(charts.swatch(f"p{n}"), called(view.names, peer)) for n, peer in enumerate(drawn)),
         ],
         others=reader.say("history_others", peers=n_others) if n_others else "",
-        silent=reader.say("history_silent", peers=", ".join(view.silent)) if view.silent else "",
+        silent=reader.say("history_silent", peers=", ".join(called(view.names, peer) for peer in view.silent))
+        if view.silent
+        else "",
         figures=list(_figures(reader, view, drawn)),
         slots=_slot_rows(view),
         handovers=[
             _HandoverRow(
-                each.peer,
+                called(view.names, each.peer),
                 f"{each.slots:,}",
                 f"{100 * (1 - each.slots / each.slots_most):.0f} %",
                 span_text(each.seconds, reader.say),
@@ -151,7 +153,7 @@ def history_page(reader: Reader, view: HistoryView) -> str:
             )
             for each in view.handovers
         ],
-        events=[_event_row(reader, each, view.now_s) for each in events_of(view, TEXTS_OF_KINDS)],
+        events=[_event_row(reader, each, view) for each in events_of(view, TEXTS_OF_KINDS)],
     )
 
 
@@ -197,18 +199,20 @@ def _ticks(reader: Reader, span: str) -> list[str]:
 def _slot_rows(view: HistoryView) -> list[_SlotRow]:
     total, most = sum(view.slots.values()), max(view.slots.values(), default=0)
     return [
-        _SlotRow(peer, charts.bar(slots / most), f"{slots:,}", f"{100 * slots / total:.1f} %")
+        _SlotRow(
+            called(view.names, peer), charts.bar(slots / most), f"{slots:,}", f"{100 * slots / total:.1f} %"
+        )
         for peer, slots in sorted(view.slots.items(), key=lambda each: (-each[1], each[0]))
         if total
     ]
 
 
-def _event_row(reader: Reader, event: ToldEvent, now_s: float) -> _EventRow:
+def _event_row(reader: Reader, event: ToldEvent, view: HistoryView) -> _EventRow:
     at = utc(event.at_s)
     return _EventRow(
         at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else "",
         at.strftime("%m-%d %H:%M:%S UTC") if at else "?",
-        reader.say("event_ago", span=span_text(max(now_s - event.at_s, 0.0), reader.say)),
-        printable(event_text(event, reader.say)),
+        reader.say("event_ago", span=span_text(max(view.now_s - event.at_s, 0.0), reader.say)),
+        printable(event_text(event, view.names, reader.say)),
         is_grave(event),
     )

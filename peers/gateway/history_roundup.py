@@ -38,4 +38,6 @@ class HistoryRoundup(Roundup):
 
     def _gathered(self, now: float) -> Message:
         silent = tuple(peer for peer in self.peers if peer not in self._told)
-        return HistoryGathered(self.ticket, now, self._span_s, tuple(sorted(self._told.items())), silent)
+        return HistoryGathered(
+            self.ticket, now, self._span_s, tuple(sorted(self._told.items())), silent, self.names
+        )

@@ -83,6 +83,7 @@ class HistoryView(msgspec.Struct, frozen=True):
     handovers: tuple[RunningHandover, ...]
     events: tuple[ToldEvent, ...]  # the newest first
     silent: tuple[str, ...]  # peers that have not answered
+    names: dict[str, str] = {}  # what people call members, by id; for administrators
 
 
 def _rate(counter: str) -> Callable[[Sequence[Sample]], float | None]:
@@ -141,7 +142,7 @@ def history_view(gathered: HistoryGathered, span: HistorySpan, *, is_admin: bool
     """Lay the samples of all peers on the same steps.
 
     Args:
-      is_admin: whether the reader may know who is in quarantine.
+      is_admin: whether the reader may know who is in quarantine, and how machines are called.
     """
     step_s = span.seconds / POINTS
     first = int(gathered.now // step_s) - POINTS + 1
@@ -159,6 +160,7 @@ def history_view(gathered: HistoryGathered, span: HistorySpan, *, is_admin: bool
         handovers=tuple(_handovers(gathered)),
         events=tuple(events),
         silent=gathered.silent,
+        names=dict(gathered.names) if is_admin else {},
     )
 
 

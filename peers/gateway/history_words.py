@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from peers.gateway.history_view import ToldEvent
-from peers.gateway.member_lines import Say, printable, span_text
+from peers.gateway.member_lines import Say, called, printable, span_text
 from peers.history.event import GRAVE, EventKind
 
 TEXTS_OF_KINDS: Final[Mapping[str, str]] = {
@@ -36,11 +36,16 @@ TEXTS_OF_KINDS: Final[Mapping[str, str]] = {
 _OF_SECONDS: Final = EventKind.HANDOVER_ENDED
 
 
-def event_text(event: ToldEvent, say: Say) -> str:
-    """Return a sentence about an event of a kind of `TEXTS_OF_KINDS`, not yet escaped."""
+def event_text(event: ToldEvent, names: Mapping[str, str], say: Say) -> str:
+    """Return a sentence about an event of a kind of `TEXTS_OF_KINDS`, not yet escaped.
+
+    Args:
+      names: what people call members, by id.
+    """
     is_span = event.kind == _OF_SECONDS
     amount = span_text(event.amount, say) if is_span else f"{event.amount:,.0f}"
-    text = say(TEXTS_OF_KINDS[event.kind], peer=event.peer, amount=amount, text=printable(event.text))
+    peer = called(names, event.peer)
+    text = say(TEXTS_OF_KINDS[event.kind], peer=peer, amount=amount, text=printable(event.text))
     tellers = len(event.told_by)
     return text + say("event_also", tellers=tellers) if tellers > 1 else text
 

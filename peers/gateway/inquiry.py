@@ -83,7 +83,7 @@ class CrawlInquiry(Roundup):
         told = tuple(sorted(self._told.items()))
         silent = tuple(peer for peer in self.peers if peer not in self._told)
         down = tuple(sorted(each.record.peer for each in self.members if each.state == State.DEAD))
-        return WhyIdleAnswered(self.ticket, told, silent, down)
+        return WhyIdleAnswered(self.ticket, told, silent, down, self.names)
 
 
 def _read(decode: Callable[[bytes], Facts], encoded: bytes) -> Facts | None:

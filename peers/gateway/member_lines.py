@@ -6,7 +6,7 @@ that says what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from math import inf
 from typing import Final, NamedTuple, Protocol
@@ -66,10 +66,14 @@ def _line(peer: str, status: PeerStatus | None, member: MemberRow | None, say: S
     return MemberLine(peer, name, Presence.DOOR if is_door else Presence.SILENT, "", None)
 
 
-def called(report: Report, peer: str) -> str:
+def called(names: Mapping[str, str], peer: str) -> str:
     """Return the id of a peer, behind what people call it where that is known: `mill (p2icet4poy4fn3j6)`."""
-    name = next((each.name for each in report.members if each.id == peer), "")
-    return f"{printable(name)} ({peer})" if name else peer
+    name = names.get(peer, "")
+    return printable(f"{name} ({peer})" if name else peer)
+
+
+def _names(report: Report) -> dict[str, str]:
+    return {each.id: each.name for each in report.members}
 
 
 def doors(members: Iterable[MemberRow], most: int) -> list[str]:
@@ -109,7 +113,7 @@ def unreachable_lines(report: Report, say: Say) -> list[str]:
     """Return a line for each peer that is kept out until others reach it: why, and what to do."""
     told = {peer: why for status in report.peers for peer, why in status.unreachable}
     return [
-        say("unreachable", peer=called(report, peer), why=printable(why))
+        say("unreachable", peer=called(_names(report), peer), why=printable(why))
         for peer, why in sorted(told.items())
     ]
 
@@ -120,7 +124,7 @@ def down_lines(report: Report, say: Say) -> list[str]:
     return [
         say(
             "door_is_down" if member.is_door else "peer_is_down",
-            peer=called(report, member.id),
+            peer=called(_names(report), member.id),
             at=_at(member.endpoint),
             since=f" {since}" if (since := _since(member, say)) else "",
         )

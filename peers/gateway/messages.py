@@ -163,6 +163,7 @@ class HistoryGathered(Message, frozen=True):
     span_s: float
     told: tuple[tuple[str, HistoryTold], ...]  # by peer
     silent: tuple[str, ...] = ()  # peers that have not answered in time, or are of an earlier version
+    names: tuple[tuple[str, str], ...] = ()  # what people call members, by id
 
 
 class ChangeGateway(Message, frozen=True):
@@ -242,6 +243,7 @@ class WhyIdleAnswered(Message, frozen=True):
     told: tuple[tuple[str, CrawlFacts], ...]  # by peer
     silent: tuple[str, ...]  # live peers that have not answered in time
     down: tuple[str, ...]  # members
+    names: tuple[tuple[str, str], ...] = ()  # what people call members, by id
 
 
 class DrainOrder(Message, frozen=True):

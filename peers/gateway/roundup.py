@@ -64,6 +64,12 @@ class Roundup(Errand):
     def wake_at(self) -> float:
         return self._limit_at if self._round is None else self._round.wake_at()
 
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """What people call the members that have a name, by id."""
+        records = (rumour.record for rumour in self.members)
+        return tuple(sorted((record.peer, record.name) for record in records if record.name))
+
     @abstractmethod
     def _question(self, request: int) -> Message: ...
 

@@ -38,6 +38,7 @@ class IdleJson(msgspec.Struct, frozen=True):
     peers: dict[str, PeerJson]
     silent: tuple[str, ...]  # live, and has not answered
     down: tuple[str, ...]
+    names: dict[str, str] = {}  # what people call members, by id
 
 
 def url_json(answer: WhyAnswered) -> UrlJson:
@@ -57,4 +58,4 @@ def url_json(answer: WhyAnswered) -> UrlJson:
 
 def idle_json(answer: WhyIdleAnswered) -> IdleJson:
     peers = {peer: PeerJson(why_idle.sentence_of_peer(facts), facts) for peer, facts in answer.told}
-    return IdleJson(why_idle.sentence_of(answer), peers, answer.silent, answer.down)
+    return IdleJson(why_idle.sentence_of(answer), peers, answer.silent, answer.down, dict(answer.names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from peers.gateway.member_lines import printable
+from peers.gateway.member_lines import called, printable
 from peers.gateway.pages import Here, Reader, render
 from peers.gateway.why_json import IdleJson, UrlJson
 from peers.gateway.why_rows import Row, peer_rows, url_rows, waiting_text
@@ -44,7 +44,7 @@ def why_idle_page(reader: Reader, idle: IdleJson) -> str:
     """Why so much is fetched and no more, of all peers, with a field to ask for a URL."""
     peers = [
         _Peer(
-            peer,
+            called(idle.names, peer),
             _sentence(told.why) if len(idle.peers) > 1 else "",
             _lines(peer_rows(told.facts)),
             [
@@ -59,8 +59,8 @@ def why_idle_page(reader: Reader, idle: IdleJson) -> str:
         )
         for peer, told in idle.peers.items()
     ]
-    absent = [reader.say("why_silent", peer=peer) for peer in idle.silent]
-    absent += [reader.say("why_down", peer=peer) for peer in idle.down]
+    absent = [reader.say("why_silent", peer=called(idle.names, peer)) for peer in idle.silent]
+    absent += [reader.say("why_down", peer=called(idle.names, peer)) for peer in idle.down]
     return render(
         "why.html",
         reader,

@@ -28,6 +28,16 @@ def test_events_are_lines_the_last_at_the_end() -> None:
     assert gateway.searches == [{"span": "day"}]
 
 
+def test_members_are_called_by_their_names() -> None:
+    with fake_gateway() as gateway:
+        gateway.history = replace(
+            gateway.history, events=EVENTS, silent=("dan",), names={"ann": "mill\u202e"}
+        )
+        shown = result_of(gateway, "events").output
+    assert "15:07:40Z  mill (ann) has brought" in shown
+    assert "bob is down" in shown
+
+
 def test_events_for_programs_are_all_there_is() -> None:
     with fake_gateway() as gateway:
         gateway.history = replace(gateway.history, events=EVENTS, silent=("dan",))

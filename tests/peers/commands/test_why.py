@@ -144,7 +144,7 @@ def test_what_is_no_url_is_answered_by_one_sentence_before_anybody_is_asked(text
 
 def test_idle_says_of_every_peer_what_its_hosts_wait_for_and_what_to_do() -> None:
     with fake_gateway() as gateway:
-        answer = WhyIdleAnswered(1, (("ann", CRAWL),), ("bob",), ("cyd",))
+        answer = WhyIdleAnswered(1, (("ann", CRAWL),), ("bob",), ("cyd",), (("cyd", "mill"),))
         gateway.why["idle"] = msgspec.to_builtins(idle_json(answer))
         lines = run(gateway, "why", "idle").splitlines()
         told = json.loads(run(gateway, "why", "idle", "--json"))
@@ -164,7 +164,7 @@ def test_idle_says_of_every_peer_what_its_hosts_wait_for_and_what_to_do() -> Non
         "longest          900  big.test: the politeness delay of the host or its address, in 2 s",
         "",
         "bob has not answered",
-        "cyd is down",
+        "mill (cyd) is down",
         "1 fetch under way; most new URLs, 90 of 6 hosts, wait for this: the politeness delay of the host or",
         "its address, the next may be asked in 2 s; nothing is wrong: a host is asked one thing at a time;",
         "more hosts are fetched from faster; http://slow.test/ has not answered for 45 s.",

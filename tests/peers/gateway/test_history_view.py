@@ -52,6 +52,12 @@ def test_values_stand_at_their_times_and_where_nobody_tells_is_nothing() -> None
     assert all(len(values) == POINTS for values in view.total.values())
 
 
+def test_names_are_for_administrators() -> None:
+    gathered = HistoryGathered(1, NOW, 3_600.0, (), (), (("ann", "mill"),))
+    assert history_view(gathered, HistorySpan.HOUR, is_admin=True).names == {"ann": "mill"}
+    assert history_view(gathered, HistorySpan.HOUR, is_admin=False).names == {}
+
+
 def test_a_sample_that_is_longer_stands_at_all_steps_it_covers() -> None:
     view = view_of({"ann": told(sample(THIS - 4 * STEP, 2 * STEP, pages=160), sample(THIS))})
     assert view.total["pages_per_s"][-5:] == (2.0, 2.0, None, None, 2.0)

@@ -71,12 +71,14 @@ def test_answers_of_others_and_of_other_urls_and_garbage_do_not_count() -> None:
     assert talk.searcher.observe().ignored == 1
 
 
-def member(peer: str, state: State = State.ALIVE, gateway: str = "http://a:1") -> Rumour:
+def member(peer: str, state: State = State.ALIVE, gateway: str = "http://a:1", *, name: str = "") -> Rumour:
     weight = 100 if gateway else 0
-    return Rumour(MemberRecord(peer, "", "", "", gateway, b"", b"", b"", 1, weight, weight), state)
+    record = MemberRecord(peer, "", "", "", gateway, b"", b"", b"", 1, weight, weight, name=name)
+    return Rumour(record, state)
 
 
-MEMBERS = (member("ann"), member("bob"), member("cyd", State.DEAD), member("door", gateway=""))
+MEMBERS = (member("ann"), member("bob"), member("cyd", State.DEAD, name="mill"), member("door", gateway=""))
+NAMES = (("cyd", "mill"),)
 
 
 def test_every_live_peer_is_asked_what_it_fetches_by_one_multicast() -> None:
@@ -88,7 +90,7 @@ def test_every_live_peer_is_asked_what_it_fetches_by_one_multicast() -> None:
     assert talk.from_peer("bob", told, "controller") == []
     assert talk.from_peer("cyd", told, "controller") == []
     answer = only(talk.from_peer("ann", told, "controller"))
-    assert answer == WhyIdleAnswered(4, (("ann", CRAWL), ("bob", CRAWL)), (), ("cyd",))
+    assert answer == WhyIdleAnswered(4, (("ann", CRAWL), ("bob", CRAWL)), (), ("cyd",), NAMES)
 
 
 def test_who_does_not_say_what_it_fetches_is_named() -> None:
@@ -98,7 +100,7 @@ def test_who_does_not_say_what_it_fetches_is_named() -> None:
     told = CrawlExplained(talk.request, encode_facts(CRAWL))
     talk.from_peer("ann", told, "controller")
     assert [send.target.peer for send in talk.wait(REPEAT_AFTER_S)] == ["bob"]
-    assert only(talk.wait(INQUIRY_S_MAX)) == WhyIdleAnswered(4, (("ann", CRAWL),), ("bob",), ("cyd",))
+    assert only(talk.wait(INQUIRY_S_MAX)) == WhyIdleAnswered(4, (("ann", CRAWL),), ("bob",), ("cyd",), NAMES)
 
 
 def test_membership_that_says_nothing_ends_the_question() -> None:
