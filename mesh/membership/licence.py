@@ -113,13 +113,14 @@ def renewed_since(
     newest_first = sorted(answered.items(), key=lambda item: (-item[1], item[0]))
     if _is_sample(len(members)):
         return newest_first[WITNESSES_MAX - 1][1] if len(newest_first) >= WITNESSES_MAX else None
-    present, since = {me}, now
-    for witness, sent_at in newest_first:
-        if has_majority(members, present, newcomers):
-            return since
-        present.add(witness)
-        since = sent_at
-    return since if has_majority(members, present, newcomers) else None
+    witnesses = [me, *(witness for witness, _ in newest_first)]
+    since = [now, *(sent_at for _, sent_at in newest_first)]
+    # Fewer than half of those who count for good are never enough.
+    fewest = max((len(members) - len(newcomers)) // 2, 1)
+    for count in range(fewest, len(witnesses) + 1):
+        if has_majority(members, witnesses[:count], newcomers):
+            return since[count - 1]
+    return None
 
 
 def _is_sample(member_count: int) -> bool:

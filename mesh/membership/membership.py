@@ -241,9 +241,11 @@ class Membership(Actor):
         self._announcing = Announcing(self.me, config, self._members, credentials, self._outbox, pins_of)
         self._connect_beliefs(credentials, memory)
         self._connect_detector()
-        decrees = Decrees(table)
-        self._connect_decrees(config, decrees, followers)
+        self._connect_decrees(config, decrees := Decrees(table), followers)
         self._connect_doors(doors, config.digest(), credentials, decrees, reach, lends_ports)
+        early = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
+        late = (self._catching_up, self._settling, self._relaying)
+        self._wake_times = [part.wake_at for part in (*early, *late)]
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
         """Make what decides which rumours are believed, and what follows from them."""
@@ -383,9 +385,7 @@ class Membership(Actor):
             return 0.0
         if self._standing.is_ended:
             return inf
-        parts = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
-        others = (self._catching_up, self._settling, self._relaying)
-        return min(part.wake_at() for part in (*parts, *others))
+        return min([wake_at() for wake_at in self._wake_times])
 
     def observe(self) -> MembershipStatistics:
         states = [rumour.state for rumour in self._members]

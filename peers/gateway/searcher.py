@@ -217,12 +217,10 @@ class Searcher(Actor):
         return sends + self._reports()
 
     def wake_at(self) -> float:
-        early_s = self._early[0][0] if self._early else inf
-        return min(
-            early_s,
-            self._tell_words_s,
-            min((errand.wake_at() for errand in self._errands.values()), default=inf),
-        )
+        at = min(self._early[0][0], self._tell_words_s) if self._early else self._tell_words_s
+        for errand in self._errands.values():
+            at = min(at, errand.wake_at())
+        return at
 
     def observe(self) -> SearcherStatistics:
         own = SearcherStatistics(

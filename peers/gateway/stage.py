@@ -175,8 +175,12 @@ def slots_spoken_for(plan: Plan, edition: Callable[[Share], Edition | None]) -> 
     Args:
       edition: of the answer of a share; None where there is none.
     """
-    editions = ((slots, edition(share)) for share, slots in plan.slots.items())
-    return sum(max(slots - of_share.missing, 0) for slots, of_share in editions if of_share is not None)
+    spoken_for = 0
+    for share, slots in plan.slots.items():
+        of_share = edition(share)
+        if of_share is not None:
+            spoken_for += max(slots - of_share.missing, 0)
+    return spoken_for
 
 
 def limit_of(task: SearchTask, limit_s: float, now: float) -> float:

@@ -60,7 +60,7 @@ class TermStatistics:
     def knows(self, share: Share, terms: Collection[str]) -> bool:
         """Has it counted all these terms?"""
         counts = self._shares.get(share)
-        return counts is not None and all(term in counts.doc_freqs for term in terms)
+        return counts is not None and all(map(counts.doc_freqs.__contains__, terms))
 
     def lacking(self, shares: Iterable[Share], terms: Collection[str]) -> list[Share]:
         """Those of the shares that have not yet counted all these terms."""

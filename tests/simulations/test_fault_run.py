@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -115,20 +116,26 @@ class Known(NamedTuple):
         return any(self.sentence in violation for violation in self.run(bug).violations)
 
 
+@cache
+def clean_violations(known: Known) -> tuple[str, ...]:
+    """What a run without any bug violates, which several bugs have in common."""
+    return known.run(None).violations
+
+
 KNOWN = {
-    Bug.EARLY_ACKNOWLEDGEMENT: Known(2, 5, "has no copy", has_revisits=False),
+    Bug.EARLY_ACKNOWLEDGEMENT: Known(2, 3, "has no copy", has_revisits=False),
     Bug.FORGOTTEN_CLOCKS: Known(1, 3, "too early", has_revisits=False),
     Bug.OLD_INCARNATION: Known(2, 3, "did not come to rest", has_revisits=False),
     Bug.ENDLESS_LICENCE: Known(43, 3, "too early", has_revisits=False),
-    Bug.KEPT_REMOVALS: Known(1, 6, "which does not say so any more or is not there"),
-    Bug.EARLY_VISITS: Known(1, 6, "before it is due in its own table"),
+    Bug.KEPT_REMOVALS: Known(1, 3, "which does not say so any more or is not there"),
+    Bug.EARLY_VISITS: Known(1, 3, "before it is due in its own table"),
     Bug.HEARSAY: Known(1, 3, has_liar=True),
     Bug.FORGED_DECREES: Known(1, 3, has_liar=True),
     Bug.BOUNDLESS_WEIGHT: Known(1, 3, has_liar=True),
     Bug.BOUNDLESS_QUOTAS: Known(1, 3, "more than quotas allow", has_liar=True),
     Bug.ENDLESS_PATIENCE: Known(1, 3, "nobody put it into quarantine", has_liar=True),
     Bug.FOREIGN_HITS: Known(1, 3, "by the word of", has_liar=True),
-    Bug.FOREIGN_PAGES: Known(3, 5, has_liar=True),
+    Bug.FOREIGN_PAGES: Known(12, 3, has_liar=True),
     Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
 }
 
@@ -141,7 +148,7 @@ def test_a_planted_bug_is_found_by_its_known_seed_and_nothing_without_it(bug: Bu
         others = (known._replace(seed=seed) for seed in range(1, 51))
         other = next((other for other in others if other.finds(bug)), None)
         pytest.fail(f"{known} does not find {bug} any more; write here: {other}")
-    assert known.run(None).violations == ()
+    assert clean_violations(known._replace(sentence="")) == ()
 
 
 def test_a_mesh_that_does_not_heed_the_last_policy_of_pins_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

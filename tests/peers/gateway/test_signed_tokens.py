@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from starlette.applications import Starlette
@@ -74,18 +75,19 @@ async def test_one_to_read_lets_see_all_and_order_nothing(gateway: Starlette, ba
 
 
 @pytest.mark.parametrize(
-    ("token", "why"),
+    ("make", "why"),  # made in the test: it may run long after its module was read
     [
-        (token_by(BY_EVE), "no administrator of this mesh"),
-        (token_by(Signer(ROOT, b"another mesh")), "no administrator of this mesh"),
-        (token_by(BY_ANN, seconds=-600.0), "ended at"),
-        (token_by(BY_ANN)[:-2], "damaged"),
-        ("0123456789abcdeF", "not the token of this peer"),
+        (lambda: token_by(BY_EVE), "no administrator of this mesh"),
+        (lambda: token_by(Signer(ROOT, b"another mesh")), "no administrator of this mesh"),
+        (lambda: token_by(BY_ANN, seconds=-600.0), "ended at"),
+        (lambda: token_by(BY_ANN)[:-2], "damaged"),
+        (lambda: "0123456789abcdeF", "not the token of this peer"),
     ],
 )
 async def test_one_that_does_not_count_is_refused_with_the_reason(
-    gateway: Starlette, backend: FakeBackend, token: str, why: str
+    gateway: Starlette, backend: FakeBackend, make: Callable[[], str], why: str
 ) -> None:
+    token = make()
     for path, method in (("/api/drain", "POST"), ("/metrics", "GET")):
         refused = await ask(gateway, path, method, bearing(token), DRAIN * (method == "POST"))
         assert refused.status == 403
