@@ -7,6 +7,8 @@
 # make quality rank judged collections, beside other engines; first those left out of the fit
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests start hundreds of processes: each would compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: .venv demo test quick test-more quarantine soak kernels lint bench quality fit wheel clean
 
