@@ -9,15 +9,22 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, NamedTuple
 
+from xxhash import xxh32_digest
+
+from mesh.domains import registrable_domain
 from mesh.stamp import Stamp
-from mesh.urls import fingerprint
+from mesh.urls import fingerprint, host_of
 from peers.engine.document import Document, content_digest
 
 STANDING_BYTES: Final = 4
+DOMAIN_BYTES: Final = 4
+FIRST_S_MAX: Final = (1 << 32) - 1
 _VERSION: Final = Struct(">IdHI")  # visit, time, flips, namings
-_REST: Final = Struct(f">IQ{STANDING_BYTES}s")  # copies + 1, content, standing
+# Copies + 1, content, standing, first seen, domain.
+_REST: Final = Struct(f">IQ{STANDING_BYTES}sI{DOMAIN_BYTES}s")
 VERSION_BYTES: Final = _VERSION.size
 _ROW_BYTES: Final = VERSION_BYTES + _REST.size
+_ADDED_BYTES: Final = 4 + DOMAIN_BYTES  # first seen and domain, which rows of an earlier version have not
 _FLIPS_MAX: Final = (1 << 16) - 1
 _CHARS_MAX: Final = (1 << 16) - 1
 
@@ -32,11 +39,16 @@ class ContentRow(NamedTuple):
     content: int  # digest; 0 for nothing that could have copies
     standing: bytes  # see `standing_of`
     canonical: bytes  # the page that it says is shown for it, perhaps itself; b"" when it says nothing
+    first_s: int = 0  # seconds since the epoch, when it was first seen with this content
+    domain: bytes = bytes(DOMAIN_BYTES)  # see `domain_of`
 
     def encode(self) -> bytes:
         visit, fetched_at = self.stamp
         head = _VERSION.pack(visit, fetched_at, self.flips, self.namings)
-        return head + _REST.pack(self.n_copies + 1, self.content, self.standing) + self.canonical
+        return head + self._rest() + self.canonical
+
+    def _rest(self) -> bytes:
+        return _REST.pack(self.n_copies + 1, self.content, self.standing, self.first_s, self.domain)
 
     def named(self, n_copies: int) -> ContentRow:
         return self._replace(namings=self.namings + 1, n_copies=n_copies)
@@ -44,14 +56,26 @@ class ContentRow(NamedTuple):
 
 def row_in(value: bytes) -> ContentRow:
     """Read a row. ValueError when it is none."""
+    value = as_of_today(value, _ROW_BYTES)
     canonical = value[_ROW_BYTES:]
     if len(value) < _ROW_BYTES or len(canonical) not in (0, 16):
         raise ValueError("no row of a page's content")
     visit, fetched_at, flips, namings = _VERSION.unpack_from(value)
-    copies, content, standing = _REST.unpack_from(value, VERSION_BYTES)
+    copies, content, standing, first_s, domain = _REST.unpack_from(value, VERSION_BYTES)
     if not 0.0 <= fetched_at < 1e12 or content >= 1 << 63 or copies >= 1 << 31:
         raise ValueError("a row of a page's content that nobody wrote")
-    return ContentRow(Stamp(visit, fetched_at), flips, namings, copies - 1, content, standing, canonical)
+    stamp = Stamp(visit, fetched_at)
+    return ContentRow(stamp, flips, namings, copies - 1, content, standing, canonical, first_s, domain)
+
+
+def as_of_today(value: bytes, size: int) -> bytes:
+    """Return a value that ends with a domain and a canonical, or not; of an earlier version it has no domain.
+
+    Args:
+      size: bytes before the canonical today.
+    """
+    at = size - _ADDED_BYTES
+    return value[:at] + bytes(_ADDED_BYTES) + value[at:] if len(value) in (at, at + 16) else value
 
 
 def join(one: bytes, other: bytes) -> bytes:
@@ -80,19 +104,27 @@ def row_after(before: ContentRow | None, stamp: Stamp, document: Document | None
     if document is None or not content:
         return ContentRow(stamp, flips, 0, 0, 0, bytes(STANDING_BYTES), b"")
     row = _first_row(stamp, document, content)._replace(flips=flips)
-    is_same = content == before.content
-    return row._replace(namings=before.namings, n_copies=before.n_copies) if is_same else row
+    if content != before.content:
+        return row
+    return row._replace(namings=before.namings, n_copies=before.n_copies, first_s=before.first_s)
 
 
 def _first_row(stamp: Stamp, document: Document, content: int) -> ContentRow:
     canonical = fingerprint(document.canonical) if document.canonical else b""
-    return ContentRow(stamp, 0, 0, 0, content, standing_of(document), canonical)
+    first_s = min(int(stamp.fetched_at), FIRST_S_MAX)
+    domain = domain_of(document.url)
+    return ContentRow(stamp, 0, 0, 0, content, standing_of(document), canonical, first_s, domain)
+
+
+def domain_of(url: str) -> bytes:
+    """Return a short digest of the registrable domain of a canonical URL."""
+    return xxh32_digest(registrable_domain(host_of(url)).encode())
 
 
 def standing_of(document: Document) -> bytes:
     """Return what speaks for showing a page rather than its copies: the least does.
 
-    That other hosts link to it (in powers of two), a short address, and https.
+    That other domains link to it (in powers of two), a short address, and https.
     """
     scheme, _, rest = document.url.partition("://")
     linked = min(max(document.linking_hosts, 0).bit_length(), 255)

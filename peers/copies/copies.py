@@ -268,7 +268,8 @@ def _told(slot: int, name: bytes, row: ContentRow, *, content: int, is_there: bo
     version = version_in(row.encode())
     if not is_there:
         return ToldContent(slot, name, content, version, is_there)
-    return ToldContent(slot, name, content, version, is_there, row.n_copies, row.standing, row.canonical)
+    said = row.n_copies, row.standing, row.canonical, row.first_s, row.domain
+    return ToldContent(slot, name, content, version, is_there, *said)
 
 
 def _answerers(ownership: Ownership) -> np.ndarray[tuple[int], np.dtype[np.str_]]:

@@ -1,23 +1,24 @@
 """Groups of pages with the same content, in a table, and what each of them is to be told.
 
-    slot(2) content(8) slot(2) page(16) -> version, copies told, whether confirmed, standing, canonical
+    slot(2) content(8) slot(2) page(16)
+        -> version, copies told, whether confirmed, standing, first seen, domain, canonical
 
 The first slot is that of the content, the second that of the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from struct import Struct
 from typing import Final, NamedTuple
 
 from mesh.table import Table
-from peers.copies.content_row import STANDING_BYTES, VERSION_BYTES
+from peers.copies.content_row import DOMAIN_BYTES, STANDING_BYTES, VERSION_BYTES, as_of_today
 from peers.copies.wire_messages import ToldContent
 
 UNKNOWN: Final = -2  # what a page was told: it may be hidden or not
 COPY: Final = -1
-_VALUE: Final = Struct(f">{VERSION_BYTES}si?{STANDING_BYTES}s")
+_VALUE: Final = Struct(f">{VERSION_BYTES}si?{STANDING_BYTES}sI{DOMAIN_BYTES}s")
 _GROUP: Final = Struct(">HQ")
 _PAGE: Final = Struct(">H16s")
 GROUP_BYTES: Final = _GROUP.size
@@ -33,6 +34,8 @@ class Member(NamedTuple):
     has_confirmed: bool  # it is shown, has that content, and said so since something was heard of it
     standing: bytes
     canonical: bytes
+    first_s: int
+    domain: bytes  # a digest of the registrable domain
 
     @property
     def group(self) -> bytes:
@@ -52,7 +55,8 @@ class Member(NamedTuple):
         return self.key[GROUP_BYTES + 2 :]
 
     def encode(self) -> bytes:
-        return _VALUE.pack(self.version, self.told, self.has_confirmed, self.standing) + self.canonical
+        said = self.told, self.has_confirmed, self.standing, self.first_s, self.domain
+        return _VALUE.pack(self.version, *said) + self.canonical
 
 
 def group_of(content: int, slot_count: int) -> bytes:
@@ -66,20 +70,32 @@ def slot_in(group: bytes) -> int:
 
 
 def representative_of(members: Sequence[Member]) -> Member:
-    """Return the page that is shown: one that others name, or it itself; then who stands best.
+    """Return the page that is shown.
+
+    A page that names another one of the group gives way to it, wherever that is: it speaks for itself. Within
+    a registrable domain a page goes first that is named there, perhaps by itself, and last one that names a
+    page that is not here. Between domains no page has a say in what becomes of others: there the one stands
+    for all to which most other domains link, then who was seen first, then who has the short address.
 
     It depends on what the pages say alone, so whoever keeps the group comes to the same.
     """
-    named = {each.canonical for each in members}
-    return min(
-        members,
-        key=lambda each: (
-            each.page not in named,
-            each.canonical not in (b"", each.page),
-            each.standing,
-            each.key,
-        ),
-    )
+    by_page = {each.page: each for each in members}
+    staying = [each for each in members if each.canonical == each.page or each.canonical not in by_page]
+    named = {(each.canonical, each.domain) for each in members}
+    best: dict[bytes, Member] = {}  # by domain
+    for each in sorted(staying or members, key=lambda each: _rank_within(each, named)):
+        best.setdefault(each.domain, each)
+    return min(best.values(), key=_rank_between)
+
+
+def _rank_within(member: Member, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
+    is_elsewhere = member.canonical not in (b"", member.page)
+    return ((member.page, member.domain) not in named, is_elsewhere, member.standing, member.key)
+
+
+def _rank_between(member: Member) -> tuple[object, ...]:
+    is_elsewhere = member.canonical not in (b"", member.page)
+    return (is_elsewhere, member.standing[:1], member.first_s, member.standing, member.key)
 
 
 def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
@@ -118,7 +134,8 @@ class Groups:
                 self._table.delete(key)
             return before is not None
         is_known = before is not None and before.has_confirmed and before.version == told.version
-        self._put(Member(key, told.version, told.n_copies, is_known, told.standing, told.canonical))
+        said = told.standing, told.canonical, told.first_s, told.domain
+        self._put(Member(key, told.version, told.n_copies, is_known, *said))
         return True
 
     def note_told(self, key: bytes, n_copies: int) -> None:
@@ -152,5 +169,6 @@ class Groups:
 
 
 def _member(key: bytes, value: bytes) -> Member:
-    version, told, has_confirmed, standing = _VALUE.unpack_from(value)
-    return Member(key, version, told, has_confirmed, standing, value[_VALUE.size :])
+    value = as_of_today(value, _VALUE.size)
+    version, told, has_confirmed, standing, first_s, domain = _VALUE.unpack_from(value)
+    return Member(key, version, told, has_confirmed, standing, value[_VALUE.size :], first_s, domain)

@@ -178,7 +178,7 @@ class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
     asking: Underway | None = None  # what is asked now for it: its robots.txt, or itself
     waits: Annotated[tuple[Wait, ...], Meta(max_length=WAITS_MAX)] = ()
     texts: Annotated[tuple[Text, ...], Meta(max_length=LINES_MAX)] = ()  # of links to it
-    linkers: Count = 0  # other hosts that link to it; the most that is counted is 32
+    linkers: Count = 0  # other domains that link to it; the most that is counted is 32
     moved_from: Annotated[tuple[LongText, ...], Meta(max_length=LINES_MAX)] = ()  # URLs where it was before
     left_out_depth: Count | None = None  # a link to it was found so many clicks from a seed, and left out
     is_left_out_abroad: bool = False  # the pages that lead to it are of other registrable domains

@@ -66,7 +66,7 @@ class Link(NamedTuple):
     """What is known of a link where it is taken in."""
 
     found: FoundLink
-    citations: int  # other hosts that link to its target, as far as is known
+    citations: int  # other domains that link to its target, as far as is known
 
 
 def weight_of_url(url: str) -> int:

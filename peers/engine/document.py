@@ -24,7 +24,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     fetched_at: float = 0.0  # seconds since the epoch
     type: str = ""  # media type, as "text/html"; "" when not known
     date: float = 0.0  # when the page says it was last changed, seconds since the epoch; 0.0 when it does not
-    linking_hosts: int = 0  # other hosts that are known to link here
+    linking_hosts: int = 0  # other domains that are known to link here
     visit: VisitNumber = 0  # which one found it, see `mesh.stamp`
     boilerplate: str = ""  # visible text around that, such as menus: found, but hardly counts
     is_quotable: bool = True  # False: nothing of its text is to be shown (`nosnippet`)

@@ -1,15 +1,16 @@
-"""Which hosts link to a page, by which texts, and where it was before, kept among the texts of these links.
+"""Which domains link to a page, by which texts, and where it was before, kept among the link texts.
 
-A link between hosts tells its *linker*: a hash of the host it comes from; and when it has a text, a *use*: a
-hash of linker and text, then one of the text. However many pages of a host link here by a text, they tell the
-same. Linkers and uses of a page are kept, join, replicate and hand over as the texts of the links do, in the
-same tuple, told apart by prefixes that no text has. Only the `LINKERS_MAX` smallest linkers are kept, of
-millions: from how small these are follows how many there were, since hashes are spread evenly.
+A link between sites tells its *linker*: a hash of the registrable domain it comes from; and when it has a
+text, a *use*: a hash of linker and text, then one of the text. However many pages and hosts of a domain link
+here by a text, they tell the same: who has a domain makes hosts as he likes. Linkers and uses of a page are
+kept, join, replicate and hand over as the texts of the links do, in the same tuple, told apart by prefixes
+that no text has. Only the `LINKERS_MAX` smallest linkers are kept, of millions: from how small these are
+follows how many there were, since hashes are spread evenly.
 
     n = linkers                                 up to LINKERS_MAX of them
     n = (k - 1) / (k-th smallest hash / 2^64)   beyond, k = LINKERS_MAX; off by a fifth on average
 
-Likewise the `USES_MAX` smallest uses are kept: all, or a sample in which a text has its share of the hosts.
+Likewise the `USES_MAX` smallest uses are kept: all, or a sample in which a text has its share of the domains.
 A document has a text as often as there are uses of it, at least once and `TEXT_HOSTS_MAX` times at most: that
 is its frequency in the field of link texts.
 
@@ -31,6 +32,7 @@ from typing import Final
 import msgspec
 from xxhash import xxh3_64_hexdigest
 
+from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.engine.document import Document
 
@@ -62,7 +64,7 @@ def linker_of(source: str, target: str) -> str:
     one, other = source_host.removeprefix("www."), target_host.removeprefix("www.")
     if one == other or one.endswith("." + other) or other.endswith("." + one):
         return ""
-    return _hashed(one)
+    return _hashed(registrable_domain(one))
 
 
 def entries_of(text: str, linker: str) -> tuple[str, ...]:
@@ -167,7 +169,7 @@ def sorted_out(entries: Iterable[str]) -> tuple[list[str], list[str], dict[str, 
 
 
 def linking_hosts_of(entries: Iterable[str]) -> int:
-    """Return how many hosts link to a page with these texts and linkers, about."""
+    """Return how many domains link to a page with these texts and linkers, about."""
     linkers = sorted(entry for entry in entries if entry[:1] == LINKER_PREFIX and is_linker(entry))
     if len(linkers) < LINKERS_MAX:
         return len(linkers)
@@ -176,7 +178,7 @@ def linking_hosts_of(entries: Iterable[str]) -> int:
 
 
 def with_anchors(document: Document, entries: Iterable[str]) -> Document:
-    """Return the document with the texts, as often as hosts use them, and the number of linkers."""
+    """Return the document with the texts, as often as domains use them, and the number of linkers."""
     entries = tuple(entries)
     texts = _weighted(entries)
     # A document from elsewhere may know of linkers without naming any.

@@ -14,7 +14,7 @@ The values of the features, from the raw ones:
     title, url     as they are, 0 to 1: how much of the query is in the title and of the title in the query;
                    how much of the query is in the URL
     coverage       as it is, 0 to 1: how much of the query, by weight, occurs in the page at all
-    linking_hosts  min(1, log(1 + n) / log(1 + LINKING_HOSTS_FULL)), n other hosts that link here
+    linking_hosts  min(1, log(1 + n) / log(1 + LINKING_HOSTS_FULL)), n other domains that link here
     newness        max(0, log(T / max(age, 1 day)) / log(T / 1 day)), T = COMPENSATED_DAYS: new pages had no
                    time to be linked to; Li, Yan, Wang 2004, section 10.3
     depth          1 / (1 + depth), depth segments of the path: the front page of a host has 1
@@ -212,7 +212,7 @@ def _values(told_by_candidate: Floats, newest: float) -> Floats:
 
 
 def linkedness(linking_hosts: Floats) -> Floats:
-    """Return the value, 0 to 1, of being linked to by so many other hosts."""
+    """Return the value, 0 to 1, of being linked to by so many other domains."""
     return _rounded(np.minimum(1.0, np.log(1.0 + linking_hosts) / math.log(1.0 + LINKING_HOSTS_FULL)))
 
 
@@ -234,7 +234,7 @@ def _formulas(features: Features, newest: float) -> tuple[str, ...]:
         "2 c p / (c + p), c of the query is in the title, p of the title is in the query",
         "of the query, by weight, in the URL",
         "of the query, by weight, anywhere in the page",
-        f"log(1 + n) / log(1 + {LINKING_HOSTS_FULL}), n = {features.linking_hosts:.0f} other hosts",
+        f"log(1 + n) / log(1 + {LINKING_HOSTS_FULL}), n = {features.linking_hosts:.0f} other domains",
         f"1 / (1 + {features.depth:.0f} segments of the path)",
         f"1 / (1 + age / {FRESHNESS_HALF_DAYS:.0f} days), {age}",
         f"log({COMPENSATED_DAYS:.0f} days / age) / log({COMPENSATED_DAYS:.0f}), at least 0, {age}",

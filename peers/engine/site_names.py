@@ -6,7 +6,7 @@ tells (a folder, `DEPTH_MAX` deep at most), has entries of its own, apart from i
 host, its path, its title and the texts of links give it, each as one entry, without what all of them are
 called (`_GENERIC`) and without versions. A query asks for the one entry that all of its words make. That is
 rare, so it picks the page; and few pages have any, so other queries stay as they were. A page has its entries
-the more often, the nearer to the root of its host it is and the more other hosts link to it.
+the more often, the nearer to the root of its host it is and the more other domains link to it.
 
 Measured, MRR@10 of names, hosts and titles of entrances, and of titles of 400 other pages:
 

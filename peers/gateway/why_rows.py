@@ -104,7 +104,7 @@ def _interval_text(facts: UrlFacts) -> str:
 
 
 def _found_text(facts: UrlFacts) -> str:
-    linkers = f", linked from {facts.linkers} other hosts" if facts.linkers else ""
+    linkers = f", linked from {facts.linkers} other domains" if facts.linkers else ""
     if facts.state == "stored, from a file":
         return f"in a file that was imported{linkers}"
     redirects = f", by {facts.hops} redirects" if facts.hops else ""

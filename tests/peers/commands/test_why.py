@@ -95,7 +95,7 @@ def test_all_that_is_known_of_a_url_stands_in_aligned_lines_with_times_in_words(
         "slot        77 of a.test, owner ann, standby bob",
         "answered by ann",
         "state       stored",
-        "found       2 clicks from a seed, linked from 7 other hosts",
+        "found       2 clicks from a seed, linked from 7 other domains",
         "links say   'a\\x1b[31m page'",
         "last visit  2 h ago, visit 3: 200, changed 10 days ago",
         f"due         in 60 min: {DueBy.INTERVAL} of 3 h, by the policy adaptive: {found}",

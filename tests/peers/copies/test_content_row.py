@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint
-from peers.copies.content_row import ContentRow, join, row_after, row_in, standing_of
+from peers.copies.content_row import ContentRow, domain_of, join, row_after, row_in, standing_of
 from peers.engine.document import Document, content_digest
 
 rows = st.builds(
@@ -20,6 +20,8 @@ rows = st.builds(
     st.integers(0, 2**63 - 1),
     st.binary(min_size=4, max_size=4),
     st.sampled_from([b"", bytes(16)]),
+    st.integers(0, 2**32 - 1),
+    st.binary(min_size=4, max_size=4),
 )
 
 
@@ -32,6 +34,13 @@ def test_a_row_is_read_as_it_was_written(row: ContentRow) -> None:
     assert row_in(row.encode()) == row
 
 
+@given(rows)
+def test_a_row_of_an_earlier_version_has_no_domain(row: ContentRow) -> None:
+    value = row.encode()
+    at = len(value) - len(row.canonical)
+    assert row_in(value[: at - 8] + row.canonical) == row._replace(first_s=0, domain=bytes(4))
+
+
 @given(rows, rows)
 def test_the_later_row_rules_on_whatever_peer(one: ContentRow, other: ContentRow) -> None:
     joined = row_in(join(one.encode(), other.encode()))
@@ -39,7 +48,7 @@ def test_the_later_row_rules_on_whatever_peer(one: ContentRow, other: ContentRow
     assert joined[:3] == max(one[:3], other[:3])
 
 
-@pytest.mark.parametrize("value", [b"", bytes(33), bytes(35), b"\xff" * 34])
+@pytest.mark.parametrize("value", [b"", bytes(41), bytes(43), b"\xff" * 42])
 def test_what_is_no_row_is_refused(value: bytes) -> None:
     with pytest.raises(ValueError, match="row"):
         row_in(value)
@@ -57,6 +66,17 @@ def test_what_a_page_was_named_holds_as_long_as_it_says_the_same() -> None:
     assert other is not None
     assert (other.n_copies, other.namings, other.flips) == (0, 0, 0)
     assert row_after(other, Stamp(1, 1.0), page("x")) is None
+
+
+def test_a_page_is_as_old_as_what_it_says() -> None:
+    first = row_after(None, Stamp(1, 10.0), page("x"))
+    assert first is not None
+    again = row_after(first, Stamp(2, 20.0), page("x"))
+    assert again is not None
+    other = row_after(again, Stamp(3, 30.0), page("y"))
+    assert other is not None
+    assert (first.first_s, again.first_s, other.first_s) == (10, 10, 30)
+    assert first.domain == domain_of("https://www.a.test/b") != domain_of("http://b.test/")
 
 
 def test_a_page_that_is_taken_down_and_shown_again_says_something_later_each_time() -> None:

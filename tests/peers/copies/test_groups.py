@@ -19,6 +19,8 @@ def told(
     canonical: int = 0,
     n_copies: int = 0,
     rank: int = 0,
+    domain: int = 1,
+    first_s: int = 0,
 ) -> ToldContent:
     return ToldContent(
         3,
@@ -29,6 +31,8 @@ def told(
         n_copies,
         rank.to_bytes(4, "big"),
         page_of(canonical) if canonical else b"",
+        first_s,
+        domain.to_bytes(4, "big"),
     )
 
 
@@ -62,6 +66,31 @@ def test_the_page_is_shown_that_others_name_else_the_one_that_stands_best() -> N
     assert shown_of(groups_of(told(1, rank=5), told(2, rank=9, canonical=2))) == 2
     # Who names a page that is not here has less to say for itself.
     assert shown_of(groups_of(told(1, rank=4, canonical=7), told(2, rank=5))) == 2
+
+
+LINKED = 254 << 24  # a rank: another domain links there
+LONG = (255 << 24) + (60 << 8)
+
+
+def test_a_copy_of_another_domain_that_names_itself_hides_nobody() -> None:
+    original, thief = told(1, rank=LONG), told(2, rank=LONG, canonical=2, domain=2, first_s=9)
+    assert shown_of(groups_of(original, thief)) == 1
+    helper = told(3, rank=LONG, canonical=2, domain=3)
+    assert shown_of(groups_of(original, thief, helper)) == 1, "others speak for themselves alone"
+
+
+def test_a_mirror_with_a_shorter_name_hides_nobody_who_was_seen_before() -> None:
+    original, mirror = told(1, rank=LONG, first_s=5), told(2, rank=LONG - 9, domain=2, first_s=6)
+    assert shown_of(groups_of(original, mirror)) == 1
+    assert shown_of(groups_of(original, told(2, rank=LONG - 9, domain=1, first_s=6))) == 2, "of one domain"
+    assert shown_of(groups_of(original, told(2, rank=LINKED + 9, domain=2, first_s=6))) == 2, "domains link"
+
+
+def test_a_page_gives_way_to_another_domain_by_its_own_word() -> None:
+    moved = told(1, rank=LINKED, canonical=2, first_s=1)
+    assert shown_of(groups_of(moved, told(2, rank=LONG, domain=2, first_s=9))) == 2
+    # Two that give way to each other have said nothing.
+    assert shown_of(groups_of(moved, told(2, rank=LONG, canonical=1, domain=2, first_s=9))) == 1
 
 
 def test_copies_are_hidden_only_when_the_representative_has_confirmed() -> None:
