@@ -27,6 +27,15 @@ def registrable_domain(host: str) -> str:
     return _suffixes().privatesuffix(host) or host
 
 
+def may_speak_for(host: str, other: str) -> bool:
+    """Tell whether what one host says of another, or by its looks, counts as that one's own word.
+
+    It does within a registrable domain. What strangers say of a page is a link to it and no more: they cannot
+    hide it, take its place, or write its history.
+    """
+    return host == other or registrable_domain(host) == registrable_domain(other)
+
+
 def load_suffixes() -> None:
     """Read the list now, 0.13 s for which nothing else would run, and not when it is needed first."""
     _suffixes()

@@ -1,6 +1,6 @@
 """A web of sites with several names, and of hosts that only look like other names of each other.
 
-    one.test, www.one.test, the-same.test    one site, under all three names
+    one.test, www.one.test, the-same.one.test    one site, under all three names
     park1.test, park2.test                   each says one thing under all paths, both the same
     splash1.test, splash2.test               the same home page, to choose a language; then they differ
     boiler1.test, boiler2.test               the same home page and manual, and pages of their own
@@ -24,7 +24,7 @@ from simulations.ports import VirtualParser
 from simulations.web import CHILDREN, Served, page_of
 
 SITE: Final = "one.test"
-NAMES: Final = (SITE, "www.one.test", "the-same.test")
+NAMES: Final = (SITE, "www.one.test", "the-same.one.test")
 LOOK_ALIKES: Final = (
     *("park1.test", "park2.test", "splash1.test", "splash2.test"),
     *("boiler1.test", "boiler2.test", "two.test", "www.two.test"),

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from mesh.domains import may_speak_for
 from mesh.urls import host_of, is_canonical, origin_of
 from peers.crawler.url_rows import UrlRow
 
@@ -51,11 +52,14 @@ class Verdict(Enum):
 def is_preferred(name: str, other: str) -> bool:
     """Tell which of two hosts with one site represents it; the same for all, whatever they know.
 
-    A name rather than an address, as some servers want to be asked by name; the shorter one, `www.` not
+    Neither does of two registrable domains: a stranger who has the same pages need not have the same ones
+    tomorrow, and what he has would be the site. Their pages are copies, of which one is shown (`copies`).
+
+    Else a name rather than an address, as some servers want to be asked by name; the shorter one, `www.` not
     counted; without that. How many link to it would be a better measure, but changes while the web is
     crawled, and would have to be agreed upon.
     """
-    return order_of(name) < order_of(other)
+    return order_of(name) < order_of(other) and may_speak_for(name, other)
 
 
 def order_of(name: str) -> tuple[bool, int, str, bool]:

@@ -7,7 +7,7 @@ without `www.`; and with those whose home page says the same, of which it hears 
 that (its mark, modulo the number of slots), where hosts with one home page meet. Candidates are no more than
 that: what decides are the pages (`alias_judging`). It asks who crawls the other host what a sample of paths
 says there, and compares the answer with its own; what nobody has visited there so far it has visited, by
-links, if other pages agree, and asks again.
+links, if other pages agree, and asks again. Only hosts of one registrable domain are compared.
 
 A host is judged by who crawls it and nobody else, and only to be an alias of one that comes before it by
 name: so no two become aliases of each other, and both sides need not agree on anything. The judgement is in
@@ -204,7 +204,8 @@ class Aliases(Actor):
         if representative:
             look.others = {representative}
         elif look.tries == 1:
-            look.others.update(filter(None, [plain_name(host)]))
+            plain = plain_name(host)
+            look.others.update([plain] if plain is not None and is_preferred(plain, host) else [])
             sends = self._tell_home(ownership, host, slot, sample)
         if not look.others or look.tries > TRIES_MAX:
             self._end_look(host)

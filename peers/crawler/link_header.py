@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from mesh.domains import registrable_domain
+from mesh.domains import may_speak_for
 from mesh.urls import canonical, host_of
 
 LINK: Final = "link"
@@ -31,9 +31,6 @@ def canonical_in_headers(url: str, values: Iterable[str]) -> str:
                 continue
             if "canonical" in (relation[1] or relation[2] or "").lower().split():
                 named = canonical(target.strip(), url)
-                return named if named is not None and _domain(named) == _domain(url) else ""
+                is_believed = named is not None and may_speak_for(host_of(url), host_of(named))
+                return named if named is not None and is_believed else ""
     return ""
-
-
-def _domain(url: str) -> str:
-    return registrable_domain(host_of(url))

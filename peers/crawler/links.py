@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from mesh.actor import Address, Send
 from mesh.conduct import CONDUCT, Misbehaved, Offence
+from mesh.domains import may_speak_for
 from mesh.ownership import Ownership
 from mesh.urls import canonical, fingerprint, host_of, is_canonical, looks_like_trap
 from peers.crawler import politeness
@@ -442,5 +443,6 @@ def _entries_of(link: FoundLink) -> tuple[str, ...]:
     """Return what is kept of what a link tells of its target."""
     entries = entries_of(link.anchor, link.linker) if link.anchor or link.linker else ()
     if link.moved_from and canonical(link.moved_from) == link.moved_from != link.url:
-        entries += entries_of_move(link.moved_from)
+        is_believed = may_speak_for(host_of(link.moved_from), host_of(link.url))
+        entries += entries_of_move(link.moved_from) if is_believed else ()
     return entries

@@ -1,9 +1,10 @@
 """Where an answer leads that is no page, and what is told there of the page that was here. Pure.
 
 A page that has moved for good (301, 308) takes along what links have told of it, and where it was before; so
-the new URL is found by the same words, and refers to the history of the old one. The old URL keeps its row
-and its versions, of which the newest says where the page is. What is elsewhere for now (302, 303, 307) is a
-link like others.
+the new URL is found by the same words, and refers to the history of the old one. So it does within a
+registrable domain: across domains the target has no say in who leads there, and gets nothing but the link.
+The old URL keeps its row and its versions, of which the newest says where the page is. What is elsewhere for
+now (302, 303, 307) is a link like others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from mesh.domains import may_speak_for
+from mesh.urls import host_of
 from peers.crawler.course import Course
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.web_request import PageFetched, location_of, moved_to
@@ -45,7 +48,7 @@ def redirect_in(
     link = link_to(target, taken, hops=1 if is_shown else taken.hops + 1)
     to = moved_to(fetched)
     moves = [move for move in moves_in(entries) if move != target] if to else []
-    if not (to and (was_page or moves)):
+    if not (to and (was_page or moves) and may_speak_for(host_of(taken.url), host_of(target))):
         return Redirect(link, moved_to=to)
     link = replace(
         link,

@@ -37,17 +37,24 @@ def page(path: str, mark: int, depth: int = 1) -> Sampled:
 # --- Names ---
 
 
-def test_a_site_is_known_by_a_name_rather_than_an_address_the_shorter_one_and_without_www() -> None:
-    names = ["a.test", "www.a.test", "www.b.test", "aa.test", "10.0.0.1", "[2001:db8::1]"]
+def test_a_site_is_known_by_the_shorter_name_and_without_www() -> None:
+    names = ["a.test", "www.a.test", "www.b.a.test", "aa.a.test", "www.aa.a.test"]
     assert sorted(names, key=lambda name: sum(is_preferred(other, name) for other in names)) == names
 
 
 @given(
-    st.lists(st.sampled_from(["a.test", "www.b.test", "www.a.test", "192.0.2.1", "m.a.test"]), unique=True)
+    st.lists(st.sampled_from(["a.test", "www.b.a.test", "www.a.test", "n.a.test", "m.a.test"]), unique=True)
 )
 def test_no_two_hosts_come_before_each_other(names: list[str]) -> None:
     for one, other in permutations(names, 2):
         assert is_preferred(one, other) != is_preferred(other, one)
+
+
+@pytest.mark.parametrize("stranger", ["b.test", "a.example", "10.0.0.1", "[2001:db8::1]", "a.github.io"])
+def test_no_host_stands_for_one_of_another_domain(stranger: str) -> None:
+    for host in ("www.a.test", "a.test", "b.github.io", "10.0.0.2"):
+        assert not is_preferred(stranger, host)
+        assert not is_preferred(host, stranger)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ class Mesh:
         return self.actors[peer].receive(Address(sender, "aliases"), message, self.now)
 
 
-ANN, BOB = name_of("ann"), name_of("bob", "-by-another-name.test")
+ANN, BOB = name_of("ann", ".one.test"), name_of("bob", "-by-another-name.one.test")
+STRANGER = name_of("bob", "-mirrored-elsewhere.test")
 
 
 def test_www_is_another_name_of_a_host_with_the_same_pages() -> None:
@@ -129,6 +130,17 @@ def test_www_is_another_name_of_a_host_with_the_same_pages() -> None:
     mesh.grow(ANN, f"www.{ANN}")
     mesh.wait()
     assert mesh.judged == [(f"www.{ANN}", ANN)]
+
+
+def test_a_mirror_of_another_domain_takes_no_site_over() -> None:
+    """Nor with the shorter name: what it has tomorrow would be the site."""
+    mesh = Mesh()
+    for host in (ANN, STRANGER):
+        mesh.crawl(host)
+        mesh.grow(host)
+    mesh.wait()
+    assert mesh.judged == []
+    assert mesh.wanted == []
 
 
 @pytest.mark.parametrize("first", [0, 1])
