@@ -17,7 +17,8 @@ Actors
     `wire_fields`  limits of what stands in their fields
     `table`        the ordered key-value view that actors keep state in
                    (`memory_table`, `lmdb_table` with `lmdb_reader` beside it, `sorted_map`;
-                   `sealed_rows` checksums of rows, `table_check` before a peer starts)
+                   `sealed_rows` checksums of rows, `table_check` and `table_compaction` before a peer
+                   starts)
     `delivery`     what must arrive: repeated, paced, bounded, given up; `durable_delivery` from a table
     `lives`        numbers that no other life of a peer has; `layout` of its table, so that none is misread
     `port`         the code that may block, addressed like an actor

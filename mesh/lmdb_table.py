@@ -37,6 +37,7 @@ from mesh.private_files import FILE_MODE, make_private_folder
 from mesh.sealed_rows import opened, sealed
 from mesh.sorted_map import SortedMap
 from mesh.table import KEY_BYTES_MAX, prefix_end
+from mesh.table_compaction import compact_if_sparse
 
 Overlay = SortedMap[bytes | None]  # None: deleted
 Items = Iterator[tuple[bytes, bytes | None]]
@@ -67,6 +68,7 @@ class Batch:
           StorageError: the disk is full or broken, and nothing of the batch was written.
         """
         try:
+            self._env.reader_check()  # else what a killed process has read last would be kept for it for ever
             with self._env.begin(write=True) as transaction:
                 _apply(sorted(self._changes.items_unsorted()), transaction)
         except lmdb.Error as error:
@@ -84,12 +86,12 @@ class LmdbTable:
           ConfigError: another process has it open, or the folder holds something else.
         """
         self._lock_fd = lock_table(folder)
+        compact_if_sparse(folder)
         try:
             self._env = lmdb.open(str(folder), map_size=map_bytes, max_spare_txns=1, mode=FILE_MODE)
         except lmdb.Error as error:
             os.close(self._lock_fd)
             raise ConfigError(f"cannot open the table in {folder}, move the folder away: {error}") from error
-        self._env.reader_check()  # frees the reader slots of a process that was killed
         self._snapshot = self._env.begin()
         self._overlay: Overlay = SortedMap()
         self._overlay_bytes = 0  # of all values put since the last commit, overwritten ones too
