@@ -60,6 +60,7 @@ class Offence(StrEnum):
     ODD_LINKS = "links that are none"
     DAMAGED_PARTS = "damaged parts of slots"
     FOREIGN_HITS = "hits of slots it was not asked for"
+    IMPOSSIBLE_SCORES = "hits with scores that no page can have"
     OVER_QUOTA = "more than its quotas"
 
 
@@ -72,6 +73,7 @@ POINTS: Final[Mapping[Offence, float]] = {
     Offence.ODD_LINKS: 1.0,  # another version may write URLs otherwise
     Offence.DAMAGED_PARTS: 5.0,
     Offence.FOREIGN_HITS: 2.0,
+    Offence.IMPOSSIBLE_SCORES: 5.0,  # they follow from the query alone
     Offence.OVER_QUOTA: 50.0,  # for as much as the allowance of a minute; who is only fast repeats slower
 }
 

@@ -273,7 +273,7 @@ class Liar:
         return message
 
     def _with_false_hits(self, asker: str, found: HitsFound) -> HitsFound:
-        """Put pages before all others that the asker answers for itself, and some that do not exist."""
+        """Put pages before all others that the asker answers for itself, and some that exist nowhere."""
         ownership = self._machine.ownership
         if ownership is None:
             return found
@@ -282,6 +282,8 @@ class Liar:
             slot = ownership.slot_of(host_of(url))
             if ownership.answerer_of(slot) == asker and self._machine.peer not in ownership.team_of(slot):
                 false += [Hit(url, FALSE_SCORE), Hit(f"{url}/{MADE_UP}", FALSE_SCORE)]
+            elif ownership.answerer_of(slot) == self._machine.peer:
+                false.append(Hit(f"{url}/{MADE_UP}", FALSE_SCORE))
         hits = sorted((*false, *found.hits), key=lambda hit: (-hit.score, hit.url))
         return replace(found, hits=tuple(hits[:HITS_MAX]), total=found.total + len(false))
 

@@ -188,7 +188,9 @@ def _endless_patience() -> list[_Patch]:
 def _foreign_hits() -> list[_Patch]:
     """Take all hits."""
 
-    def hits_of(plan: object, found: Mapping[Share, HitsFound], task: object) -> Iterator[tuple[Share, Hit]]:
+    def hits_of(
+        plan: object, found: Mapping[Share, HitsFound], task: object, greatest: float
+    ) -> Iterator[tuple[Share, Hit]]:
         given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
         yield from sorted(given, key=lambda each: (-each[1].score, each[1].url))
 

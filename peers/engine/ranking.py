@@ -29,6 +29,7 @@ from peers.engine.kernels import BODY, FIELD_COUNT, LENGTH_COUNT
 from peers.kernel import Floats
 
 _IDF_STEPS = 1 << 24
+_ROUNDING = 1e-9  # of sums of some hundred terms
 
 
 class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=True):
@@ -130,6 +131,14 @@ def scored(
         in_order.append(term)
         factors.append(_idf(doc_freq if doc_freq > total else total, doc_freq) * weight)
     return in_order, factors
+
+
+def greatest_score(
+    terms: Sequence[str], weights: Sequence[float], statistics: Statistics, ranking: RankingWeights
+) -> float:
+    """Return what no page can have more of: each term as often as can be, tf without a bound."""
+    _, factors = scored(terms, weights, statistics)
+    return sum(factors) * (k1_of(statistics, ranking) + 1.0) * (1.0 + _ROUNDING)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from typing import Final, TypeAlias
 
 import msgspec
 
+from mesh.conduct import Offence
 from mesh.urls import host_of
 from peers.engine.explanation import Explanation
 from peers.engine.model import Candidate, explain_mix, scale_of
-from peers.engine.query import Order
+from peers.engine.query import Order, Query
 from peers.engine.query_language import Oddity, Remark
-from peers.engine.ranking import Statistics
+from peers.engine.ranking import RankingWeights, Statistics, greatest_score
 from peers.gateway.hit_list import HitList, RankedHit
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.plan import Plan, Share
@@ -25,6 +26,7 @@ from peers.gateway.term_statistics import Totals, total_of
 from peers.index.facet_counts import most_frequent
 from peers.index.wire_messages import Excerpt, FacetCounts, Hit, HitsFound
 
+_WEIGHTS: Final = RankingWeights()  # as all indexes have them
 EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
 
 ExcerptOf: TypeAlias = Callable[[str], Excerpt | None]  # of a URL on the page; None when nobody sent it
@@ -32,10 +34,15 @@ ExcerptOf: TypeAlias = Callable[[str], Excerpt | None]  # of a URL on the page; 
 _decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
 
 
-def hits_of(plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask) -> Iterator[tuple[Share, Hit]]:
+def hits_of(
+    plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask, greatest: float
+) -> Iterator[tuple[Share, Hit]]:
     """Those of a plan's shares that they may answer for, by falling score, ties by URL.
 
     What the policy takes down is not among them, though an index may still have it.
+
+    Args:
+      greatest: the score that no page can have more of, by the statistics that hits were scored by.
     """
     given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
     places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
@@ -45,11 +52,19 @@ def hits_of(plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask) -> I
         host = host_of(url) if _is_web(url) else ""
         if host not in share_of:
             share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
-        if share_of[host] == share:
-            if not task.view.policy.is_taken_down(url):
-                yield share, hit
-        else:
-            task.view.refuse_hit(share.peer)
+        if share_of[host] != share:
+            task.view.refuse_hit(share.peer, Offence.FOREIGN_HITS)
+        elif hit.score > greatest:
+            task.view.refuse_hit(share.peer, Offence.IMPOSSIBLE_SCORES)
+        elif not task.view.policy.is_taken_down(url):
+            yield share, hit
+
+
+def greatest_of(task: SearchTask, query: Query, totals: Totals) -> float:
+    """Return the score that no page can have more of; no bound where hits are not ordered by scores."""
+    if task.order.order is not Order.SCORE:
+        return inf
+    return greatest_score(*query.scored, statistics_of(task, totals), _WEIGHTS)
 
 
 def statistics_of(task: SearchTask, totals: Totals) -> Statistics:
@@ -89,7 +104,8 @@ class Merging:
         self._scale = scale_of(step.query, statistics_of(task, totals)) if has_head else None
         # As many as each share gave: what is behind these others may have, too.
         depth = task.depth()
-        hits = list(islice(hits_of(plan, found, task), depth))
+        greatest = greatest_of(task, step.query, totals)
+        hits = list(islice(hits_of(plan, found, task, greatest), depth))
         self._goes_on = len(hits) == depth
         self._list = HitList(
             hits,

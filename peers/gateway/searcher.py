@@ -13,7 +13,7 @@ from typing import ClassVar, Final, TypeAlias
 import msgspec
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
-from mesh.conduct import CONDUCT, Misbehaved, Offence
+from mesh.conduct import CONDUCT, Misbehaved
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold
@@ -333,12 +333,12 @@ class Searcher(Actor):
         return sends + self._reports()
 
     def _reports(self) -> list[Send]:
-        """Report who has given hits of slots that it was not asked for."""
-        if self._view is None or not self._view.foreign_from:
+        """Report who has given hits that no honest member gives."""
+        if self._view is None or not self._view.refused:
             return []
-        members, self._view.foreign_from = sorted(self._view.foreign_from), set()
+        refused, self._view.refused = sorted(self._view.refused), set()
         to = Address(self._me, CONDUCT)
-        return [Send(to, Misbehaved(peer, Offence.FOREIGN_HITS)) for peer in members if peer != self._me]
+        return [Send(to, Misbehaved(peer, offence)) for peer, offence in refused if peer != self._me]
 
     def _receive_members(self, source: Address, members: MembersTold, now: float) -> list[Send]:
         """What our membership believes, which has no number, for all errands that want it."""

@@ -11,7 +11,7 @@ import msgspec
 from mesh.actor import Send
 from peers.engine.query import Order
 from peers.gateway.counting import CountingStage
-from peers.gateway.merging import hits_of
+from peers.gateway.merging import greatest_of, hits_of
 from peers.gateway.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.relaxation import Step
 from peers.gateway.search_task import SearchTask
@@ -50,6 +50,7 @@ class Searching(CountingStage):
         self.step = step
         self.totals = totals
         self.encoded_query = _encoder.encode(step.query)
+        self._greatest = greatest_of(task, step.query, totals)
         doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
         self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
         self._counted_by = counted_by
@@ -143,7 +144,8 @@ class Searching(CountingStage):
         if self._task.order.order is not Order.SCORE:
             return -inf
         depth = self._task.depth()
-        best = list(islice(hits_of(plan, self.found_by(plan), self._task), depth))
+        hits = hits_of(plan, self.found_by(plan), self._task, self._greatest)
+        best = list(islice(hits, depth))
         return best[-1][1].score if len(best) == depth else -inf
 
     def _take_hits(self, asked: Asked, share: Share, found: HitsFound, now: float) -> None:

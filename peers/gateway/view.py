@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Final
 
+from mesh.conduct import Offence
 from mesh.ownership import Ownership
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan
 from peers.gateway.punctuality import Punctuality
@@ -40,15 +41,15 @@ class View:
         self.incomplete = 0
         self.foreign_epochs = 0
         self.hits_refused = 0
-        self.foreign_from: set[str] = set()  # of whom hits were refused, not yet reported
+        self.refused: set[tuple[str, Offence]] = set()  # of whom hits were, and why; not yet reported
         self.hedges = 0
         self.bridged = 0
         self.hedges_denied = 0
 
-    def refuse_hit(self, peer: str) -> None:
-        """Count a hit of a slot that a member was not asked for."""
+    def refuse_hit(self, peer: str, offence: Offence) -> None:
+        """Count a hit that no honest member gives."""
         self.hits_refused += 1
-        self.foreign_from.add(peer)
+        self.refused.add((peer, offence))
 
     def change_ownership(self, ownership: Ownership) -> bool:
         """Go on under another one; tell whether others answer for slots than before.

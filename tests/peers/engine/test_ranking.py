@@ -8,13 +8,14 @@ import random
 from collections.abc import Sequence
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 import tantivy
 
 from peers.engine.document import Document
 from peers.engine.kernels import LENGTH_COUNT
 from peers.engine.query import Mode, Query
-from peers.engine.ranking import RankingWeights
+from peers.engine.ranking import RankingWeights, greatest_score
 from peers.engine.reading import parse_query
 from peers.text.analysis import CHARACTER_PREFIX, analyse, atoms, counts_for_length, frequency_entries
 from tests.demo_texts import demo_documents
@@ -207,3 +208,26 @@ def test_cranfield_is_ranked_as_well_as_other_engines_do() -> None:
 def test_chinese_passages_are_ranked_as_well_as_other_engines_do() -> None:
     # .981 for every engine that is fed the terms of jieba's search mode
     assert mean_ndcg("cmrc2018-known-item", 1000) >= 0.97
+
+
+@pytest.mark.parametrize("mode", [Mode.AND, Mode.OR])
+def test_no_page_scores_more_than_the_query_lets_it(mode: Mode) -> None:
+    """Nor does one that is nothing but the words of the query, again and again, and linked to by them."""
+    documents = random_documents(7, 60)
+    words = "天网 mesh search 搜索引擎 peer the 研究生"
+    stuffed = Document(
+        "http://mesh/search/peer/",
+        title=words * 9,
+        headings=words * 99,
+        text=words * 999,
+        anchors=(words,) * 99,
+    )
+    index = index_of([*documents, (0, stuffed)])
+    for text in ("mesh", "天网", words, "the", "search peer nosuchword", '"天网 mesh"', *words.split()):
+        query = msgspec.structs.replace(parse_query(text), mode=mode)
+        view = index.snapshot().everything()
+        statistics = view.statistics(query.terms)
+        most = greatest_score(*query.scored, statistics, RankingWeights())
+        _, _, hits = view.search(query, statistics, 100)[:3]
+        assert all(hit.score <= most for hit in hits)
+        assert text != "天网" or max(hit.score for hit in hits) > most / 3, "so it says something"

@@ -34,6 +34,9 @@ ANSWER_S = 0.005  # from question to answer
 URLS = tuple(f"http://host{n}.test/" for n in range(200))
 
 
+SCORE_UNIT = 1e-6
+
+
 @dataclass
 class FakeIndexer:
     """Has the pages of its slots; every page has the same one word."""
@@ -60,7 +63,7 @@ class FakeIndexer:
             case SearchSlots():
                 urls, missing = self._pages(ownership, question.absent)
                 # Scores tell the statistics that they were made with.
-                hits = [Hit(url, question.document_count + 1 / (2 + number)) for number, url in urls]
+                hits = [Hit(url, score_of(number, question.document_count)) for number, url in urls]
                 hits = [hit for hit in hits if hit.score >= question.floor][: question.k]
                 return HitsFound(question.request, epoch, self.generation, len(urls), tuple(hits), missing)
             case ReadExcerpts():
@@ -83,6 +86,11 @@ class FakeIndexer:
             if url not in self.lost and ownership.slot_of(host_of(url)) not in self.incomplete
         ]
         return here, len(slots & self.incomplete)
+
+
+def score_of(number: int, document_count: int) -> float:
+    """What a page scores; small enough for a word that all pages have."""
+    return (document_count + 1 / (2 + number)) * SCORE_UNIT
 
 
 class LateMesh:

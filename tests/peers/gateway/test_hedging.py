@@ -17,7 +17,7 @@ from peers.gateway.punctuality import HEDGE_S_MAX, HEDGE_S_MIN, HEDGES_SAVED_MAX
 from peers.gateway.round import REPEAT_AFTER_S
 from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
-from tests.peers.gateway.late_mesh import ANSWER_S, SLOT_COUNT, URLS, LateMesh, shown
+from tests.peers.gateway.late_mesh import ANSWER_S, SCORE_UNIT, SLOT_COUNT, URLS, LateMesh, score_of, shown
 
 WHOLE = Coverage(SLOT_COUNT, SLOT_COUNT, 0)
 ROUND_TRIPS_S = 3 * ANSWER_S  # of a search that nobody holds up
@@ -32,7 +32,7 @@ def mesh() -> LateMesh:
 
 def is_right(found: PagesFound, k: int = 10) -> bool:
     """Is every page in it, once, with the statistics of all?"""
-    scores = [(url, len(URLS) + 1 / (2 + number)) for number, url in enumerate(URLS[:k])]
+    scores = [(url, score_of(number, len(URLS))) for number, url in enumerate(URLS[:k])]
     return found.coverage == WHOLE and shown(found) == (len(URLS), scores)
 
 
@@ -121,7 +121,7 @@ def test_stand_ins_are_told_the_score_that_they_have_to_beat(mesh: LateMesh, k: 
     ]
     assert {question.floor for question in questions if not question.absent} == {-inf}
     known = sorted(n for n, url in enumerate(URLS) if mesh.answerer_of(url) != "cyd")
-    to_beat = len(URLS) + 1 / (2 + known[max(needed_for(k), MODEL_DEPTH)])
+    to_beat = score_of(known[max(needed_for(k), MODEL_DEPTH)], len(URLS))
     assert {question.floor for question in questions if question.absent} == {to_beat}
 
 
@@ -354,7 +354,7 @@ def test_statistics_are_those_of_the_stand_ins_when_they_answer(mesh: LateMesh) 
         found, _ = mesh.search()
         assert found.coverage == WHOLE
         assert found.total == len(URLS) - 1
-        assert {int(hit.score) for hit in found.hits} == {len(URLS) - 1}
+        assert {int(hit.score / SCORE_UNIT) for hit in found.hits} == {len(URLS) - 1}
 
 
 def test_counts_of_stand_ins_are_asked_for_once(mesh: LateMesh) -> None:

@@ -169,7 +169,7 @@ def test_offset_pages_through_the_merged_hits() -> None:
     asking = only(talk.all_counted(1))
     assert isinstance(asking, SearchSlots)
     assert asking.k == MODEL_DEPTH + 1
-    hits = {peer: [(url_of(peer, i), 10.0 - i) for i in range(3)] for peer in PEERS}
+    hits = {peer: [(url_of(peer, i), 1.0 - i / 10) for i in range(3)] for peer in PEERS}
     merged = sorted((hit for of_peer in hits.values() for hit in of_peer), key=lambda hit: (-hit[1], hit[0]))
     for peer in PEERS:
         talk.found(peer, *hits[peer])
@@ -250,7 +250,7 @@ def test_when_no_page_has_a_phrase_its_words_are_searched_and_the_answer_says_so
     again = only(talk.found("cyd"))
     assert isinstance(again, SearchSlots)
     assert query_of(again.query) == parse_query("web crawler")
-    talk.found("ann", (url_of("ann"), 1.0), total=ENOUGH)
+    talk.found("ann", (url_of("ann"), 0.01), total=ENOUGH)
     talk.found("bob")
     talk.found("cyd")
     talk.read("ann", url_of("ann"))
@@ -260,7 +260,7 @@ def test_when_no_page_has_a_phrase_its_words_are_searched_and_the_answer_says_so
 
 def test_a_phrase_that_one_page_has_is_kept() -> None:
     talk = searching((70, 70), '"web crawler"')
-    talk.found("ann", (url_of("ann"), 1.0), total=1)
+    talk.found("ann", (url_of("ann"), 0.01), total=1)
     talk.found("bob")
     talk.found("cyd")
     talk.read("ann", url_of("ann"))
@@ -580,9 +580,19 @@ def test_who_gives_hits_for_slots_of_others_is_reported() -> None:
     talk = searching()
     reports: set[Message] = set()
     for peer, others in (("ann", "ann"), ("bob", "cyd"), ("cyd", "cyd")):
-        talk.found(peer, (url_of(others), 9.0), (url_of(peer), 1.0))
+        talk.found(peer, (url_of(others), 1.5), (url_of(peer), 1.0))
         reports.update(message for _, message in talk.sent if isinstance(message, Misbehaved))
     assert reports == {Misbehaved("bob", Offence.FOREIGN_HITS)}
+
+
+def test_hits_with_scores_that_no_page_can_have_are_refused_and_reported() -> None:
+    talk = searching()
+    reports: set[Message] = set()
+    for peer, score in (("ann", 1.0), ("bob", 1e9), ("cyd", 1.5)):
+        talk.found(peer, (url_of(peer), score))
+        reports.update(message for _, message in talk.sent if isinstance(message, Misbehaved))
+    assert reports == {Misbehaved("bob", Offence.IMPOSSIBLE_SCORES)}
+    assert talk.searcher.observe().hits_refused == 1
 
 
 def test_order_does_not_depend_on_who_answers_first_and_how() -> None:
