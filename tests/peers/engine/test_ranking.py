@@ -230,4 +230,4 @@ def test_no_page_scores_more_than_the_query_lets_it(mode: Mode) -> None:
         most = greatest_score(*query.scored, statistics, RankingWeights())
         _, _, hits = view.search(query, statistics, 100)[:3]
         assert all(hit.score <= most for hit in hits)
-        assert text != "天网" or max(hit.score for hit in hits) > most / 3, "so it says something"
+        assert most < 15 * len(query.terms), "so it says something"
