@@ -6,7 +6,8 @@ tells (a folder, `DEPTH_MAX` deep at most), has entries of its own, apart from i
 host, its path, its title and the texts of links give it, each as one entry, without what all of them are
 called (`_GENERIC`) and without versions. A query asks for the one entry that all of its words make. That is
 rare, so it picks the page; and few pages have any, so other queries stay as they were. A page has its entries
-the more often, the nearer to the root of its host it is and the more other domains link to it.
+the more often, the nearer to the root of its host it is and the more other domains link to it; half as often
+names that it could have given itself: two of its title at most, and texts of links of one domain.
 
 Measured, MRR@10 of names, hosts and titles of entrances, and of titles of 400 other pages:
 
@@ -42,6 +43,7 @@ DEPTH_MAX: Final = 3  # segments of the path
 WORDS_MAX: Final = 6  # of a name
 CHARS_MAX: Final = 64
 NAME_WEIGHT: Final = 2.0  # of the entry in a query
+TAKEN_PART: Final = 2  # of the times of a name that the host or several domains confirm: one of its own
 TEXTS_MAX: Final = 16  # of links that are looked at, those first that most links have
 
 _GENERIC_WORDS: Final = """
@@ -76,15 +78,28 @@ def names_of(document: Document) -> list[str]:
     depth = path.count("/") + 1 if path else 0
     if depth > DEPTH_MAX:
         return []
-    found = dict.fromkeys(filter(None, map(name_in, _texts_of(document, host, path.rpartition("/")[2]))))
-    doublings = (max(0, document.linking_hosts) + 1).bit_length() - 1  # log2 of the hosts
-    return [name for name in found for _ in range(DEPTH_MAX + 1 - depth + doublings)]
+    given = dict.fromkeys(filter(None, map(name_in, _given_to(document, host, path.rpartition("/")[2]))))
+    taken = dict.fromkeys(filter(None, map(name_in, _taken_by(document))))
+    doublings = (max(0, document.linking_hosts) + 1).bit_length() - 1  # log2 of the domains
+    times = DEPTH_MAX + 1 - depth + doublings
+    names = [name for name in given for _ in range(times)]
+    return names + [name for name in taken if name not in given for _ in range(-(-times // TAKEN_PART))]
 
 
-def _texts_of(document: Document, host: str, folder: str) -> Iterator[str]:
-    """Yield what a page is called."""
+def _given_to(document: Document, host: str, folder: str) -> Iterator[str]:
+    """Yield what a page is called by its address, and by links of several domains."""
     domain = registrable_domain(host)
     yield from (host, domain, domain.partition(".")[0], host.removeprefix("www.").partition(".")[0], folder)
-    yield document.title
-    yield from map(str.strip, _BETWEEN_NAMES.split(document.title))
-    yield from (text for text, _ in Counter(document.anchors).most_common(TEXTS_MAX))
+    yield from (text for text, n_domains in _texts_of_links(document) if n_domains > 1)
+
+
+def _taken_by(document: Document) -> Iterator[str]:
+    """Yield what a page may call itself: its title, or the first and the last part of it, texts of links."""
+    first, *others = map(str.strip, _BETWEEN_NAMES.split(document.title))
+    yield from (first, *others[-1:])
+    yield from (text for text, n_domains in _texts_of_links(document) if n_domains == 1)
+
+
+def _texts_of_links(document: Document) -> list[tuple[str, int]]:
+    """Return those of most domains, and how many; links within a site count as one."""
+    return Counter(document.anchors).most_common(TEXTS_MAX)

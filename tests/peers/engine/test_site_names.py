@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from peers.engine.document import Document
@@ -49,11 +51,18 @@ def test_names_count_by_depth_and_by_the_hosts_that_link() -> None:
     def times(document: Document) -> int:
         return names_of(document).count(NAME_PREFIX + "tian")
 
-    root = Document("http://a.test/", title="Tian")
+    root = Document("http://tian.test/", title="Tian")
     assert times(root) == 4
-    assert times(Document("http://a.test/index.html", title="Tian")) == 4
-    assert times(Document("http://a.test/b/", title="Tian")) == 3
-    assert times(Document("http://a.test/", title="Tian", linking_hosts=7)) == 7
+    assert times(Document("http://tian.test/index.html", title="Tian")) == 4
+    assert times(Document("http://tian.test/b/", title="Tian")) == 3
+    assert times(Document("http://tian.test/", title="Tian", linking_hosts=7)) == 7
+
+
+def test_a_name_that_nobody_confirms_counts_half_and_a_title_has_two() -> None:
+    title = " | ".join(("Debian", "Python", *(f"Name{n}" for n in range(200)), "Tian"))
+    names = Counter(names_of(Document("http://pills.test/", title, anchors=("Pku", "Nju", "Nju"))))
+    told = {name.removeprefix(NAME_PREFIX): times for name, times in names.items()}
+    assert told == {"pillstest": 4, "pills": 4, "nju": 4, "debian": 2, "tian": 2, "pku": 2}
 
 
 def test_who_asks_for_a_site_gets_its_entrance_first() -> None:
