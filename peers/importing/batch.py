@@ -27,6 +27,7 @@ class Order(NamedTuple):
     after: Position  # where to go on reading when all of it is done
     changed_at: float  # when the file was last changed
     use: LinkUse
+    is_own: bool = False  # an export of this mesh, whose numbers of visits are believed
 
 
 class Made(NamedTuple):
@@ -101,7 +102,7 @@ def _page(found: Record | Line, order: Order) -> ImportedPage:
     """Never raises anything else: a page that breaks the parser is our bug, and must cost that page only."""
     try:
         if isinstance(found, Record):
-            return page_of_record(found, order.use)
+            return page_of_record(found, order.use, is_own=order.is_own)
         return page_of_entry(entry_of(found.text), order.changed_at, order.use)
     except (NoPage, Refused, CorruptionError):
         raise

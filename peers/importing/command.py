@@ -33,7 +33,7 @@ SHOWN_MAX: Final = 10  # damages that are told; --json has more
 
 EPILOG: Final = (
     "Examples: tianmesh import crawl-*.warc.gz   tianmesh import pages.jsonl.gz --json   "
-    "tianmesh import site.warc --follow   (crawl on from its links)"
+    "tianmesh import site.warc --follow   (crawl on from its links)   tianmesh import archive/*.warc.gz --own"
 )
 
 
@@ -42,6 +42,10 @@ def import_files(
     follow: Annotated[
         bool,
         typer.Option("--follow/--no-follow", help="Fetch what the pages link to, as if they were crawled."),
+    ] = False,
+    own: Annotated[
+        bool,
+        typer.Option("--own", help="They are exports of this mesh: the last visit of a page counts."),
     ] = False,
     workers: Annotated[
         int, typer.Option(min=0, max=256, help="Processes that take pages apart; 0: as many as cores.")
@@ -59,6 +63,9 @@ def import_files(
 
     WARC files of any crawler, and JSON lines with url, title and text
     (and, where there are, language, date, headings, type and fetched_at).
+
+    What the mesh has visited itself stays as it was found, but for --own: its own
+    exports say which visit saw what, and the last one counts.
 
     Each page goes to the peers that own its host, and is found when they have indexed it.
     Interrupted or killed, the same command goes on where it was; no page is stored twice.
@@ -80,7 +87,7 @@ def import_files(
         # Asks for leave before anything is read, and who it is that would take the pages.
         peer = str(client.import_pages(encode([]))["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
-    plan = Plan(files, gateway, tokens, LinkUse.FETCH if follow else LinkUse.TEXT, workers)
+    plan = Plan(files, gateway, tokens, LinkUse.FETCH if follow else LinkUse.TEXT, workers, is_own=own)
     try:
         summary = _run(plan, kept, console)
     except KeyboardInterrupt:

@@ -63,8 +63,12 @@ class NoPage(Exception):
     """A record that is not about a page, as there are in every file."""
 
 
-def page_of_record(record: Record, use: LinkUse) -> ImportedPage:
+def page_of_record(record: Record, use: LinkUse, *, is_own: bool = False) -> ImportedPage:
     """Make a page of a WARC record.
+
+    Args:
+      is_own: it was exported by this mesh: its number of the visit is believed. A stranger who writes one
+        would have his version of a page stand before all that the mesh will find.
 
     Raises:
       NoPage, Refused
@@ -77,7 +81,8 @@ def page_of_record(record: Record, use: LinkUse) -> ImportedPage:
     response = _response_in(kind, headers.get("content-type", ""), record)
     fetched_at = _fetched_at(headers.get("warc-date", ""), response)
     fetched = _fetched(url, response, headers.get("warc-ip-address", ""), fetched_at)
-    return page_of(fetched, use, headers.get("warc-truncated", ""), visit_in(headers), record.content)
+    visit = visit_in(headers) if is_own else 0
+    return page_of(fetched, use, headers.get("warc-truncated", ""), visit, record.content)
 
 
 def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage:

@@ -93,6 +93,7 @@ class Plan(NamedTuple):
     workers: int  # processes; 0 for as many as there are cores
     silence_s: float = 120.0  # without the gateway taking anything, until the import gives up
     pause_s: float = 0.2  # before the gateway is asked again
+    is_own: bool = False  # the files are exports of this mesh
 
 
 class _Opened(NamedTuple):
@@ -158,7 +159,7 @@ class _FileImport:
         position = self._checkpoint.position_in(self._file)
         if position is not None:
             with _opened(self._file) as opened:
-                for order in _orders(opened, position, self._plan.use, self._summary):
+                for order in _orders(opened, position, self._plan, self._summary):
                     self._making.append(self._makers.submit(order))
                     while len(self._making) > self._makers.most or self._making[0].done():
                         self._send_made()
@@ -227,7 +228,7 @@ def _opened(file: Path) -> Iterator[_Opened]:
         raise ConfigError(f"cannot read {file}: {error.strerror or error}") from error
 
 
-def _orders(opened: _Opened, start: Position, use: LinkUse, summary: Summary) -> Iterator[Order]:
+def _orders(opened: _Opened, start: Position, plan: Plan, summary: Summary) -> Iterator[Order]:
     """Cut a file into orders of about the same size."""
     found: list[Record | Line] = []
     damages: list[Damage] = []
@@ -242,12 +243,12 @@ def _orders(opened: _Opened, start: Position, use: LinkUse, summary: Summary) ->
         n_bytes += len(each.block if isinstance(each, Record) else each.text)
         if n_bytes >= BATCH_BYTES or len(found) >= BATCH_RECORDS:
             summary.reading_cpu_s += time.process_time() - began
-            yield Order(found, damages, after, opened.changed_at, use)
+            yield Order(found, damages, after, opened.changed_at, plan.use, plan.is_own)
             began = time.process_time()
             found, damages, n_bytes = [], [], 0
     summary.reading_cpu_s += time.process_time() - began
     if found or damages:
-        yield Order(found, damages, after, opened.changed_at, use)
+        yield Order(found, damages, after, opened.changed_at, plan.use, plan.is_own)
 
 
 def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Record | Line | Damage]:

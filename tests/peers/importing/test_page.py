@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import CorruptionError
-from mesh.stamp import Stamp
+from mesh.stamp import VISITS_MAX, Stamp
 from peers.crawler.extraction import KEPT_BYTES_MAX, extract, extract_again
 from peers.crawler.messages import PageParsed
 from peers.crawler.wire_messages import FoundLink, LinkUse
@@ -45,8 +45,8 @@ def record(body: bytes = BODY, *http: str, head: str = "HTTP/1.1 200 OK", **head
     return Record(0, Position(0, 1), HEADERS | changed, "\r\n".join(lines).encode() + body)
 
 
-def page(found: Record, use: LinkUse = LinkUse.TEXT) -> ImportedPage:
-    return page_of_record(found, use)
+def page(found: Record, use: LinkUse = LinkUse.TEXT, *, is_own: bool = False) -> ImportedPage:
+    return page_of_record(found, use, is_own=is_own)
 
 
 def test_a_response_becomes_a_page_with_its_document_links_and_record() -> None:
@@ -72,7 +72,7 @@ def test_a_document_of_which_our_export_has_the_beginning_comes_with_its_text() 
     records = [each for each in found if isinstance(each, Record)]
     assert [bool(each.content) for each in records] == [True, *[False] * (len(records) - 1)]
     assert [each.after for each in records] == sorted(each.after for each in records)
-    made = page(records[0])
+    made = page(records[0], is_own=True)
     assert made.document == told.document
     again = extract_again(ParseRecords(made.url, made.stamp, made.records))
     assert again.document == told.document
@@ -291,8 +291,13 @@ def test_bodies_are_cut_at_a_limit() -> None:
     assert sum(len(decode(body)) for body in made.bodies) == 6
 
 
+def test_the_visit_of_a_stranger_is_not_believed() -> None:
+    """It would stand before all that the mesh finds later, with the counter at its end."""
+    assert page(record(tianmesh_visit=str(VISITS_MAX))).stamp == Stamp(0, AT)
+
+
 def test_visit_of_an_exported_page_comes_back() -> None:
-    made = page(record(tianmesh_visit="7"))
+    made = page(record(tianmesh_visit="7"), is_own=True)
     assert (made.visit, made.stamp) == (7, Stamp(7, AT))
     assert made.document is not None
     assert made.document.stamp == Stamp(7, AT)
