@@ -18,6 +18,12 @@ from peers.gateway.settings import checked_listen
 
 MACHINES_MAX: Final = 1_000
 _NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+# What becomes a word of ssh, or of a shell on a machine: nothing that either would take for more than that.
+_WORDS: Final = {
+    "ssh": r"[A-Za-z0-9_\[][\w.:%\[\]-]*",
+    "user": r"[A-Za-z0-9_][\w.@-]*",
+    "python": r"[\w/.~][\w/.+~-]*",
+}
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -135,16 +141,25 @@ def _whole(machine: Machine, defaults: Defaults, path: Path) -> Machine:
     folder = machine.folder or defaults.folder
     if re.fullmatch(r"[\w/.+:@-]+", folder) is None or ".." in folder.split("/"):
         raise ConfigError(f"{path}: {name} cannot live in {folder!r}: choose a path without spaces and signs")
+    words = {
+        "ssh": machine.ssh or machine.address,
+        "user": machine.user or defaults.user,
+        "python": machine.python or defaults.python,
+    }
+    for setting, word in words.items():
+        if word and re.fullmatch(_WORDS[setting], word) is None:
+            raise ConfigError(
+                f"{path}, {name}: {setting} = {word!r} is not one plain word: options for ssh go into "
+                "`ssh_options`"
+            )
     return msgspec.structs.replace(
         machine,
+        **words,
         name=name,
         address=checked_host(machine.address),
-        ssh=machine.ssh or machine.address,
-        user=machine.user or defaults.user,
         port=machine.port or defaults.port,
         folder=folder,
         weight=defaults.weight if machine.weight < 0 else machine.weight,
         gateway=checked_listen(machine.gateway or defaults.gateway, f"{path}, {name}: gateway ="),
         group=machine.group or defaults.group,
-        python=machine.python or defaults.python,
     )

@@ -88,7 +88,7 @@ def ssh_words(machine: Machine, options: Sequence[str]) -> list[str]:
     """Return the command that runs what follows on a machine, without ever asking a person."""
     words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}", *options]
     words += ["-p", str(machine.port)] if machine.port else []
-    return [*words, f"{machine.user}@{machine.ssh}" if machine.user else machine.ssh, "--"]
+    return [*words, "--", f"{machine.user}@{machine.ssh}" if machine.user else machine.ssh]
 
 
 def why_failed(machine: Machine, code: int, said: str) -> str:

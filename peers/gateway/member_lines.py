@@ -88,6 +88,20 @@ def printable(text: str) -> str:
     return "".join(letter for letter in text if letter.isprintable())
 
 
+# Controls, which a terminal carries out, and marks that turn the text around them: Unicode 16, UAX 9.
+_CONTROLS: Final = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
+_TURNING: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\u2060")
+_HARMLESS: Final = _CONTROLS | _TURNING
+
+
+def harmless(text: str) -> str:
+    """Return a text of strangers as long as it was: blanks for controls, and nothing that turns what follows.
+
+    Each that turns the text is a word joiner now, which nobody sees. Letters have a direction of their own.
+    """
+    return text if text.isprintable() else text.translate(_HARMLESS)
+
+
 def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
     """Return sentences about whatever is wrong: what is missing, who is down, and what to do."""
     return [

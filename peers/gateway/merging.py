@@ -18,6 +18,7 @@ from peers.engine.query import Order, Query
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.ranking import RankingWeights, Statistics, greatest_score
 from peers.gateway.hit_list import HitList, RankedHit
+from peers.gateway.member_lines import harmless
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.plan import Plan, Share
 from peers.gateway.relaxation import Step
@@ -178,8 +179,8 @@ class Merging:
         excerpt = excerpt_of(url) or Excerpt(url, "", "", (), (), 0.0)
         return FoundPage(
             url=url,
-            title=excerpt.title,
-            snippet=excerpt.snippet,
+            title=harmless(excerpt.title),
+            snippet=harmless(excerpt.snippet),
             highlights=excerpt.highlights,
             title_highlights=excerpt.title_highlights,
             score=ranked.score,

@@ -71,6 +71,10 @@ def test_machines_are_chosen_by_name_and_group(file: Path) -> None:
         ('"0.0.0.0:8018"', '"8018"', "no HOST:PORT"),
         ('name = "mill"', 'name = "a b"', "no name for a machine"),
         ("weight = 50", "weight = 70000", "65536"),
+        ('name = "mill"', 'ssh = "-oProxyCommand=touch x"', "not one plain word: options for ssh go into"),
+        ('name = "mill"', 'python = "python3; touch x"', "not one plain word"),
+        ('name = "mill"', 'python = "$(touch x)"', "not one plain word"),
+        ('user = "li"', 'user = "-l root"', "not one plain word"),
         ("[[machines]]", "[[hosts]]", "hosts"),
     ],
 )

@@ -19,7 +19,7 @@ def test_ssh_is_asked_never_to_ask_a_person() -> None:
     words = ssh_words(MACHINE, ["-i", "lab.key"])
     assert words[0] == "ssh"
     assert "BatchMode=yes" in words
-    assert words[-5:] == ["lab.key", "-p", "2222", "li@mill", "--"]
+    assert words[-5:] == ["lab.key", "-p", "2222", "--", "li@mill"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Remote:
     """A machine whose ssh runs everything here."""
     ssh = tmp_path / "bin" / "ssh"
     ssh.parent.mkdir()
-    ssh.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n', encoding="utf-8")
+    ssh.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift 2\nexec "$@"\n', encoding="utf-8")
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{ssh.parent}:/usr/bin:/bin")
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -50,7 +50,15 @@ from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.history.event import Event
 from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.index.answering import COUNT_MAX, query_of
-from peers.index.wire_messages import HITS_MAX, CountTerms, HitsFound, ReadExcerpts, SearchSlots
+from peers.index.wire_messages import (
+    HITS_MAX,
+    CountTerms,
+    Excerpt,
+    ExcerptsRead,
+    HitsFound,
+    ReadExcerpts,
+    SearchSlots,
+)
 from peers.storage.wire_messages import PageRead, ReadPage
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
@@ -574,6 +582,18 @@ def test_hits_for_slots_of_others_are_dropped() -> None:
     talk.read("ann", url_of("ann"))
     assert [hit.url for hit in talk.answer().hits] == [url_of("ann")]
     assert talk.searcher.observe().hits_refused == 1
+
+
+def test_titles_and_snippets_neither_turn_what_follows_nor_steer_a_terminal() -> None:
+    talk = searching()
+    for peer in ("ann", "bob", "cyd"):
+        talk.found(peer, *([(url_of(peer), 1.0)] if peer == "bob" else []))
+    text = "\u202egnp.exe\u2066 \x1b[2J\x9b שלום"
+    excerpt = Excerpt(url_of("bob"), text, text, ((0, 3),), (), 0.0)
+    talk.from_peer("bob", ExcerptsRead(talk.request, (excerpt,)))
+    (hit,) = talk.answer().hits
+    assert hit.title == hit.snippet == "\u2060gnp.exe\u2060  [2J  שלום"
+    assert hit.highlights == ((0, 3),)
 
 
 def test_who_gives_hits_for_slots_of_others_is_reported() -> None:
