@@ -45,7 +45,7 @@ def import_files(
     ] = False,
     own: Annotated[
         bool,
-        typer.Option("--own", help="They are exports of this mesh: the last visit of a page counts."),
+        typer.Option("--own", help="Exports of this mesh: which visit saw a page is believed."),
     ] = False,
     workers: Annotated[
         int, typer.Option(min=0, max=256, help="Processes that take pages apart; 0: as many as cores.")
@@ -63,9 +63,6 @@ def import_files(
 
     WARC files of any crawler, and JSON lines with url, title and text
     (and, where there are, language, date, headings, type and fetched_at).
-
-    What the mesh has visited itself stays as it was found, but for --own: its own
-    exports say which visit saw what, and the last one counts.
 
     Each page goes to the peers that own its host, and is found when they have indexed it.
     Interrupted or killed, the same command goes on where it was; no page is stored twice.
