@@ -12,7 +12,8 @@ Which new page comes first say `orders`, by what is relevant to some words (`rel
 to which those come that searchers want (`searchers_words`); it is the `course` in a row, another order means
 `reordering`; URLs can be guessed (`ancestors`). When a page is due again says `revisiting`, by the
 `visit_memory` of its row; what we owe hosts is `politeness` (of those that were given up: `recalling`); what
-was asked of a domain is in `domain_budgets`, what URLs bring copies in `traps`, kept in `trap_rows`; our part
+was asked of a domain is in `domain_budgets`, what its pages cost the parser in `parsing_costs`, what URLs
+bring copies in `traps`, kept in `trap_rows`; our part
 of the pages that the mesh may visit is `page_limit`; how we crawl is `settings`, which can be replaced at any
 time; why things are as they are says `explaining` (of one URL: `url_explaining`) in `explanations`; its
 messages are `messages`, and `wire_messages` to other controllers.
@@ -27,7 +28,8 @@ Actor: `aliases` finds out which hosts are other names of one site, by `host_sam
 `alias_judging` wants it.
 
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`, `proxy`),
-`parser_port` over the processes of a workshop: `page_process`, asked in `page_orders`, which has the
+`parser_port` (whose page is next: `parser_turns`) over the processes of a workshop: `page_process`, asked
+in `page_orders`, which has the
 `extraction` (`parser` with `main_text`, `charset`, `language`, `dates`; `page_reader` for what is no HTML,
 too, by `peers.documents`, which commands have done by a `guarded_reader`; sitemaps and feeds: `link_lists`,
 `xml_lists`); `recorder` for traces.

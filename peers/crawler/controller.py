@@ -149,11 +149,10 @@ class Controller(StoreActor):
         self._policy, self._rules_end_s = tuning.policy, inf  # mesh clock: when some of its rules end
         self._held: SlotMask | None = None  # what the handover said last
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
-        self._stop_check_s = inf
+        self._stop_check_s, self._anchors_at_s = inf, 0.0
         self._measured = self._measured_pages = 0
         self._measure_at_s = -inf  # not before
         self._measure_due_s = inf  # when the membership is to hear of it
-        self._anchors_at_s = 0.0
         self._fetch_at_s = self._visits.next_time()  # at the end of the last turn
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -172,6 +171,7 @@ class Controller(StoreActor):
             case FetchFailed():
                 sends = self._visits.failed(message, now)
             case ParseFailed(url, reason):
+                self._visits.costs.take_back(message, now)
                 sends = self._lose(url, reason, now)
             case PageRefused(url, stamp):
                 sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []

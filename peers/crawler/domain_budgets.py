@@ -1,4 +1,6 @@
-"""How often this peer has asked the hosts of each registrable domain, in all of its lives.
+"""What this peer has spent on the hosts of each registrable domain, in all of its lives.
+
+That is how often they were asked, and what is left of the times at which a page ended its process.
 
 A peer's own: what other peers have asked of other hosts of the domain they count themselves, and a slot that
 changes hands brings no count along. So a domain with hosts in slots of n peers can be asked n times as often
@@ -8,22 +10,47 @@ domain. What is promised to a site holds by host: the delay, the pages, the one 
 
 from __future__ import annotations
 
-from typing import Final
+from struct import Struct
+from typing import Final, NamedTuple
 
 from mesh.table import Table
 
 _COUNT_BYTES: Final = 8
+_EXHAUSTED: Final = Struct(">dB")  # behind the count, if there is anything to say
+
+
+class Exhausted(NamedTuple):
+    """How a domain waits since its pages have ended processes that took them apart."""
+
+    until_s: float  # mesh clock
+    waits: int  # one soon after the other
+
+
+NEVER_EXHAUSTED: Final = Exhausted(0.0, 0)
 
 
 class DomainBudgets:
-    """Counts by name of the domain, in a table."""
+    """Rows by name of the domain, in a table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def asked_count(self, domain: str) -> int:
         """Return how many questions were asked, for pages and for robots.txts."""
-        return int.from_bytes(self._table.get(domain.encode()) or b"", "big")
+        return int.from_bytes(self._row(domain)[:_COUNT_BYTES], "big")
 
     def count_questions(self, domain: str, count: int) -> None:
-        self._table.put(domain.encode(), (self.asked_count(domain) + count).to_bytes(_COUNT_BYTES, "big"))
+        row = self._row(domain)
+        asked = int.from_bytes(row[:_COUNT_BYTES], "big") + count
+        self._table.put(domain.encode(), asked.to_bytes(_COUNT_BYTES, "big") + row[_COUNT_BYTES:])
+
+    def exhausted(self, domain: str) -> Exhausted:
+        rest = self._row(domain)[_COUNT_BYTES:]
+        return Exhausted(*_EXHAUSTED.unpack(rest)) if rest else NEVER_EXHAUSTED
+
+    def note_exhausted(self, domain: str, exhausted: Exhausted) -> None:
+        asked = self.asked_count(domain).to_bytes(_COUNT_BYTES, "big")
+        self._table.put(domain.encode(), asked + _EXHAUSTED.pack(*exhausted))
+
+    def _row(self, domain: str) -> bytes:
+        return self._table.get(domain.encode()) or b""

@@ -181,9 +181,10 @@ class _Look:
         if record.next_fetch_s > now:
             rule = self._visits.clocks.policy.host_rule(state.host, state.address)
             return Wait(hold_by_clock(record, requests_a_day(self.settings, rule)), record.next_fetch_s)
-        if state.due_s() > now:
-            return Wait(Hold.NOT_DUE, state.due_s() if state.due_s() < inf else None)
-        if state.domain.out_count >= self.settings.fetches_per_domain_max:
+        due_s = max(state.due_s(), state.domain.not_before_s)
+        if due_s > now:
+            return Wait(Hold.NOT_DUE, due_s if due_s < inf else None)
+        if state.domain.is_full(self.settings.fetches_per_domain_max):
             return Wait(Hold.DOMAIN)
         return None
 

@@ -216,6 +216,10 @@ class Frontier:
         self._turns.release(state, now)
         self._hosts.rest(state, now)
 
+    def note_parsed(self, state: HostState) -> None:
+        """Take in that the parser is done with a page of a host."""
+        self._turns.note_parsed(state.domain)
+
     def save(self, state: HostState, record: HostRecord) -> None:
         """Let another record hold for a host, here and in the table."""
         if self._hosts.save(state, record):

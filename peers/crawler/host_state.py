@@ -13,6 +13,11 @@ from peers.crawler.politeness import HostRecord
 from peers.crawler.robots import RobotsRules
 from peers.crawler.traps import PatternBudgets
 
+# Pages of a domain that the parser has at a time: what an ordinary host gives while a process is busy for as
+# long as a page may take; before any page has told what they cost; and since one has ended a process.
+UNPARSED_MAX: Final = 64
+UNKNOWN_UNPARSED_MAX: Final = 8
+SUSPECT_UNPARSED_MAX: Final = 1
 COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
 
 
@@ -131,15 +136,20 @@ class DomainState:
     """The hosts of one registrable domain that are in memory, as far as their turns go."""
 
     __slots__ = (
+        "exhausted_count",
         "host_count",
+        "is_cost_known",
         "is_in_turn",
+        "is_ordinary",
         "known",
         "later",
         "name",
         "new",
+        "not_before_s",
         "out_count",
         "parked",
         "resting",
+        "unparsed_count",
         "was_asked",
     )
 
@@ -149,6 +159,12 @@ class DomainState:
         self.out_count = 0  # of these, given out to be asked and not given back
         self.was_asked = False  # for a page, at one host or another
         self.is_in_turn = False  # it stands in the queue of domains
+        self.unparsed_count = 0  # pages that the parser has
+        # What follows is for `parsing_costs` to say; part of it is read from the table when first needed.
+        self.not_before_s = -inf  # it waits until then, for what its pages have cost the parser
+        self.exhausted_count = 0  # how often it has waited since one of them has ended a process
+        self.is_cost_known = False
+        self.is_ordinary = False  # the last page of it that was taken apart was not dear
         # Hosts in memory that may be waiting for long, or for ever, those that began first before the others:
         # they make room. Some have been asked for more since.
         self.resting: dict[HostState, None] = {}
@@ -164,6 +180,16 @@ class DomainState:
     def is_ready(self) -> bool:
         """May a host of it be asked now, as far as that host is concerned?"""
         return bool(self.new or self.known)
+
+    def is_full(self, hosts_out_max: int) -> bool:
+        """Have fetcher and parser as much of it as they may have?
+
+        What a page costs the parser is known late; by then each one there may have been made to cost as much.
+        """
+        unparsed_max = UNPARSED_MAX if self.is_ordinary else UNKNOWN_UNPARSED_MAX
+        if self.exhausted_count:
+            unparsed_max = SUSPECT_UNPARSED_MAX
+        return self.out_count >= hosts_out_max or self.unparsed_count >= unparsed_max
 
     def let_rest(self, state: HostState) -> None:
         """Let a host be the last of those that make room, if they do not wait for something soon."""

@@ -10,6 +10,9 @@ every second one if there are any, so that new sites are found early and no numb
 ones waiting for long. Within a domain those hosts come first of which no page has been asked, so that every
 host gives one page before any gives its second, as in WebCrawler (Pinkerton 1994).
 
+A domain waits as a whole for what its pages cost the parser, see `parsing_costs`, and while the parser has
+many of them.
+
 So it is in each *lane*. Breadth-first there is one; by other orders a domain waits in that of its next page
 (`orders.lane_of`), and who is in a lower one goes first, but for the turns that are at random.
 """
@@ -104,13 +107,15 @@ class HostTurns:
                 self._let_be_asked(state)
         while any(self._lanes.values()):
             domain = self._next_domain()
+            if domain.is_full(self.hosts_out_max):
+                continue
             state = domain.next_host()
-            if state.due_s() <= now:
+            if max(state.due_s(), domain.not_before_s) <= now:
                 domain.out_count += 1
                 self._queue(domain)
                 return state
             self._queue(domain)
-            state.is_busy = False  # its clock was put forward meanwhile, or nothing is left
+            state.is_busy = False  # its clock, or its domain's, was put forward meanwhile, or nothing is left
             self.schedule(state, now)
         return None
 
@@ -123,11 +128,16 @@ class HostTurns:
         self._queue(domain)
         self.schedule(state, now)
 
+    def note_parsed(self, domain: DomainState) -> None:
+        """Take in that the parser is done with a page of a domain."""
+        domain.unparsed_count -= 1
+        self._queue(domain)
+
     def schedule(self, state: HostState, now: float) -> None:
         """Give a host its turn, or an earlier one, if something is to come of it."""
         if state.is_busy and not state.ticket:
             return  # it has its turn now
-        at_s = state.due_s()
+        at_s = max(state.due_s(), state.domain.not_before_s)
         if at_s == inf or state.slot in self.stopped:
             return
         if state.is_busy:
@@ -190,7 +200,7 @@ class HostTurns:
 
     def _queue(self, domain: DomainState) -> None:
         """Give a domain its turn, behind the others, if it may have one."""
-        if domain.is_in_turn or not domain.is_ready or domain.out_count >= self.hosts_out_max:
+        if domain.is_in_turn or not domain.is_ready or domain.is_full(self.hosts_out_max):
             return
         domain.is_in_turn = True
         number = self._steering.lane_of(domain.first_rank)

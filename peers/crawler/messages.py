@@ -13,6 +13,7 @@ from peers.crawler.web_request import FailureReason, PageFetched
 from peers.crawler.wire_messages import FoundLink
 from peers.documents.content import Lack
 from peers.engine.document import Document
+from peers.storage.messages import CpuSeconds
 
 
 class ParsePage(Message, frozen=True):
@@ -39,6 +40,8 @@ class PageParsed(Message, frozen=True):
     text_mark: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of title and text, see `visit_memory`
     text_shape: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of the text without its digits, see `traps`
     lack: Lack | None = None  # why a document has no text
+    cpu_s: CpuSeconds = 0.0  # that it took
+    is_fatal: bool = False  # its document has ended the process that read it
 
 
 class ParseFailed(Message, frozen=True):
@@ -46,6 +49,8 @@ class ParseFailed(Message, frozen=True):
 
     url: str
     reason: FailureReason
+    cpu_s: CpuSeconds = 0.0  # that it took
+    is_fatal: bool = False  # it has ended the process that took it apart
 
 
 class ChangeSettings(Message, frozen=True):

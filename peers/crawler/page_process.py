@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from typing import Final
+
+import msgspec
 
 from mesh.workshop_process import LOG_FORMAT, WorkLimits, serve
 from peers.crawler.decoding import Undecodable, decode_beginning
 from peers.crawler.extraction import extract, extract_again
-from peers.crawler.messages import ParsePage
+from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.page_orders import (
     Answer,
     BeginningDecoded,
@@ -27,7 +30,7 @@ from peers.crawler.page_orders import (
 from peers.crawler.page_reader import read_nothing
 from peers.crawler.web_request import FailureReason
 from peers.documents.reader import read_document
-from peers.storage.messages import ParseRecords
+from peers.storage.messages import ParseRecords, RecordsParsed
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.page_process")
 # The dearest pages that the limits of `parser` and `decoding` let through take about a second.
@@ -39,14 +42,22 @@ logger = logging.getLogger(__name__)
 def carry_out(encoded: bytes) -> bytes:
     """Answer one order. Never raises: what breaks our code must cost one page, and not the process."""
     order = decode_order(encoded)
+    # There is one thread; that of the process moves by ticks while it has a limit.
+    began_s = time.thread_time()
     try:
-        return encode(_answer(order))
+        answer = _answer(order)
+        if isinstance(answer, PageParsed | ParseFailed | RecordsParsed):
+            answer = msgspec.structs.replace(answer, cpu_s=time.thread_time() - began_s)
+        return encode(answer)
     except MemoryError:
         reason = FailureReason.EXHAUSTING
     except Exception:
         logger.exception("page not worked on url=%s", getattr(order, "url", "robots.txt"))
         reason = FailureReason.PARSER
-    return encode(NotDecoded(reason) if isinstance(order, DecodeBeginning) else given_up(order, reason))
+    if isinstance(order, DecodeBeginning):
+        return encode(NotDecoded(reason))
+    cost = time.thread_time() - began_s
+    return encode(msgspec.structs.replace(given_up(order, reason), cpu_s=cost))
 
 
 def _answer(order: Order) -> Answer:

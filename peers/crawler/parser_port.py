@@ -8,7 +8,6 @@ per CPU-second of all processes, 152 with threads, which had the interpreter's l
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
@@ -16,12 +15,15 @@ import msgspec
 import trio
 
 from mesh.actor import Address, Message
+from mesh.domains import registrable_domain
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
 from mesh.stamp import Stamp
+from mesh.urls import host_of
 from mesh.workshop import Answer, Fault, Workshop
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.page_orders import decode_answer, encode, given_up
+from peers.crawler.parser_turns import ParserTurns
 from peers.crawler.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
 from peers.documents.content import Lack
 from peers.storage.messages import ParseRecords, RecordsParsed
@@ -30,6 +32,7 @@ from peers.storage.messages import ParseRecords, RecordsParsed
 # pages gather by themselves; to wait for them before a trip costs as much as it saves.
 PAGES_PER_TRIP: Final = 8
 BYTES_PER_TRIP: Final = 1 << 20  # after the first page; the process holds all of a trip
+FATAL_CPU_S: Final = 10.0  # that who ends a process counts as having had; most have, see `page_process`
 
 
 class StoredText(NamedTuple):
@@ -56,13 +59,13 @@ class ParserPort:
     def __init__(self, me: str, workshop: Workshop) -> None:
         self._address = Address(me, self.name)
         self._workshop = workshop
-        self._orders: deque[Order] = deque()
+        self._orders: ParserTurns[Order] = ParserTurns()
         self._has_orders = trio.Event()
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
             case ParsePage() | ParseRecords():
-                self._orders.append((source.actor, message))
+                self._orders.add(_domain_of(message), (source.actor, message))
                 self._has_orders.set()
             case _:
                 raise LocalProtocolError(f"the parser got a {type(message).__name__}")
@@ -86,8 +89,11 @@ class ParserPort:
         orders: list[Order] = []
         n_bytes = 0
         while self._orders and len(orders) < PAGES_PER_TRIP and n_bytes < BYTES_PER_TRIP:
-            orders.append(self._orders.popleft())
-            n_bytes += _size_of(orders[-1][1])
+            domain, order = self._orders.take()
+            orders.append(order)
+            n_bytes += _size_of(order[1])
+            if self._orders.is_dear(domain):  # nobody is to wait behind it
+                break
         return orders
 
     async def _have_carried_out(self, orders: list[Order], deliver: Deliver) -> None:
@@ -97,13 +103,21 @@ class ParserPort:
             actor, order = next(waiting)
             if isinstance(answer, Fault) and _may_be_read_less(order):
                 logger.warning("document not read, it ended its process url=%s fault=%s", order.url, answer)
+                self._charge(order, FATAL_CPU_S)
                 self.receive(
                     Address(self._address.peer, actor), msgspec.structs.replace(order, is_unread=True)
                 )
             else:
-                deliver(self._address, actor, _understood(order, answer))
+                said = _understood(order, answer)
+                self._charge(order, FATAL_CPU_S if isinstance(answer, Fault) else said.cpu_s)
+                deliver(self._address, actor, said)
 
         await self._workshop.carry_out([encode(order) for _, order in orders], take)
+
+    def _charge(self, order: ParsePage | ParseRecords, cpu_s: float) -> None:
+        self._orders.charge(_domain_of(order), cpu_s)
+        if self._orders:
+            self._has_orders.set()
 
 
 def _size_of(order: ParsePage | ParseRecords) -> int:
@@ -121,15 +135,20 @@ def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
     return not order.is_unread and media_type not in PAGE_MEDIA_TYPES
 
 
-def _understood(order: ParsePage | ParseRecords, answer: Answer) -> Message:
+def _domain_of(order: ParsePage | ParseRecords) -> str:
+    return registrable_domain(host_of(order.url))
+
+
+def _understood(order: ParsePage | ParseRecords, answer: Answer) -> PageParsed | ParseFailed | RecordsParsed:
     """What an answer means; the page may have had its will of the process that gave it."""
     if isinstance(answer, Fault):
         logger.warning("page ended the process that took it apart url=%s fault=%s", order.url, answer)
-        return given_up(order, FailureReason.EXHAUSTING)
+        lost = given_up(order, FailureReason.EXHAUSTING)
+        return lost if isinstance(lost, RecordsParsed) else msgspec.structs.replace(lost, is_fatal=True)
     try:
         match order, decode_answer(answer):
             case (ParsePage(), PageParsed() | ParseFailed() as said) if _is_of(order.url, said):
-                return said
+                return msgspec.structs.replace(said, is_fatal=order.is_unread)
             case (ParseRecords(), RecordsParsed() as said) if _is_of(order.url, said):
                 return said
     except msgspec.MsgspecError:

@@ -49,7 +49,7 @@ SILENCES_MAX: Final = 255
 ALIAS: Final = "alias"  # why a page is not asked for
 COMPARED_AT_PAGES: Final = 32  # asked for of a host before it is first compared: with fewer little is saved
 ALIAS_SAMPLE: Final = 8  # of 256 pages of an alias that are visited all the same
-_DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
+DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
 class HostRecord(msgspec.Struct, frozen=True, array_like=True):
@@ -262,7 +262,7 @@ def after_failure(
     host = msgspec.structs.replace(host, failures=failures)
     if failures >= settings.host_failures_max:
         return given_up(host, settings, now)
-    pause_s = min(settings.backoff_s * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), settings.backoff_max_s)
+    pause_s = min(settings.backoff_s * 2.0 ** min(failures - 1, DOUBLINGS_MAX), settings.backoff_max_s)
     pause_s = max(pause_s, delay_s, min(retry_after_s, settings.retry_after_max_s))
     return wait_until(host, now + pause_s)
 

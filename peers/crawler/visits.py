@@ -20,6 +20,7 @@ from peers.crawler.host_state import HostState, OriginRules
 from peers.crawler.messages import HostGrown, PageParsed
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.parsing_costs import ParsingCosts
 from peers.crawler.politeness import Blame
 from peers.crawler.questions import Questions
 from peers.crawler.recalling import Recalling
@@ -74,7 +75,7 @@ class Visits:
         self._frontier = frontier
         self._pages = pages
         self.clocks = HostClocks(frontier, settings)
-        self._budgets = budgets
+        self._budgets, self.costs = budgets, ParsingCosts(budgets, frontier, settings)
         self.robots = RobotsFiles(frontier, self.clocks, budgets, settings)
         self._questions = Questions(self.clocks, self.robots, settings)
         self._visits: dict[str, Visit] = {}  # by URL
@@ -86,6 +87,7 @@ class Visits:
 
     def change_settings(self, settings: CrawlSettings) -> None:
         self._settings = self.clocks.settings = self.robots.settings = self._questions.settings = settings
+        self.costs.settings = settings
 
     def change_policy(self, policy: Policy) -> None:
         """Go by what the owner of the mesh wants now."""
@@ -113,11 +115,6 @@ class Visits:
             and self._pages.n_bytes < settings.page_bytes_in_progress_max
             and (not self._limit.is_given or self._limit.has_room(self.page_count))
         )
-
-    def _has_room_for_doubtful(self) -> bool:
-        """Are there fetches left for hosts that may not answer?"""
-        count = sum(politeness.is_doubtful(visit.state.record) for visit in self._visits.values())
-        return count < politeness.doubtful_max(self._settings)
 
     @property
     def under_way(self) -> Mapping[str, Visit]:
@@ -182,9 +179,9 @@ class Visits:
         if state.host in self._asked:  # for the robots.txt of another host
             self.clocks.wait(state, politeness.free_after_question_s(now))
             return None
-        if not self.clocks.is_ready(state, now):
+        if not (self.clocks.is_ready(state, now) and self.costs.may_be_asked(state.domain, now)):
             return None
-        if politeness.is_doubtful(state.record) and not self._has_room_for_doubtful():
+        if politeness.is_doubtful(state.record) and not _has_room_for_doubtful(self._visits, self._settings):
             state.not_before_s = now + politeness.DOUBTFUL_PAUSE_S
             return None
         for _ in range(EXCLUSIONS_PER_TURN):
@@ -321,6 +318,7 @@ class Visits:
         if status == 200:
             is_to_compare = self._settings.finds_aliases and politeness.is_to_compare(state.record)
             grown = [Send(self._aliases, HostGrown(state.host))] * is_to_compare
+            self.costs.hand_out(taken.url, state)
             return self._pages.parse(state, taken, fetched) + grown
         if status == 304:
             self._not_modified(visit, fetched, now)
@@ -333,6 +331,7 @@ class Visits:
         may_come_back = is_shown and (bool(failure) or is_elsewhere_for_now(fetched))
         finding = Finding.MISSED if may_come_back else Finding.GONE
         if is_shown and (finding is Finding.GONE or is_given_up(taken.before, finding, now, self._settings)):
+            self.costs.hand_out(taken.url, state)
             return self._pages.withdraw(state, taken, fetched, failure)
         if failure:
             self._frontier.settle(state, taken, self._concluded(taken, f"F{failure}", now, finding))
@@ -378,6 +377,7 @@ class Visits:
 
     def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
         """Have a page stored, unless the policy does not want one of its media type or language."""
+        self.costs.take_back(parsed, now)
         policy, document = self.clocks.policy, parsed.document
         if parsed.lack:
             self.outcomes[f"document_{parsed.lack}"] += 1
@@ -460,3 +460,9 @@ def _note_address(state: HostState, url: str, ip: str, now: float) -> None:
     """Remember where a host is, unless another one was asked for its robots.txt."""
     if ip and host_of(url) == state.host:
         state.address, state.address_s = ip, now
+
+
+def _has_room_for_doubtful(visits: Mapping[str, Visit], settings: CrawlSettings) -> bool:
+    """Are there fetches left for hosts that may not answer?"""
+    count = sum(politeness.is_doubtful(visit.state.record) for visit in visits.values())
+    return count < politeness.doubtful_max(settings)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, TypeAlias
+
+from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.stamp import Stamp
@@ -10,6 +12,8 @@ from peers.documents.content import Lack
 from peers.engine.document import Document
 from peers.storage.extent import Extent
 from peers.storage.wire_messages import StoredPage
+
+CpuSeconds: TypeAlias = Annotated[float, Meta(ge=0, le=600)]  # no process is let work for so long
 
 
 class StorePage(Message, frozen=True):
@@ -141,6 +145,7 @@ class RecordsParsed(Message, frozen=True):
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
     base: str = ""  # canonical URL that its links are relative to; "" for its own
+    cpu_s: CpuSeconds = 0.0  # that it took
 
 
 class RecordsRefused(Message, frozen=True):

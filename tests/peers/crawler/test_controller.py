@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+import msgspec
 import pytest
 
 from mesh.actor import Address, Message, Send
@@ -29,6 +30,7 @@ from peers.crawler.settings import Tuning
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
+from peers.documents.content import Lack
 from peers.engine.linkers import entries_of, entry_of, linker_of
 from peers.handover.mirror import SHIP_S
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
@@ -311,6 +313,35 @@ def test_all_hosts_of_a_domain_share_a_budget_of_questions_over_all_lives() -> N
     desk.allow(names[1])
     assert asked(desk.seed(f"{names[2]}/", HOME)) == [ROBOTS]
     assert [desk.state_of(f"{name}/") for name in names[1:3]] == ["Xdomain_budget"] * 2
+
+
+@pytest.mark.parametrize("is_document", [False, True])
+def test_a_domain_whose_page_ended_a_parser_waits_under_all_its_names_twice_as_long_each_time(
+    is_document: bool,
+) -> None:
+    names = [f"http://x{number}.dear.test" for number in range(4)]
+    desk = Desk(backoff_s=30.0, backoff_max_s=100.0)
+    for name, pause_s in zip(names, (30.0, 60.0, 100.0), strict=False):
+        home = f"{name}/"
+        desk.seed(home)
+        assert asked(desk.allow(name)) == [home]
+        desk.tell(fetched(home))
+        lost = msgspec.structs.replace(parsed(home), lack=Lack.EXHAUSTING, is_fatal=True)
+        failed = ParseFailed(home, FailureReason.EXHAUSTING, is_fatal=True)
+        desk.tell(lost if is_document else failed, "parser")
+        assert asked(desk.seed(f"{names[3]}/")) == []
+        assert asked(desk.wake(pause_s - 1.0)) == []
+        assert asked(desk.wake(1.0)) == [f"{names[3]}/robots.txt"]
+        desk.fail(f"{names[3]}/robots.txt", FailureReason.TIMEOUT)
+    assert asked(desk.seed(HOME)) == [ROBOTS]
+
+
+def test_others_are_asked_while_a_domain_waits_for_what_it_cost() -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(fetched(HOME))
+    desk.tell(ParseFailed(HOME, FailureReason.EXHAUSTING, is_fatal=True), "parser")
+    assert asked(desk.seed(f"{ORIGIN}/2", "http://b.test/")) == ["http://b.test/robots.txt"]
+    assert asked(desk.wake(SETTINGS.backoff_s)) == [f"{ORIGIN}/2"]
 
 
 def test_what_a_browser_asked_to_show_a_page_counts_in_the_day_of_its_host_and_in_its_domain() -> None:

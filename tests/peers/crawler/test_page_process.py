@@ -18,7 +18,7 @@ from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.page_orders import DecodeBeginning, NotDecoded, Order, decode_answer, encode
 from peers.crawler.web_request import FailureReason
 from peers.storage.messages import ParseRecords, RecordsParsed
-from tests.helpers import fetched, seen
+from tests.helpers import fetched, free_of_charge, seen
 from tests.patience import PATIENCE_S
 
 URL = "http://a.test/"
@@ -106,6 +106,6 @@ def test_what_breaks_our_code_costs_one_page(
         DecodeBeginning(b"x", "br", 9),
     ]
     with caplog.at_level(logging.ERROR):
-        answers = [decode_answer(page_process.carry_out(encode(order))) for order in orders]
+        answers = [free_of_charge(decode_answer(page_process.carry_out(encode(order)))) for order in orders]
     assert answers == [ParseFailed(URL, reason), RecordsParsed(URL, seen(7.0), None), NotDecoded(reason)]
     assert ("ZeroDivisionError" in caplog.text) is (error is ZeroDivisionError)

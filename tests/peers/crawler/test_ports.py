@@ -43,7 +43,7 @@ from peers.crawler.web_request import (
 )
 from peers.documents.content import Lack
 from peers.storage.messages import ParseRecords, RecordsParsed
-from tests.helpers import ME, fetched, seen
+from tests.helpers import ME, fetched, free_of_charge, seen
 from tests.patience import PATIENCE_S
 from tests.peers.documents import files
 
@@ -135,7 +135,9 @@ async def test_a_process_says_of_a_page_what_the_extraction_says() -> None:
     async with running(port) as inbox:
         for page in pages:
             port.receive(CONTROLLER, ParsePage(page, 7))
-        assert await inbox.holds(len(pages)) == [extract(page, 7) for page in pages]
+        messages = await inbox.holds(len(pages))
+    assert all(cast(PageParsed, message).cpu_s > 0.0 for message in messages)
+    assert [free_of_charge(message) for message in messages] == [extract(page, 7) for page in pages]
 
 
 async def test_one_process_answers_in_the_order_of_the_orders() -> None:
@@ -145,6 +147,18 @@ async def test_one_process_answers_in_the_order_of_the_orders() -> None:
             port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
         messages = await inbox.holds(20)
     assert [cast(PageParsed, message).url for message in messages] == [url_of(number) for number in range(20)]
+
+
+async def test_domains_take_turns_however_many_pages_one_has_under_whatever_names() -> None:
+    port = parser_port()
+    many = [f"http://h{number}.many.test/" for number in range(3 * PAGES_PER_TRIP)]
+    few = ["http://a.test/1", "http://b.test/1", "http://a.test/2"]
+    for url in (*many, *few):
+        port.receive(CONTROLLER, ParsePage(fetched(url, body=HTML), 1))
+    async with running(port) as inbox:
+        messages = await inbox.holds(len(many) + len(few))
+    urls = [cast(PageParsed, message).url for message in messages]
+    assert urls == [many[0], few[0], few[1], many[1], few[2], *many[2:]]
 
 
 async def test_large_pages_do_not_travel_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +202,7 @@ async def test_a_page_that_crashes_the_parser_costs_that_page_only(caplog: pytes
                 port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=body), 1))
             port.receive(Address(ME, "cell"), ParseRecords(url_of(3), seen(7.0), b"<killer>"))
             messages = await inbox.holds(4)
-    assert messages[1] == ParseFailed(url_of(1), FailureReason.EXHAUSTING)
+    assert messages[1] == ParseFailed(url_of(1), FailureReason.EXHAUSTING, is_fatal=True)
     assert isinstance(messages[0], PageParsed)
     assert isinstance(messages[2], PageParsed)
     assert messages[3] == RecordsParsed(url_of(3), seen(7.0), None)
@@ -226,9 +240,9 @@ page_process.serve(page_process.carry_out, page_process.LIMITS)
         port.receive(CONTROLLER, ParsePage(page, 1))
         [parsed] = await inbox.holds(1)
         assert isinstance(parsed, PageParsed)
-        assert (parsed.lack, parsed.records != b"") == (Lack.EXHAUSTING, True)
+        assert (parsed.lack, parsed.records != b"", parsed.is_fatal) == (Lack.EXHAUSTING, True, True)
         port.receive(Address(ME, "cell"), ParseRecords(URL, seen(1_000.0, 1), parsed.records))
-        assert (await inbox.holds(2))[1] == RecordsParsed(
+        assert free_of_charge((await inbox.holds(2))[1]) == RecordsParsed(
             URL, seen(1_000.0, 1), parsed.document, Lack.EXHAUSTING
         )
 
@@ -262,7 +276,7 @@ async def test_records_that_break_the_parser_have_nothing_to_index() -> None:
     port = parser_port()
     async with running(port) as inbox:
         port.receive(Address(ME, "cell"), ParseRecords(url_of(1), seen(7.0), b"no records"))
-        assert await inbox.holds(1) == [RecordsParsed(url_of(1), seen(7.0), None)]
+        assert list(map(free_of_charge, await inbox.holds(1))) == [RecordsParsed(url_of(1), seen(7.0), None)]
 
 
 async def test_the_parser_ends_when_it_is_told_with_orders_left_over() -> None:
