@@ -2,12 +2,14 @@
 
 What is worked on was made by strangers. Whatever it makes the code do (loop, take all memory, crash), the
 system ends this process and nothing else: every order has a limit of processor time and the process one of
-memory, both kept by the system, not by code that may be stuck in a library.
+memory, both kept by the system, not by code that may be stuck in a library. And whoever takes it over finds
+no keys, no network and nothing to start (`confinement`).
 """
 
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import resource
 import signal
@@ -20,7 +22,10 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from mesh.allocator import settle_allocator
+from mesh.confinement import confine
 from mesh.memory import memory_used
+
+logger = logging.getLogger(__name__)
 
 READY: Final = b"\x06"  # ASCII: acknowledge; the process has loaded what it works with
 COUNT: Final = Struct(">I")  # of the orders of a trip, before them
@@ -78,6 +83,8 @@ def _settle_down(limits: WorkLimits) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("500")  # when the machine is out of memory, let it take this one, not the peer
+    for lack in confine():
+        logger.warning("a process that works on pages is less confined than it should be: %s", lack)
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
 

@@ -1,4 +1,4 @@
-"""Whether this machine can carry a peer: memory, descriptors, clock, Python. [io]
+"""Whether this machine can carry a peer: memory, descriptors, clock, Python, confinement. [io]
 
 What the system says is read by one function, what it means is judged by another, which is pure.
 """
@@ -11,7 +11,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bootstrap.doctor.finding import Finding, fault, good, warning
@@ -37,6 +37,17 @@ def machine_findings() -> Iterator[Finding]:
     is_synchronised = _is_clock_synchronised()
     if is_synchronised is not None:
         yield clock_finding(is_synchronised=is_synchronised)
+    yield confinement_finding(_lacking())
+
+
+def confinement_finding(lacking: Sequence[str]) -> Finding:
+    """Judge what a process that works on pages could not give up."""
+    if lacking:
+        advice = (
+            "a newer kernel (5.13) has all of it; a container may have to be let use seccomp and Landlock"
+        )
+        return warning(ABOUT, "confinement", "; ".join(lacking), advice)
+    return good(ABOUT, "confinement", "what works on pages reads no keys, and has no network")
 
 
 def python_finding(version: tuple[int, ...], implementation: str) -> Finding:
@@ -74,6 +85,16 @@ def clock_finding(*, is_synchronised: bool) -> Finding:
         return good(ABOUT, "clock", "kept right by the network")
     advice = "`timedatectl set-ntp true`, or install chrony: pages and certificates go by the clock"
     return warning(ABOUT, "clock", "not kept right by anything", advice)
+
+
+def _lacking() -> list[str]:
+    """What a process cannot give up here, by one that tries."""
+    command = [sys.executable, "-P", "-m", "mesh.confinement"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [str(error)]
+    return done.stdout.splitlines() or done.stderr.splitlines()[-1:]
 
 
 def _memory() -> tuple[int, int]:

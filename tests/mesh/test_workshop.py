@@ -110,11 +110,12 @@ async def test_no_order_at_all_ends_no_process() -> None:
 
 
 async def test_an_order_whose_process_somebody_has_ended_is_carried_out_after_all(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(odd_process.MARK, str(tmp_path / "crashed"))
     async with working() as workshop:
-        order = f"crash-once {tmp_path / 'crashed'}"
-        assert await answers(workshop, "a", order, "b") == [b"a", order.encode(), b"b"]
+        assert await answers(workshop, "a", "crash-once", "b") == [b"a", b"crash-once", b"b"]
+        assert (tmp_path / "crashed").read_bytes()
         assert workshop.observe().faults == {}
 
 

@@ -9,6 +9,7 @@ import pytest
 from bootstrap.doctor.finding import Grade, worst_of
 from bootstrap.doctor.machine import (
     clock_finding,
+    confinement_finding,
     descriptors_finding,
     machine_findings,
     memory_finding,
@@ -62,3 +63,10 @@ def test_an_old_python_is_a_fault_and_a_clock_of_its_own_a_warning() -> None:
     assert python_finding((3, 11, 0), "CPython").grade is Grade.GOOD
     assert clock_finding(is_synchronised=False).grade is Grade.WARNING
     assert clock_finding(is_synchronised=True).grade is Grade.GOOD
+
+
+def test_what_a_process_cannot_give_up_is_a_warning() -> None:
+    assert confinement_finding([]).grade is Grade.GOOD
+    found = confinement_finding(["files of the user can be read: no Landlock (Function not implemented)"])
+    assert found.grade is Grade.WARNING
+    assert "newer kernel" in found.advice

@@ -1,0 +1,225 @@
+"""A process that works on what strangers made gives up what it does not need. [io]
+
+Whoever finds a hole in a parser written in C is the user that runs it: he could read the key of the peer, ask
+the network, or stop others. So a process that has loaded what it works with keeps its memory, the connection
+that orders come by, and reading the files of Python and its libraries:
+
+* no new privileges (`prctl`): nothing that it starts could gain any;
+* seccomp: the kernel refuses the calls of `_REFUSED`, opening files to write, and starting anything but
+  threads; they fail with EPERM, the process lives on;
+* Landlock, where the kernel has it (5.13 and later): no file can be opened but below some folders.
+
+What a kernel does not have is said, and the rest holds. Sources: linux/filter.h, linux/seccomp.h and
+linux/landlock.h; numbers of calls from asm/unistd_64.h of x86-64 and asm-generic/unistd.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from struct import Struct
+from typing import Final, NamedTuple
+
+_SET_NO_NEW_PRIVS: Final = 38
+_SET_SECCOMP: Final = 22
+_MODE_FILTER: Final = 2
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on all machines
+_PATH_BENEATH: Final = 1
+_FILE_RIGHTS: Final = (1 << 13) - 1  # all of Landlock's first version
+_READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
+_RULE: Final = Struct("=Qi")
+
+# Instructions: load a word of `seccomp_data`; compare it; return.
+_LOAD, _IS, _HAS, _RETURN = 0x20, 0x15, 0x45, 0x06
+_INSTRUCTION: Final = Struct("=HBBI")
+_NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16  # low half first: both machines are little-endian
+_ALLOW: Final = 0x7FFF0000
+_REFUSE: Final = 0x00050000 | 1  # EPERM
+_UNKNOWN: Final = 0x00050000 | 38  # ENOSYS, for which libraries have another way
+_TO_WRITE: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_THREAD: Final = 0x10000  # CLONE_THREAD
+_OTHER_ABI: Final = 0x40000000  # x32 has numbers of its own from here on
+
+
+class _Machine(NamedTuple):
+    """What a kind of machine calls the calls."""
+
+    audit: int  # AUDIT_ARCH
+    refused: tuple[int, ...]
+    opening: tuple[tuple[int, int], ...]  # calls that open files, and which argument has the flags
+    clone: int
+    signalling: tuple[int, int]  # kill tgkill: no process but this one
+
+
+# socket connect accept bind listen socketpair accept4; fork vfork execve execveat; tkill ptrace
+# process_vm_readv, writev pidfd_send_signal, open, getfd; truncate ftruncate rename mkdir rmdir creat link
+# unlink symlink chmod fchmod chown fchown lchown mknod and their kin at folders; mount umount2 pivot_root
+# chroot unshare setns; add_key request_key keyctl bpf perf_event_open userfaultfd io_uring_setup
+# open_by_handle_at.
+_X86_64: Final = _Machine(
+    0xC000003E,
+    (
+        *(41, 42, 43, 49, 50, 53, 288, 57, 58, 59, 322, 200, 101, 310, 311, 424, 434, 438),
+        *(
+            76,
+            77,
+            82,
+            83,
+            84,
+            85,
+            86,
+            87,
+            88,
+            90,
+            91,
+            92,
+            93,
+            94,
+            133,
+            258,
+            259,
+            260,
+            263,
+            264,
+            265,
+            266,
+            268,
+        ),
+        *(316, 452, 165, 166, 155, 161, 272, 308, 248, 249, 250, 321, 298, 323, 425, 304),
+    ),
+    ((2, 1), (257, 2)),
+    56,
+    (62, 234),
+)
+_AARCH64: Final = _Machine(
+    0xC00000B7,
+    (
+        *(198, 203, 202, 200, 201, 199, 242, 221, 281, 130, 117, 270, 271, 424, 434, 438),
+        *(45, 46, 38, 34, 37, 35, 36, 52, 53, 54, 55, 33, 276, 452),
+        *(40, 39, 41, 51, 97, 268, 217, 218, 219, 280, 241, 282, 425, 265),
+    ),
+    ((56, 2),),
+    220,
+    (129, 131),
+)
+_MACHINES: Final = {"x86_64": _X86_64, "aarch64": _AARCH64}
+_UNKNOWN_CALLS: Final = (435, 437)  # clone3 openat2: their arguments are in memory, where no filter looks
+
+
+def confine() -> list[str]:
+    """Give up, until this process ends, what work on pages does not need; return what did not succeed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        return [f"no confinement: {_last_error()}"]  # the others want it
+    return [*_shut_files(libc, _readable()), *_refuse_calls(libc)]
+
+
+def _readable() -> set[Path]:
+    """Return where Python and the libraries are, and what the kernel says of this process."""
+    packages = {name.partition(".")[0] for name in sys.modules}
+    places = {Path(place) for name in packages for place in getattr(sys.modules.get(name), "__path__", ())}
+    prefixes = {Path(each) for each in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
+    libraries = {Path(each) for each in sys.path if Path(each).name in ("site-packages", "dist-packages")}
+    system = map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/local/lib", "/usr/share/zoneinfo", "/proc/self"))
+    devices = map(Path, ("/dev/null", "/dev/urandom", "/etc/localtime", "/etc/ld.so.cache"))
+    return {*places, *prefixes, *libraries, *system, *devices}
+
+
+# --- Files ---
+
+
+def _shut_files(libc: ctypes.CDLL, readable: Iterable[Path]) -> list[str]:
+    rights = ctypes.create_string_buffer(Struct("=Q").pack(_FILE_RIGHTS), 8)
+    rules = libc.syscall(_CREATE_RULESET, rights, ctypes.c_size_t(8), 0)
+    if rules < 0:
+        return [f"files of the user can be read: no Landlock ({_last_error()})"]
+    try:
+        for path in readable:
+            with suppress(OSError):
+                _let_read(libc, rules, path)
+        if libc.syscall(_RESTRICT_SELF, rules, 0):
+            return [f"files of the user can be read: {_last_error()}"]
+    finally:
+        os.close(rules)
+    return []
+
+
+def _let_read(libc: ctypes.CDLL, rules: int, path: Path) -> None:
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        rights = _READ_FILE | (_READ_FOLDER if path.is_dir() else 0)
+        rule = ctypes.create_string_buffer(_RULE.pack(rights, descriptor), _RULE.size)
+        if libc.syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0):
+            raise OSError(ctypes.get_errno(), str(path))
+    finally:
+        os.close(descriptor)
+
+
+# --- Calls ---
+
+
+class _Program(ctypes.Structure):
+    """sock_fprog of linux/filter.h."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def _refuse_calls(libc: ctypes.CDLL) -> list[str]:
+    machine = _MACHINES.get(platform.machine())
+    if machine is None or sys.maxsize < 1 << 32:
+        return [
+            f"calls of the system are not refused: their numbers on {platform.machine()} are not known here"
+        ]
+    code = b"".join(_INSTRUCTION.pack(*each) for each in _filter(machine, os.getpid()))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // _INSTRUCTION.size, ctypes.addressof(buffer))
+    if libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0):
+        return [f"calls of the system are not refused: {_last_error()}"]
+    return []
+
+
+def _filter(machine: _Machine, pid: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield instructions: what they do, how many to skip if it is so and if it is not, with what."""
+    yield _LOAD, 0, 0, _MACHINE_AT
+    yield _IS, 1, 0, machine.audit
+    yield _RETURN, 0, 0, _REFUSE
+    yield _LOAD, 0, 0, _NUMBER_AT
+    yield _HAS, 0, 1, _OTHER_ABI
+    yield _RETURN, 0, 0, _REFUSE
+    for number in machine.refused:
+        yield _IS, 0, 1, number
+        yield _RETURN, 0, 0, _REFUSE
+    for number in _UNKNOWN_CALLS:
+        yield _IS, 0, 1, number
+        yield _RETURN, 0, 0, _UNKNOWN
+    for number, place in machine.opening:
+        yield from _if_argument(number, place, _HAS, _TO_WRITE, _REFUSE, _ALLOW)
+    yield from _if_argument(machine.clone, 0, _HAS, _THREAD, _ALLOW, _REFUSE)
+    for number in machine.signalling:
+        yield from _if_argument(number, 0, _IS, pid, _ALLOW, _REFUSE)
+    yield _RETURN, 0, 0, _ALLOW
+
+
+def _if_argument(
+    number: int, place: int, test: int, value: int, so: int, otherwise: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Decide a call by one of its arguments."""
+    yield _IS, 0, 4, number
+    yield _LOAD, 0, 0, _ARGUMENTS_AT + 8 * place
+    yield test, 0, 1, value
+    yield _RETURN, 0, 0, so
+    yield _RETURN, 0, 0, otherwise
+
+
+def _last_error() -> str:
+    return os.strerror(ctypes.get_errno())
+
+
+if __name__ == "__main__":
+    for lacking in confine():
+        print(lacking)

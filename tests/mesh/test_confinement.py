@@ -1,0 +1,79 @@
+"""What a process that works on strangers' pages can still do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRY = """
+import os, sys
+from mesh.confinement import confine
+for lack in confine():
+    print(lack, file=sys.stderr)
+try:
+    exec(sys.argv[1])
+except OSError as error:
+    print(type(error).__name__)
+else:
+    print("done")
+"""
+
+
+def outcome_of(code: str, *arguments: str | Path) -> str:
+    """What becomes of some code in a confined process."""
+    done = subprocess.run(
+        [sys.executable, "-c", TRY, code, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if done.stderr:
+        pytest.skip(done.stderr)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "peer.key"
+    path.write_bytes(b"secret")
+    return path
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(sys.argv[2]).read()",
+        "os.listdir(os.path.dirname(sys.argv[2]))",
+        "open(sys.argv[2], 'w')",
+        "open(sys.argv[2], 'r+')",
+        "os.unlink(sys.argv[2])",
+        "os.rename(sys.argv[2], sys.argv[2] + '.old')",
+        "os.chmod(sys.argv[2], 0o777)",
+        "open(f'/proc/{os.getppid()}/environ').read()",
+        "import socket; socket.socket()",
+        "import socket; socket.socketpair()",
+        "os.execv('/bin/true', ['true'])",
+        "os.fork()",
+        "import subprocess; subprocess.run(['/bin/true'])",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "os.kill(os.getppid(), 0)",
+        "os.mkdir('/tmp/made')",
+    ],
+)
+def test_it_reads_no_key_asks_no_network_starts_nothing_and_stops_nobody(key: Path, code: str) -> None:
+    assert outcome_of(code, key) == "PermissionError"
+    assert key.read_bytes() == b"secret"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import email.mime.text, encodings.gb18030, sqlite3; assert b'\\xb1\\xb1'.decode('gb18030') == '北'",
+        "import threading; t = threading.Thread(target=print); t.start(); t.join()",
+        "open('/proc/self/statm').read()",
+        "import ssl, json",
+    ],
+)
+def test_it_imports_what_it_needs_and_works(code: str) -> None:
+    assert outcome_of(code) == "done"
