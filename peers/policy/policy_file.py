@@ -59,7 +59,7 @@ def read_policy(text: str, name: str) -> Policy:
     try:
         file = msgspec.convert(tomllib.loads(text), _File)
         policy = Policy(**{name: getattr(file, name) for name in _File.__struct_fields__})
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter when it nests too deep
         raise ConfigError(f"{name} is not TOML: {error}") from error
     except (msgspec.ValidationError, ValueError) as error:
         raise ConfigError(f"{name}: {error}; see tianmesh policy --help for what a rule can say") from error

@@ -145,6 +145,7 @@ def test_policy_reads_as_it_was_written() -> None:
     [
         ("rules = 3", "p.toml: Expected `array`"),
         ("[[rules]\n", "p.toml is not TOML"),
+        ("a = " + "[" * 5_000, "p.toml is not TOML"),
         ('[[rules]]\naction = "fly"', "Invalid enum value 'fly'"),
         ("[[rules]]\naction = 'crawl'\ndomain = ['a']", "unknown field `domain`"),
         ("[[rules]]\naction = 'skip'\nurls = ['a.org/*']", "begin a pattern with"),

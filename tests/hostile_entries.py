@@ -1,0 +1,278 @@
+"""Where what strangers made enters, and shapes of it that may be dear to a loop."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from io import BytesIO
+from typing import Final, NamedTuple
+
+import h11
+
+from mesh.errors import ConfigError, CorruptionError
+from mesh.stamp import Stamp
+from mesh.urls import canonical
+from peers.crawler.charset import decode_text
+from peers.crawler.dates import page_date
+from peers.crawler.decoding import Undecodable, decode
+from peers.crawler.language import language_of
+from peers.crawler.link_header import canonical_in_headers
+from peers.crawler.link_lists import pages_listed
+from peers.crawler.page_reader import read_page
+from peers.crawler.parser import NotHtml, parse_page, robots_wish
+from peers.crawler.parser_port import StoredText
+from peers.crawler.response_lines import head_end, readable_head
+from peers.crawler.robots import line_of, parse, sitemaps_named
+from peers.crawler.traps import patterns_of
+from peers.documents.rtf import read_rtf
+from peers.engine.query_language import Remarks, read
+from peers.gateway.difference import difference
+from peers.gateway.stored_page import file_headers, framed_html, stored_page, with_said
+from peers.policy.policy_file import read_policy
+from peers.storage.warc import read_records, response_record
+from peers.text.analysis import analyse, query_terms
+from peers.text.keywords import keywords_of, vocabulary_of
+
+URL: Final = "http://a.test/x"
+QUERY_CHARS: Final = 16 << 10  # all that a head of a request has room for
+# What a shape is made of, over and over: spaces and line ends, beginnings without ends, attributes, quotes,
+# what is escaped, what is listed, nested.
+PUMPS: Final = (
+    " ",
+    "\n",
+    "\t \n",
+    "a",
+    "a ",
+    "a\n",
+    "0",
+    "<",
+    "<a ",
+    "<a href=x>",
+    "<p>",
+    "<div>x",
+    "</div>",
+    "<li><b>",
+    "<table>",
+    "<!--",
+    "<![CDATA[",
+    "<base href=' ",
+    "<meta ",
+    "<script>",
+    "<title>",
+    "x='y' ",
+    "x=\"'",
+    '"',
+    "\0",
+    "&",
+    "&amp;",
+    "%",
+    "%41",
+    ",",
+    ", rel=canonical; <",
+    ";",
+    ":",
+    "=",
+    "-",
+    ".",
+    "/",
+    "//",
+    "?a=b&",
+    "(",
+    "[",
+    "{",
+    "\\",
+    "{\\b ",
+    "*",
+    "é",
+    "水",
+    "水 ",
+    "e\u0301",
+    "http://a.test/",
+    "http://a.test/\n",
+    "Disallow: /%\n",
+    "Disallow: /*a*b*c\n",
+    "Sitemap: x\n",
+    "User-agent: a, *\n",
+    "X: y\r\n",
+    " y\r\n",
+    "-2020",
+    "a OR ",
+    "-(",
+    # The sign # is a number, another one each time.
+    "w# ",
+    "<a href=#>x</a>",
+    "<a#>",
+    "<meta name=robots content=x#>",
+    "x#='y' ",
+    "<url><loc>http://a.test/#</loc></url>",
+    "http://a.test/#\n",
+    "Disallow: /#*\n",
+    "Allow: /\xe9#\n",
+    "User-agent: a#\nAllow: /\n",
+    "X#: y\r\n",
+    "<https://a.test/#>; rel=next, ",
+    "?x#=1&",
+    "[a#]\n",
+)
+
+
+class Entry(NamedTuple):
+    """One way in."""
+
+    name: str
+    take: Callable[[str], object]
+    frames: tuple[tuple[str, str], ...] = (("", ""),)  # what stands before and behind a shape
+
+
+def _parsed(text: str) -> None:
+    with suppress(NotHtml):
+        parse_page(URL, text.encode(), "text/html")
+
+
+def _read(content_type: str) -> Callable[[str], object]:
+    def take(text: str) -> None:
+        with suppress(NotHtml):
+            read_page(URL, text.encode(), content_type, ())
+
+    return take
+
+
+def _zipped(name: str, member: str, before: str = "", after: str = "") -> Callable[[str], object]:
+    def take(text: str) -> None:
+        file = BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("mimetype", name)
+            archive.writestr(member, before + text + after)
+        with suppress(NotHtml):
+            read_page(URL, file.getvalue(), name, ())
+
+    return take
+
+
+def _records(text: str) -> bytes:
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    return response_record(URL, head.encode(), text.encode(), Stamp(1, 7.0))
+
+
+def _shown(text: str) -> None:
+    page = stored_page(URL, _records(text))
+    framed_html(URL, with_said(page, StoredText(text[:200], text, base=text)))
+    file_headers(f"{URL}{text}", page)
+
+
+def _compared(text: str) -> None:
+    difference(StoredText(text, text), StoredText(text[1:], text[::-1]))
+
+
+def _warc(text: str) -> None:
+    with suppress(CorruptionError):
+        list(read_records(text.encode()))
+
+
+def _policy(text: str) -> None:
+    with suppress(ConfigError):
+        read_policy(text, "policy")
+
+
+def _head(text: str) -> None:
+    received = bytearray(text.encode())
+    end = head_end(received, 0)
+    readable_head(bytes(received[:end] if end else received))
+
+
+def _request(text: str) -> None:
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=16 << 10)
+    with suppress(h11.RemoteProtocolError):
+        connection.receive_data(text.encode())
+        connection.next_event()
+
+
+def _decoded(coding: str) -> Callable[[str], object]:
+    def take(text: str) -> None:
+        with suppress(Undecodable):
+            decode(text.encode(), coding, 1 << 20)
+
+    return take
+
+
+ENTRIES: Final = (
+    Entry("HTML", _parsed, (("", ""), ("<body><p>", "</p>"), ("<a href='", "'>x</a>"), ("<a ", ">"))),
+    Entry("main text", _parsed, (("<body><main><p>", "</p></main>"),)),
+    Entry("link list", lambda text: pages_listed(f"{URL}/sitemap.txt", text.encode())),
+    Entry(
+        "sitemap",
+        lambda text: pages_listed(f"{URL}/sitemap.xml", text.encode()),
+        (("<urlset><url><loc>", "</loc></url></urlset>"), ("<urlset ", "></urlset>"), ("<?", "?><urlset/>")),
+    ),
+    Entry(
+        "feed",
+        _read("application/rss+xml"),
+        (("<rss><channel><item><title>", "</title></item></channel></rss>"), ("<rss ", "></rss>")),
+    ),
+    Entry(
+        "robots.txt",
+        lambda text: parse(text.encode(), "t"),
+        (("User-agent: *\n", "\n"), ("User-agent: ", "")),
+    ),
+    Entry(
+        "rules", lambda text: parse(f"User-agent: *\nDisallow: /{text}".encode(), "t").allows(f"{URL}{text}")
+    ),
+    Entry(
+        "line of robots.txt",
+        lambda text: line_of(f"User-agent: *\n{text}\n".encode(), "t", (False, "/b")),
+    ),
+    Entry("sitemaps named", lambda text: sitemaps_named(text.encode()), (("", ""), ("Sitemap:", ""))),
+    Entry(
+        "Link headers",
+        lambda text: canonical_in_headers(URL, [text]),
+        (("", ""), ("<", ""), ("<x>; rel=", ""), ('<x>; rel="canonical"; anchor', "")),
+    ),
+    Entry("X-Robots-Tag", lambda text: robots_wish([text], text), (("", ""), ("tianmesh: ", ""))),
+    Entry(
+        "charset",
+        lambda text: decode_text(text.encode(), text),
+        (("", ""), ("<meta charset=", ">"), ("text/html; charset=", ""), ("<?xml encoding='", "'?>")),
+    ),
+    Entry("bytes of no charset", lambda text: decode_text(text.encode("utf-16-le") + b"\xff\x81", None)),
+    Entry("dates", lambda text: page_date([text], text, 7.0), (("", ""), ("2020-", ""), ("Mon, ", ""))),
+    Entry("language", language_of),
+    Entry("plain text", _read("text/plain")),
+    Entry("JSON", _read("application/json")),
+    Entry("RTF", lambda text: read_rtf(f"{{\\rtf1 {text}".encode())),
+    Entry(
+        "Word",
+        _zipped(
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "word/document.xml",
+            "<w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'><w:p><w:t>",
+            "</w:t></w:p></w:document>",
+        ),
+    ),
+    Entry("open document", _zipped("application/vnd.oasis.opendocument.text", "content.xml", "<a>", "</a>")),
+    Entry("book", _zipped("application/epub+zip", "META-INF/container.xml", "<a>", "</a>")),
+    Entry("gzip", _decoded("gzip")),
+    Entry("brotli", _decoded("br")),
+    Entry("codings named", lambda text: _decoded(text)("x")),
+    Entry("URL", lambda text: canonical(text, URL), (("", ""), ("http://", ""), ("http://a.test/", ""))),
+    Entry("patterns of a URL", lambda text: list(patterns_of(URL + text))),
+    Entry("query", lambda text: read(text[:QUERY_CHARS], Remarks()), (("", ""), ("title:", ""), ('"', '"'))),
+    Entry("query terms", lambda text: query_terms(text[:QUERY_CHARS])),
+    Entry("words", analyse),
+    Entry("key words", lambda text: (keywords_of(text, text, text), vocabulary_of(text, text))),
+    Entry("policy", _policy, (("", ""), ('[[rules]]\nurls = ["', '"]'), ("a = ", ""))),
+    Entry("WARC", _warc, (("", ""), ("WARC/1.1\r\n", "\r\n\r\n"))),
+    Entry("head of an answer", _head, (("", ""), ("HTTP/1.1 200 OK\r\n", "\r\n\r\n"))),
+    Entry("head of a request", _request, (("", ""), ("GET / HTTP/1.1\r\n", "\r\n\r\n"), ("GET /", ""))),
+    Entry("stored page", _shown),
+    Entry("difference", _compared),
+)
+
+
+def shapes(entry: Entry, n_chars: int) -> Iterator[tuple[str, str]]:
+    """Yield a name and a text of about so many characters for each shape."""
+    for before, after in entry.frames:
+        for pump in PUMPS:
+            count = n_chars // len(pump)
+            parts = (pump.replace("#", str(number)) for number in range(count))
+            yield f"{before}{pump!r}{after}", before + "".join(parts)[:n_chars] + after

@@ -1,0 +1,63 @@
+"""No loop of the product takes more than linear time for what strangers made, wherever it enters.
+
+Of regular expressions alone `test_hostile_patterns` tells more. Here are the ways in as a whole: what a
+library does with a text, and what we do with what it says of it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Final
+
+import pytest
+
+from tests.hostile_entries import ENTRIES, PUMPS, Entry, shapes
+
+FEW_CHARS: Final = 2_048
+TIMES: Final = (2, 8)
+# What takes less may take what it likes. A loop over all pairs of characters takes a second and more.
+FREE_S: Final = 0.01
+GROWTH_MAX: Final = 3.0  # that much more than linear, for what a cache or the collector of garbage adds
+TRIES: Final = 3  # of a measurement that is too high: somebody else may have had the machine
+
+
+def seconds(entry: Entry, text: str) -> float:
+    began_s = time.thread_time()
+    entry.take(text)
+    return time.thread_time() - began_s
+
+
+def faults(entry: Entry) -> list[str]:
+    """Say which shapes take more than linear time, with so many times as much of them."""
+    found = []
+    few = shapes(entry, FEW_CHARS)
+    more = [shapes(entry, times * FEW_CHARS) for times in TIMES]
+    for (name, text), *larger in zip(few, *more, strict=True):
+        entry.take(text)  # what is read or compiled once counts for none
+        base_s = seconds(entry, text)
+        grown = zip(TIMES, (text for _, text in larger), strict=True)
+        costs = [times for times, text in grown if _is_dear(entry, text, times, base_s)]
+        if costs:
+            found.append(f"{name}: dear at {costs} times what took {base_s:.4f} s")
+    return found
+
+
+def _is_dear(entry: Entry, text: str, times: int, base_s: float) -> bool:
+    bound_s = max(FREE_S, GROWTH_MAX * times * base_s)
+    return all(seconds(entry, text) > bound_s for _ in range(TRIES))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=[entry.name for entry in ENTRIES])
+def test_what_strangers_made_takes_linear_time(entry: Entry) -> None:
+    assert faults(entry) == []
+
+
+def test_what_was_quadratic_is_found_out() -> None:
+    lines = re.compile(r"^\s*(https?://\S+)\s*$", re.MULTILINE)  # as lists of links were read once
+    assert any("'\\n'" in fault for fault in faults(Entry("before", lines.findall)))
+
+
+def test_the_shapes_differ() -> None:
+    assert len(set(PUMPS)) == len(PUMPS) > 60
+    assert len({entry.name for entry in ENTRIES}) == len(ENTRIES) > 30
