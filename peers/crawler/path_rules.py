@@ -17,16 +17,19 @@ from typing import Final, NamedTuple, TypeAlias
 # Each costs up to a microsecond per URL. Those beyond count as what stands before their first star: what
 # they forbid stays forbidden.
 WILDCARDS_MAX: Final = 2_000
+STARS_MAX: Final = 8_000  # of all of them: each is another search in a path
 
 _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPES: Final = {
     f"%{octet:02X}": chr(octet) if octet in _UNRESERVED else f"%{octet:02X}" for octet in range(256)
 }
-_PERCENT: Final = re.compile("%(?:[0-9A-Fa-f]{2})?")
+_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
+_LONE_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_INNER_DOLLAR: Final = re.compile(r"\$(?=[^\n])")
 # What canonical URLs escape in path or query only, and what means something in patterns.
 _ESCAPED: Final = str.maketrans({character: f"%{ord(character):02X}" for character in " \"'<>\\^`{|}*$"})
 _SPECIAL: Final = re.compile("[% \"'<>\\\\^`{|}$]")  # no other pattern has anything to be respelt
-_ESCAPED_BUT_STARS: Final = {code: escape for code, escape in _ESCAPED.items() if code != ord("*")}
+_ESCAPED_ALWAYS: Final = {character: f"%{ord(character):02X}" for character in " \"'<>\\^`{|}"}
 
 
 Rule: TypeAlias = tuple[bool, str]  # of one line: is it allowed, and the pattern in ASCII as it stands there
@@ -40,12 +43,17 @@ class PathRules:
     def __init__(self, rules: Iterable[Rule]) -> None:
         plain: dict[str, bool] = {}
         wildcards: dict[str, bool] = {}
-        for is_allowed, raw in rules:
-            pattern = _normal_pattern(raw)
+        stars_left = STARS_MAX
+        rules = list(rules)
+        patterns = _normal_patterns([raw for _, raw in rules])
+        for (is_allowed, _), pattern in zip(rules, patterns, strict=True):
             if "*" not in pattern:
                 plain[pattern] = is_allowed or plain.get(pattern, False)
-            elif pattern in wildcards or len(wildcards) < WILDCARDS_MAX:
-                wildcards[pattern] = is_allowed or wildcards.get(pattern, False)
+            elif pattern in wildcards:
+                wildcards[pattern] = is_allowed or wildcards[pattern]
+            elif len(wildcards) < WILDCARDS_MAX and pattern.count("*") <= stars_left:
+                wildcards[pattern] = is_allowed
+                stars_left -= pattern.count("*")
             elif not is_allowed:
                 plain.setdefault(pattern.partition("*")[0], False)
             if is_allowed and pattern.endswith("/index.html"):  # as google/robotstxt: the folder as well
@@ -115,18 +123,24 @@ def _pieces(pattern: str) -> tuple[str, tuple[str, ...]]:
 
 def spelt(pattern: str) -> str:
     """Return the spelling in which patterns are compared with paths."""
-    return _normal_pattern(pattern)
+    return _normal_patterns([pattern])[0]
 
 
-def _normal_pattern(pattern: str) -> str:
-    """Bring a pattern to the spelling in which paths are compared, its meaningful `*` and `$` left."""
-    if _SPECIAL.search(pattern) is None:
-        return pattern
-    if "%" in pattern:
-        pattern = _PERCENT.sub(_normal_escape, pattern)
-    end = "$" if pattern.endswith("$") else ""
-    return pattern.removesuffix("$").translate(_ESCAPED_BUT_STARS) + end
+def _normal_patterns(patterns: list[str]) -> list[str]:
+    """Bring patterns to the spelling in which paths are compared, their meaningful `*` and `$` left.
+
+    All at once, as the event loop waits: one by one 40,000 take 40 ms longer.
+    """
+    lines = "\n".join(patterns)
+    if _SPECIAL.search(lines) is None:
+        return patterns
+    if "%" in lines:
+        lines = _LONE_PERCENT.sub("\r", lines)  # which no line has; it is told apart until escapes are done
+        lines = _ESCAPE.sub(_normal_escape, lines).replace("\r", "%25")
+    for character, escape in _ESCAPED_ALWAYS.items():
+        lines = lines.replace(character, escape)
+    return _INNER_DOLLAR.sub("%24", lines).split("\n")
 
 
 def _normal_escape(match: re.Match[str]) -> str:
-    return _ESCAPES.get(match.group().upper(), "%25")
+    return _ESCAPES[match[0].upper()]

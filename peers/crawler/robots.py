@@ -23,6 +23,9 @@ SITEMAPS_MAX: Final = 1_000  # of one file; who has more has an index of them
 # the event loop waits. A path behind that counts as what stands before its first one: what it forbids stays
 # forbidden.
 ODD_BYTES_MAX: Final = 3_000
+# Of one file: docs.oracle.com has 31,853. More would have 12 bytes each, as `Disallow: /`; such a file
+# forbids everything.
+FIELDS_MAX: Final = 40_000
 LINE_BYTES_MAX: Final = 8 * 2083  # google/robotstxt; the rest of the line is not read
 
 
@@ -100,6 +103,8 @@ class RobotsLine(NamedTuple):
 def line_of(body: bytes, agent: str, deciding: tuple[bool, str]) -> RobotsLine | None:
     """Return the line that says what `RobotsRules.deciding` has returned; None if none is spelt so."""
     fields = list(_fields(body))
+    if len(fields) > FIELDS_MAX:
+        return None
     # With numbers for paths the same reading tells which lines speak to the agent.
     numbered = ((first, value if first in b"uc" else b"%d" % n) for n, (first, value) in enumerate(fields))
     for _, number in _group_of(numbered, agent).rules:
@@ -129,26 +134,34 @@ def _group_of(fields: Iterable[tuple[bytes, bytes]], agent: str) -> _Group:
     latest: set[str] = set()  # and those named by the last lines of agents in it
     before = b""  # what line: the first letter of its field
     odd_left = ODD_BYTES_MAX
-    for first, value in fields:
+    for number, (first, value) in enumerate(fields):
+        if number >= FIELDS_MAX:
+            return _Group([(False, "/")])
+        before, previous = first, before
         if first == b"u":
-            named = _agents_in(value) & groups.keys()
-            latest = latest | named if before == b"u" else named
+            named = _named_in(value, agent)
+            latest = latest | named if previous == b"u" else named
             # RFC 9309, 2.2.4: only rules end a group, a Crawl-delay does not.
-            addressed = addressed | named if before in (b"u", b"c") else named
+            addressed = addressed | named if previous in (b"u", b"c") else named
             is_named = is_named or agent in named
         elif first == b"c":
             for each in latest:
                 groups[each].slow_down(value)
         elif addressed:
             is_allowed = first == b"a"
-            n_odd = len(value.translate(None, _ASCII))
-            odd_left -= n_odd
-            if odd_left < 0 and n_odd:
-                value = b"" if is_allowed else _PLAIN_BEGINNING.match(value)[0]  # type: ignore[index]
-            rules = [(is_allowed, path) for path in _spellings(value)]
+            if value.isascii():
+                for each in addressed if value else ():
+                    groups[each].rules.append((is_allowed, value.decode()))
+                continue
+            if odd_left >= 0:
+                odd_left -= len(value.translate(None, _ASCII))
+            if odd_left >= 0:
+                rules = [(is_allowed, path) for path in _spellings(value)]
+            else:
+                beginning = _HIGH_BYTE.split(value, 1)[0].decode()
+                rules = [(False, beginning)] if beginning and not is_allowed else []
             for each in addressed:
                 groups[each].rules += rules
-        before = first
     return groups[agent if is_named else "*"]
 
 
@@ -189,7 +202,6 @@ _SITEMAP = re.compile(rb"^[ \t]*site-?map[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _BETWEEN_AGENTS = re.compile(r"[\s,;()]+")
 _ASCII: Final = bytes(range(128))
-_PLAIN_BEGINNING: Final = re.compile(rb"[^\x80-\xff]*")
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 # Besides UTF-8; of bytes that are in none, their own escapes are read.
 _OTHER_ENCODINGS = ("latin-1", "gb18030")
@@ -214,13 +226,24 @@ def _lines_of(body: bytes) -> bytes:
     )
 
 
-def _agents_in(value: bytes) -> set[str]:
-    """Return the product tokens of a User-agent line in lower case, `*` for everybody.
+def _named_in(value: bytes, agent: str) -> set[str]:
+    """Return who of an agent and everybody, `*`, is named by a User-agent line.
 
     Versions (`/1.0`) are ignored, RFC 9309, 2.2.1. Real files name several agents with commas or spaces.
+
+    Args:
+      agent: product token in lower case.
     """
-    names = _BETWEEN_AGENTS.split(value.decode("latin-1"))
-    return {"*" if name == "*" else product_token(name).lower() for name in names}
+    text = value.decode("latin-1").lower()
+    if "*" not in text and agent not in text:
+        return set()
+    names = _BETWEEN_AGENTS.split(text)
+    named = {"*"} if "*" in names else set()
+    for name in names:
+        if name.startswith(agent) and name != "*" and product_token(name) == agent:
+            named.add(agent)
+            break
+    return named
 
 
 def _spellings(value: bytes) -> list[str]:
