@@ -146,17 +146,45 @@ def _inflate(body: bytes, window_bits: int, bytes_max: int) -> tuple[bytes, bool
 
 
 def _inflate_damaged(body: bytes, window_bits: int, bytes_max: int) -> bytes:
-    inflater = zlib.decompressobj(window_bits)
+    """Return what is sound of a stream, whatever its checksum says.
+
+    It is read without its head, as what has no checksum: at a wrong one an inflater keeps what it holds.
+    """
+    inflater = zlib.decompressobj(-15)
     sound = bytearray()
     try:
-        for start in range(0, len(body), DAMAGED_STEP_BYTES):
+        for start in range(_head_bytes(body, window_bits), len(body), DAMAGED_STEP_BYTES):
             sound += inflater.decompress(body[start : start + DAMAGED_STEP_BYTES], bytes_max + 1 - len(sound))
-            if len(sound) > bytes_max:
+            if inflater.eof or len(sound) > bytes_max:
                 break
     except zlib.error as error:
         if not sound:
             raise Undecodable(str(error)) from error
     return bytes(sound)
+
+
+def _head_bytes(body: bytes, window_bits: int) -> int:
+    """Return how long the head of a stream is: of none, of zlib (RFC 1950, 2.2) or of gzip (RFC 1952, 2.3).
+
+    Raises:
+      Undecodable: no decoder of ours could know what follows.
+    """
+    if window_bits < 0:
+        return 0
+    flags = body[1] if window_bits <= 15 else (body[3:4] or b"\0")[0]
+    if window_bits <= 15:
+        if flags & 32:
+            raise Undecodable("deflated by a dictionary that is not there")
+        return 2
+    if body[2:3] != b"\x08" or flags & 0xE0:
+        raise Undecodable("gzip of no known method")
+    at = 10
+    if flags & 4:  # further fields, with their length before them
+        at += 2 + int.from_bytes(body[at : at + 2], "little")
+    for flag in (8, 16):  # a name and a comment, each up to its zero
+        if flags & flag:
+            at = body.find(b"\0", at) + 1 or len(body)
+    return at + (2 if flags & 2 else 0)
 
 
 def _unbrotli(body: bytes, bytes_max: int) -> Decoded:
