@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -34,12 +35,40 @@ KeyOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+TOKEN_CHARS_MAX: Final = 4_096
+
+
+def token_given(context: typer.Context, value: str) -> str:
+    """Return a token from where it is said to be; other users of a machine can read the words of a command.
+
+    Raises:
+      ConfigError: it is on the command line, or not where it is said to be.
+    """
+    if value == "-":
+        return sys.stdin.readline(TOKEN_CHARS_MAX).strip()
+    if value.startswith("@"):
+        try:
+            with open(value[1:], encoding="ascii") as file:
+                return file.readline(TOKEN_CHARS_MAX).strip()
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot read a token in {value[1:]}: {error}") from error
+    source = context.get_parameter_source("token")
+    if value and source is not None and source.name == "COMMANDLINE":
+        raise ConfigError(
+            "other users of this machine could read a token on the command line: give --token @FILE, or "
+            "--token - and the token on standard input, or set TIANMESH_ADMIN_TOKEN"
+        )
+    return value
+
+
 TokenOption = Annotated[
     str,
     typer.Option(
         envvar="TIANMESH_ADMIN_TOKEN",
-        help="As `tianmesh token` prints it; without it the admin.key of --data signs one, or what stands in "
-        "admin.token there is sent.",
+        callback=token_given,
+        metavar="@FILE|-",
+        help="A file with what `tianmesh token` prints, or - for standard input; without it the admin.key of "
+        "--data signs one, or what stands in admin.token there is sent.",
     ),
 ]
 _SPAN: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|d|w)?\s*", re.ASCII)

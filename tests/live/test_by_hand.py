@@ -110,10 +110,11 @@ def _check_tokens(mesh: Path, machines: list[Path], gateways: list[str]) -> None
 def _check_expelled_administrator(mesh: Path, gateways: list[str]) -> None:
     """No gateway takes what it has signed, and every one what its successor signs."""
 
-    def may_see(gateway: str, token: str) -> bool:
-        return tianmesh("why", "idle", "--gateway", gateway, "--token", token).returncode == 0
+    def may_see(gateway: str, token: Path) -> bool:
+        return tianmesh("why", "idle", "--gateway", gateway, "--token", f"@{token}").returncode == 0
 
-    token = tianmesh("token", "--for", "a script", "--data", mesh).stdout.strip()
+    token = mesh / "token"
+    token.write_text(tianmesh("token", "--for", "a script", "--data", mesh).stdout, encoding="ascii")
     assert all(may_see(gateway, token) for gateway in gateways)
     key = load_administrator(mesh / "admin.key").key.public.hex()
     expelled = tianmesh("expel", key, "--data", mesh, "--gateway", gateways[0])

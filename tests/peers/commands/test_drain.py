@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from mesh.decree import DRAIN, POLICY, Authority, Signer, appoint, number_body
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import new_signing_key, save_administrator
 from mesh.signing_key import SigningKey
+from peers.application import app
 from peers.commands.drain import wait_until_drained
 from peers.gateway.status import PeerState, PeerStatus, Report, SlotCounts, report_of
 from tests.peers.commands.running import run
@@ -109,9 +111,21 @@ def create_mesh_key(path: Path) -> Signer:
     return administrator
 
 
-def test_token_is_sent(gateway: FakeGateway) -> None:
-    run(gateway, "drain", "abcd", "--no-wait", "--token", "0123456789abcdef")
-    assert gateway.orders[0][2] == "Bearer 0123456789abcdef"
+def test_token_is_sent_from_where_nobody_else_reads_it(
+    gateway: FakeGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = ("drain", "abcd", "--no-wait")
+    (tmp_path / "token").write_text("of-a-file\n", encoding="ascii")
+    run(gateway, *order, "--token", f"@{tmp_path / 'token'}")
+    CliRunner().invoke(app, [*order, "--token", "-", "--gateway", gateway.url], input="of-standard-input\n")
+    with pytest.raises(ConfigError, match="other users of this machine could read"):
+        run(gateway, *order, "--token", "0123456789abcdef")
+    with pytest.raises(ConfigError, match="cannot read a token in"):
+        run(gateway, *order, "--token", f"@{tmp_path}")
+    monkeypatch.setenv("TIANMESH_ADMIN_TOKEN", "of-the-environment")
+    run(gateway, *order)
+    sent = [bearer.removeprefix("Bearer ") for _, _, bearer, *_ in gateway.orders]
+    assert sent == ["of-a-file", "of-standard-input", "of-the-environment"]
 
 
 def test_what_the_gateway_refuses_is_said_in_its_words(gateway: FakeGateway) -> None:
