@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import time
 from collections.abc import Callable
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
 
@@ -36,19 +38,27 @@ class GatewayBusy(GatewayError):
 
 
 class GatewayClient:
-    """One keep-alive connection to a gateway, closed by `with`. Blocking; not for two threads at once."""
+    """One keep-alive connection to a gateway, closed by `with`. Blocking; not for two threads at once.
+
+    Attributes:
+      is_readable: others on the way could read what is said, tokens too.
+    """
 
     def __init__(self, url: str, token: str | Callable[[], str] = "") -> None:
         """Begin without a connection.
 
         Args:
-          url: http://host:port, also without the scheme.
+          url: http://host:port, also without the scheme, or https://host, whose certificate has to be good.
           token: that goes with every request, or what gives the one of the moment; "" for none.
         """
         self._token = token
-        host, port = _host_and_port(url)
-        self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        scheme, host, port = _place_in(url)
+        self.url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+        self.is_readable = scheme == "http" and not _is_loopback(host)
         self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+        if scheme == "https":
+            trusted = ssl.create_default_context()
+            self._connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=trusted)
 
     def __enter__(self) -> Self:
         return self
@@ -235,14 +245,25 @@ def _pause_of(response: http.client.HTTPResponse) -> float | None:
     return float(after[:6]) if is_told else None
 
 
-def _host_and_port(url: str) -> tuple[str, int]:
+def _place_in(url: str) -> tuple[str, str, int]:
+    """Return scheme, host and port."""
     try:
         parts = urlsplit(url if "//" in url else f"//{url}")
-        if parts.scheme in ("", "http") and parts.hostname and parts.port:
-            return parts.hostname, parts.port
+        port = parts.port or (443 if parts.scheme == "https" else 0)
+        if parts.scheme in ("", "http", "https") and parts.hostname and port:
+            return parts.scheme or "http", parts.hostname, port
     except ValueError:  # a port that is none, or half a pair of brackets
         pass
-    raise ConfigError(f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it")
+    raise ConfigError(
+        f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it, or https://host"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def error_count(fetch_status: dict[str, int]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -125,15 +126,25 @@ def administrator_of(
       ConfigError: the gateway is none, the folder is a file, or a key or token in it is open to others.
     """
     _check_folder(data)
-    if token:
-        return GatewayClient(gateway, token)
-    return GatewayClient(gateway, tokens_for(data, key) if signer is None else tokens_by(signer))
+    if not token:
+        return _client(gateway, tokens_for(data, key) if signer is None else tokens_by(signer))
+    return _client(gateway, token)
 
 
 def reader_of(gateway: str, token: str, data: Path) -> GatewayClient:
     """Return a client that sees what administrators see, likewise. Raises as `administrator_of` does."""
     _check_folder(data)
-    return GatewayClient(gateway, token or tokens_for(data, right=TokenRight.READ))
+    return _client(gateway, token or tokens_for(data, right=TokenRight.READ))
+
+
+def _client(gateway: str, token: str | Callable[[], str]) -> GatewayClient:
+    client = GatewayClient(gateway, token)
+    if client.is_readable:
+        print(
+            f"tianmesh: others on the way to {client.url} can read the token: give https://, or do it there",
+            file=sys.stderr,
+        )
+    return client
 
 
 def _check_folder(data: Path) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import trustme
 
 from mesh.errors import ConfigError
 from mesh.gateway_client import SEEDS_PER_REQUEST, GatewayClient, GatewayError, error_count
@@ -51,6 +54,38 @@ def server() -> Iterator[HTTPServer]:
         yield http
         http.shutdown()
         thread.join()
+
+
+def test_over_https_it_asks_whom_it_can_trust_and_nobody_else(
+    server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    Gateway.answers["/api/status"] = (200, b'{"peers": []}')
+    url = f"https://localhost:{server.server_port}"
+    with GatewayClient(url) as client, pytest.raises(GatewayError, match="CERTIFICATE_VERIFY_FAILED"):
+        client.status()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    with GatewayClient(url) as client:
+        assert client.status() == {"peers": []}
+
+
+@pytest.mark.parametrize(
+    ("url", "is_readable"),
+    [
+        ("http://10.0.0.5:8017", True),
+        ("http://gateway.test:8017", True),
+        ("127.0.0.1:8017", False),
+        ("http://[::1]:8017", False),
+        ("http://localhost:8017", False),
+        ("https://gateway.test", False),
+    ],
+)
+def test_who_can_read_what_is_said(url: str, *, is_readable: bool) -> None:
+    assert GatewayClient(url).is_readable is is_readable
 
 
 @pytest.fixture
@@ -128,7 +163,6 @@ def test_nobody_there_is_said_with_what_to_do() -> None:
         "localhost",
         "http://",
         "http://a.test",
-        "https://a.test:1",
         "http://a.test:x",
         "http://a.test:99999",
         "http://[::1:80",
