@@ -184,7 +184,7 @@ def test_visits_that_found_a_page_as_it_was_are_revisit_records(shelf: Shelf, tm
     assert len({headers["WARC-Record-ID"] for headers, _ in again}) == 3
     packing = packing_of(Path(file).read_bytes())
     imported = [
-        page_of_record(each, LinkUse.FETCH)
+        page_of_record(each, LinkUse.FETCH, is_own=True)
         for each in with_originals(read_warc(packing), packing)
         if isinstance(each, Record) and each.headers["warc-type"] == "response"
     ]
