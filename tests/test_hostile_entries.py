@@ -24,7 +24,7 @@ TRIES: Final = 3  # of a measurement that is too high: somebody else may have ha
 
 
 def seconds(entry: Entry, text: str) -> float:
-    """Return the processor time, without what other tests have left for the collector of garbage to look at."""
+    """Return the processor time, without that of a look at what all tests before have left behind."""
     gc.disable()
     try:
         began_s = time.thread_time()

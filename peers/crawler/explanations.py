@@ -68,7 +68,7 @@ class Hold(StrEnum):
     DAY_SPENT = "the host has been asked as often as it may be in a day"
     DELAY = "the politeness delay of the host or its address"
     BEING_ASKED = "the host is being asked something else"
-    DOMAIN = "other hosts of the same domain are being asked"
+    DOMAIN = "other hosts of the same domain are being asked, or its pages taken apart"
     NOT_DUE = "it is not due yet"
     BEHIND = "others of the same host come first"
     ROBOTS_TXT = "the robots.txt has to be read first"

@@ -31,7 +31,7 @@ _ADVICE: Final = {
     "`requests_a_day` of a rule of the policy, or `tianmesh up --requests-per-day N` for all hosts",
     Hold.DELAY: "nothing is wrong: a host is asked one thing at a time; more hosts are fetched from faster",
     Hold.BEING_ASKED: "nothing is wrong: a host is asked one thing at a time",
-    Hold.DOMAIN: "nothing is wrong: of one domain only some hosts are asked at a time",
+    Hold.DOMAIN: "nothing is wrong: of one domain some hosts are asked at a time, and some pages taken apart",
     Hold.NOT_DUE: "nothing is wrong: all that is known is visited; `tianmesh seed URL` adds pages",
     Hold.BUSY: "nothing is wrong: it fetches as much as it may",
 }

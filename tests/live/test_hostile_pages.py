@@ -16,7 +16,7 @@ from mesh.admin_token import tokens_for
 from tests.live.lab_process import Up, get, up, wait_for
 from tests.live.raw_web import answer, served
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 HOST: Final = "dear.test"
 N_CHARS: Final = 200_000
