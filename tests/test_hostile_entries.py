@@ -19,7 +19,9 @@ FEW_CHARS: Final = 2_048
 TIMES: Final = (2, 8)
 # What takes less may take what it likes: all pairs of 16,384 characters take .2 s in C, far more in Python.
 FREE_S: Final = 0.05
-GROWTH_MAX: Final = 3.0  # that much more than linear, for what a cache adds
+# That much more than linear, for what caches and an allocator add once there is more; eight times as much
+# takes 64 times as long where it is quadratic, which is more.
+GROWTH_MAX: Final = 6.0
 TRIES: Final = 3  # of a measurement that is too high: somebody else may have had the machine
 
 
