@@ -6,10 +6,9 @@ another content without a visit, as it is taken down or read anew by a later ana
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
-
-from xxhash import xxh32_digest
 
 from mesh.domains import registrable_domain
 from mesh.stamp import Stamp
@@ -17,7 +16,8 @@ from mesh.urls import fingerprint, host_of
 from peers.engine.document import Document, content_digest
 
 STANDING_BYTES: Final = 4
-DOMAIN_BYTES: Final = 4
+DOMAIN_BYTES: Final = 16
+UNKNOWN_DOMAIN: Final = bytes(DOMAIN_BYTES)  # of rows of an earlier version; it equals no other
 FIRST_S_MAX: Final = (1 << 32) - 1
 _VERSION: Final = Struct(">IdHI")  # visit, time, flips, namings
 # Copies + 1, content, standing, first seen, domain.
@@ -40,7 +40,7 @@ class ContentRow(NamedTuple):
     standing: bytes  # see `standing_of`
     canonical: bytes  # the page that it says is shown for it, perhaps itself; b"" when it says nothing
     first_s: int = 0  # seconds since the epoch, when it was first seen with this content
-    domain: bytes = bytes(DOMAIN_BYTES)  # see `domain_of`
+    domain: bytes = UNKNOWN_DOMAIN  # see `domain_of`
 
     def encode(self) -> bytes:
         visit, fetched_at = self.stamp
@@ -117,8 +117,8 @@ def _first_row(stamp: Stamp, document: Document, content: int) -> ContentRow:
 
 
 def domain_of(url: str) -> bytes:
-    """Return a short digest of the registrable domain of a canonical URL."""
-    return xxh32_digest(registrable_domain(host_of(url)).encode())
+    """Return a digest of the registrable domain of a canonical URL, to which nobody finds another domain."""
+    return blake2b(registrable_domain(host_of(url)).encode(), digest_size=DOMAIN_BYTES).digest()
 
 
 def standing_of(document: Document) -> bytes:

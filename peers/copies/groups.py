@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from mesh.table import Table
-from peers.copies.content_row import DOMAIN_BYTES, STANDING_BYTES, VERSION_BYTES, as_of_today
+from peers.copies.content_row import DOMAIN_BYTES, STANDING_BYTES, UNKNOWN_DOMAIN, VERSION_BYTES, as_of_today
 from peers.copies.wire_messages import ToldContent
 
 UNKNOWN: Final = -2  # what a page was told: it may be hidden or not
@@ -51,6 +51,11 @@ class Member(NamedTuple):
         return int.from_bytes(self.key[GROUP_BYTES : GROUP_BYTES + 2], "big")
 
     @property
+    def site(self) -> bytes:
+        """What tells its domain from others; itself where that is not known."""
+        return self.key if self.domain == UNKNOWN_DOMAIN else self.domain
+
+    @property
     def page(self) -> bytes:
         return self.key[GROUP_BYTES + 2 :]
 
@@ -81,16 +86,16 @@ def representative_of(members: Sequence[Member]) -> Member:
     """
     by_page = {each.page: each for each in members}
     staying = [each for each in members if each.canonical == each.page or each.canonical not in by_page]
-    named = {(each.canonical, each.domain) for each in members}
+    named = {(each.canonical, each.site) for each in members}
     best: dict[bytes, Member] = {}  # by domain
     for each in sorted(staying or members, key=lambda each: _rank_within(each, named)):
-        best.setdefault(each.domain, each)
+        best.setdefault(each.site, each)
     return min(best.values(), key=_rank_between)
 
 
 def _rank_within(member: Member, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
     is_elsewhere = member.canonical not in (b"", member.page)
-    return ((member.page, member.domain) not in named, is_elsewhere, member.standing, member.key)
+    return ((member.page, member.site) not in named, is_elsewhere, member.standing, member.key)
 
 
 def _rank_between(member: Member) -> tuple[object, ...]:
@@ -134,8 +139,10 @@ class Groups:
                 self._table.delete(key)
             return before is not None
         is_known = before is not None and before.has_confirmed and before.version == told.version
+        # What was told before the page left the group may come after that: whoever is new to it is asked.
+        named = UNKNOWN if before is None and told.n_copies == COPY else told.n_copies
         said = told.standing, told.canonical, told.first_s, told.domain
-        self._put(Member(key, told.version, told.n_copies, is_known, *said))
+        self._put(Member(key, told.version, named, is_known, *said))
         return True
 
     def note_told(self, key: bytes, n_copies: int) -> None:

@@ -32,7 +32,7 @@ def told(
         rank.to_bytes(4, "big"),
         page_of(canonical) if canonical else b"",
         first_s,
-        domain.to_bytes(4, "big"),
+        domain.to_bytes(16, "big"),
     )
 
 
@@ -126,6 +126,20 @@ def test_what_was_overtaken_changes_nothing() -> None:
     assert not groups.note(GROUP, told(2, 4, n_copies=COPY))
     assert len(groups.members(GROUP)) == 2
     assert not groups.note(GROUP, told(9, 4, is_there=False))
+
+
+def test_what_was_told_before_a_page_left_and_comes_after_that_is_asked_again() -> None:
+    groups = groups_of(told(1), told(2))
+    note_all(groups)
+    note_all(groups)
+    groups.note(GROUP, told(2, 3, is_there=False))
+    groups.note(GROUP, told(2, 1, n_copies=COPY))
+    assert (2, COPY) in numbers_told(groups), "else it would be one of the group for ever"
+
+
+def test_pages_of_unknown_domains_are_of_none_with_each_other() -> None:
+    original, thief = told(1, rank=LONG, domain=0), told(2, rank=LONG, canonical=2, domain=0, first_s=9)
+    assert shown_of(groups_of(original, thief)) == 1
 
 
 def test_a_page_of_which_something_new_is_heard_confirms_again() -> None:
