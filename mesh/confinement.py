@@ -1,11 +1,11 @@
 """A process that works on what strangers made gives up what it does not need. [io]
 
-Whoever finds a hole in a parser written in C is the user that runs it: he could read the key of the peer, ask
-the network, or stop others. So a process that has loaded what it works with keeps its memory, the connection
-that orders come by, and reading the files of Python and its libraries:
+Who finds a hole in a parser written in C can do what the user can that runs it: read the key of the peer, ask
+the network, stop other programs. So a process that has loaded what it works with keeps its memory, the
+connection that orders come by, and reading the files of Python and its libraries:
 
 * no new privileges (`prctl`): nothing that it starts could gain any;
-* seccomp: the kernel refuses the calls of `_REFUSED`, opening files to write, and starting anything but
+* seccomp: the kernel refuses the calls named below, opening files to write, and starting anything but
   threads; they fail with EPERM, the process lives on;
 * Landlock, where the kernel has it (5.13 and later): no file can be opened but below some folders.
 
@@ -47,7 +47,7 @@ _OTHER_ABI: Final = 0x40000000  # x32 has numbers of its own from here on
 
 
 class _Machine(NamedTuple):
-    """What a kind of machine calls the calls."""
+    """The numbers of calls on a kind of machine."""
 
     audit: int  # AUDIT_ARCH
     refused: tuple[int, ...]
@@ -113,7 +113,10 @@ _UNKNOWN_CALLS: Final = (435, 437)  # clone3 openat2: their arguments are in mem
 
 def confine() -> list[str]:
     """Give up, until this process ends, what work on pages does not need; return what did not succeed."""
+    if sys.platform != "linux":
+        return [f"no confinement: {sys.platform} has neither seccomp nor Landlock"]
     libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
     if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         return [f"no confinement: {_last_error()}"]  # the others want it
     return [*_shut_files(libc, _readable()), *_refuse_calls(libc)]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mesh.confinement import confine
+
 TRY = """
 import os, sys
 from mesh.confinement import confine
@@ -31,6 +33,11 @@ def outcome_of(code: str, *arguments: str | Path) -> str:
     if done.stderr:
         pytest.skip(done.stderr)
     return done.stdout.strip()
+
+
+def test_where_there_is_no_such_kernel_it_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert confine() == ["no confinement: darwin has neither seccomp nor Landlock"]
 
 
 @pytest.fixture
