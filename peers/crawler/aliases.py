@@ -199,6 +199,8 @@ class Aliases(Actor):
         if not self._held[slot] or len(sample) < SAMPLE_MIN:
             self._end_look(host)
             return []
+        if representative and not is_preferred(representative, host):  # by what an earlier version went by
+            return self._end_alias(host)
         sends: list[Send] = []
         look.tries += 1
         if representative:
@@ -240,11 +242,10 @@ class Aliases(Actor):
             return []
         mine = [page.mark for page in question.pages]
         if representative := self._samples.representative_of(host, slot):
+            if representative == other and not is_alias_still(mine, marks):
+                return self._end_alias(host)
             self._end_look(host)
-            if representative != other or is_alias_still(mine, marks):
-                return []
-            self._ended_count += 1
-            return [Send(self._controller, CallAlias(host, ""))]
+            return []
         verdict = judge(mine, marks)
         if verdict is Verdict.ALIAS:
             self._end_look(host)
@@ -256,6 +257,11 @@ class Aliases(Actor):
         if not look.others:
             self._end_look(host)
         return []
+
+    def _end_alias(self, host: str) -> list[Send]:
+        self._end_look(host)
+        self._ended_count += 1
+        return [Send(self._controller, CallAlias(host, ""))]
 
     def _have_visited(self, owner: str, question: _Question, marks: tuple[int, ...]) -> list[Send]:
         """Bring what was not visited at another host to who crawls that."""
