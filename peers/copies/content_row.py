@@ -45,10 +45,8 @@ class ContentRow(NamedTuple):
     def encode(self) -> bytes:
         visit, fetched_at = self.stamp
         head = _VERSION.pack(visit, fetched_at, self.flips, self.namings)
-        return head + self._rest() + self.canonical
-
-    def _rest(self) -> bytes:
-        return _REST.pack(self.n_copies + 1, self.content, self.standing, self.first_s, self.domain)
+        rest = self.n_copies + 1, self.content, self.standing, self.first_s, self.domain
+        return head + _REST.pack(*rest) + self.canonical
 
     def named(self, n_copies: int) -> ContentRow:
         return self._replace(namings=self.namings + 1, n_copies=n_copies)
@@ -106,12 +104,14 @@ def row_after(before: ContentRow | None, stamp: Stamp, document: Document | None
     row = _first_row(stamp, document, content)._replace(flips=flips)
     if content != before.content:
         return row
-    return row._replace(namings=before.namings, n_copies=before.n_copies, first_s=before.first_s)
+    first_s = min(before.first_s, row.first_s)
+    return row._replace(namings=before.namings, n_copies=before.n_copies, first_s=first_s)
 
 
 def _first_row(stamp: Stamp, document: Document, content: int) -> ContentRow:
     canonical = fingerprint(document.canonical) if document.canonical else b""
-    first_s = min(int(stamp.fetched_at), FIRST_S_MAX)
+    # A file may say of a page what date it likes: what the mesh has seen itself comes before.
+    first_s = min(int(stamp.fetched_at), FIRST_S_MAX) if stamp.visit else FIRST_S_MAX
     domain = domain_of(document.url)
     return ContentRow(stamp, 0, 0, 0, content, standing_of(document), canonical, first_s, domain)
 

@@ -51,8 +51,13 @@ class Member(NamedTuple):
         return int.from_bytes(self.key[GROUP_BYTES : GROUP_BYTES + 2], "big")
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Does it say that another page is to be shown for it?"""
+        return self.canonical not in (b"", self.page)
+
+    @property
     def site(self) -> bytes:
-        """What tells its domain from others; itself where that is not known."""
+        """A name of its domain; one of its own where that is not known."""
         return self.key if self.domain == UNKNOWN_DOMAIN else self.domain
 
     @property
@@ -84,8 +89,8 @@ def representative_of(members: Sequence[Member]) -> Member:
 
     It depends on what the pages say alone, so whoever keeps the group comes to the same.
     """
-    by_page = {each.page: each for each in members}
-    staying = [each for each in members if each.canonical == each.page or each.canonical not in by_page]
+    pages = {each.page for each in members}
+    staying = [each for each in members if not (each.is_elsewhere and each.canonical in pages)]
     named = {(each.canonical, each.site) for each in members}
     best: dict[bytes, Member] = {}  # by domain
     for each in sorted(staying or members, key=lambda each: _rank_within(each, named)):
@@ -94,13 +99,11 @@ def representative_of(members: Sequence[Member]) -> Member:
 
 
 def _rank_within(member: Member, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
-    is_elsewhere = member.canonical not in (b"", member.page)
-    return ((member.page, member.site) not in named, is_elsewhere, member.standing, member.key)
+    return ((member.page, member.site) not in named, member.is_elsewhere, member.standing, member.key)
 
 
 def _rank_between(member: Member) -> tuple[object, ...]:
-    is_elsewhere = member.canonical not in (b"", member.page)
-    return (is_elsewhere, member.standing[:1], member.first_s, member.standing, member.key)
+    return (member.is_elsewhere, member.standing[:1], member.first_s, member.standing, member.key)
 
 
 def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint
-from peers.copies.content_row import ContentRow, domain_of, join, row_after, row_in, standing_of
+from peers.copies.content_row import FIRST_S_MAX, ContentRow, domain_of, join, row_after, row_in, standing_of
 from peers.engine.document import Document, content_digest
 
 rows = st.builds(
@@ -79,6 +79,14 @@ def test_a_page_is_as_old_as_what_it_says() -> None:
     assert first.domain == domain_of("https://www.a.test/b") != domain_of("http://b.test/")
     # Short digests without a key have names that are found in milliseconds: these two have one xxh32.
     assert domain_of("http://original-library.com/") != domain_of("http://adbcbivm.com/")
+
+
+def test_a_page_of_a_file_is_seen_first_when_the_mesh_visits_it() -> None:
+    imported = row_after(None, Stamp(0, 10.0), page("x"))
+    assert imported is not None
+    visited = row_after(imported, Stamp(1, 30.0), page("x"))
+    assert visited is not None
+    assert (imported.first_s, visited.first_s) == (FIRST_S_MAX, 30)
 
 
 def test_a_page_that_is_taken_down_and_shown_again_says_something_later_each_time() -> None:
