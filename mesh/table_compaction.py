@@ -18,9 +18,10 @@ from typing import Final
 
 import lmdb
 
+from mesh.table_check import DATA_FILE
+
 logger = logging.getLogger(__name__)
 
-DATA_FILE: Final = "data.mdb"
 LOCK_FILE: Final = "lock.mdb"
 FOLDER: Final = "compacted"  # where the new file is made
 SPARSE: Final = 2.0  # times what it holds
@@ -51,6 +52,10 @@ def compact_if_sparse(folder: Path) -> bool:
                     *(folder, _megabytes(size), _megabytes(held)),
                 )
                 return False
+            logger.warning(
+                "the table in %s takes %s on disk and holds %s: it is made smaller, which may take a while",
+                *(folder, _megabytes(size), _megabytes(held)),
+            )
             made.mkdir(mode=0o700)
             env.copy(str(made), compact=True)
         _put_in_place(made / DATA_FILE, folder)
@@ -58,15 +63,12 @@ def compact_if_sparse(folder: Path) -> bool:
         shutil.rmtree(made, ignore_errors=True)
         logger.warning("the table in %s takes %s on disk and stays so: %s", folder, _megabytes(size), error)
         return False
-    logger.warning(
-        "the table in %s took %s on disk and holds %s: it was made smaller",
-        *(folder, _megabytes(size), _megabytes(held)),
-    )
+    logger.warning("the table in %s takes %s now", folder, _megabytes((folder / DATA_FILE).stat().st_size))
     return True
 
 
 def _held_bytes(env: lmdb.Environment) -> int:
-    """What the pages take that are in use, without the list of those that are not."""
+    """Return how many bytes the pages take that are in use, without the list of those that are not."""
     stat = env.stat()
     return int(stat["psize"] * (2 + stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]))
 

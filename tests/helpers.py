@@ -75,7 +75,7 @@ def redirect(url: str, target: str, status: int = 301, **changes: Any) -> PageFe
 
 
 def free_of_charge(said: Any) -> Any:
-    """What a process has said, without the processor time that it took, which is another one each time."""
+    """Return an answer of a process without its processor time, which is another one each time."""
     return msgspec.structs.replace(said, cpu_s=0.0) if hasattr(said, "cpu_s") else said
 
 

@@ -88,7 +88,7 @@ def clock_finding(*, is_synchronised: bool) -> Finding:
 
 
 def _lacking() -> list[str]:
-    """What a process cannot give up here, by one that tries."""
+    """Have a process give up all that it can; return what it could not."""
     command = [sys.executable, "-P", "-m", "mesh.confinement"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_S, check=False)

@@ -1,6 +1,6 @@
-"""What this peer has spent on the hosts of each registrable domain, in all of its lives.
+"""The budgets of registrable domains at this peer, over all of its lives.
 
-That is how often they were asked, and what is left of the times at which a page ended its process.
+A row has how often hosts of the domain were asked, and until when it waits since a page ended its process.
 
 A peer's own: what other peers have asked of other hosts of the domain they count themselves, and a slot that
 changes hands brings no count along. So a domain with hosts in slots of n peers can be asked n times as often

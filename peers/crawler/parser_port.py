@@ -148,7 +148,9 @@ def _understood(order: ParsePage | ParseRecords, answer: Answer) -> PageParsed |
     try:
         match order, decode_answer(answer):
             case (ParsePage(), PageParsed() | ParseFailed() as said) if _is_of(order.url, said):
-                return msgspec.structs.replace(said, is_fatal=order.is_unread)
+                # Said by a process that strangers may have taken over: we know that better.
+                is_right = said.is_fatal == order.is_unread
+                return said if is_right else msgspec.structs.replace(said, is_fatal=order.is_unread)
             case (ParseRecords(), RecordsParsed() as said) if _is_of(order.url, said):
                 return said
     except msgspec.MsgspecError:

@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 
 
 class ParserTurns(Generic[Item]):
-    """What waits, by domain."""
+    """A queue of what waits, fair between domains."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Item]] = {}

@@ -1,4 +1,4 @@
-"""What the pages of each registrable domain cost the processes that take pages apart, and how it pays.
+"""The costs of taking pages apart, charged to their registrable domains.
 
 A domain that has a page which ends its process waits, each time twice as long, and so it does in the next
 life of this peer. One whose pages are dear, but end nothing, gets a share of a processor while other domains

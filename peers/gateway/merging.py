@@ -88,6 +88,7 @@ class Merging:
         plan: Plan,
         found: Mapping[Share, HitsFound],
         totals: Totals,
+        greatest: float,
         step: Step,
         step_number: int,
     ) -> None:
@@ -96,6 +97,7 @@ class Merging:
         Args:
           found: what came of the shares of the plan.
           totals: the statistics that hits were scored by.
+          greatest: as for `hits_of`.
           step: what was searched, and its number among the query's.
         """
         self._task = task
@@ -105,7 +107,6 @@ class Merging:
         self._scale = scale_of(step.query, statistics_of(task, totals)) if has_head else None
         # As many as each share gave: what is behind these others may have, too.
         depth = task.depth()
-        greatest = greatest_of(task, step.query, totals)
         hits = list(islice(hits_of(plan, found, task, greatest), depth))
         self._goes_on = len(hits) == depth
         self._list = HitList(

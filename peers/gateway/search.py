@@ -223,7 +223,7 @@ class Search(Errand):
         self._plan, self._searched = plan, searched
         self._policy = self._view.policy
         found, step, task = searched.found_by(plan), searched.step, self._task
-        self._merged = Merging(task, plan, found, searched.totals, step, self._step_number)
+        self._merged = Merging(task, plan, found, searched.totals, searched.greatest, step, self._step_number)
         if self._merged.is_short and task.may_go_deeper():
             return self._search(searched, plan, now)
         if task.may_expand:

@@ -29,6 +29,7 @@ class Searching(CountingStage):
       step: what is searched.
       totals: the statistics.
       encoded_query: of the step.
+      greatest: the score that no page can have more of.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Searching(CountingStage):
         self.step = step
         self.totals = totals
         self.encoded_query = _encoder.encode(step.query)
-        self._greatest = greatest_of(task, step.query, totals)
+        self.greatest = greatest_of(task, step.query, totals)
         doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
         self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
         self._counted_by = counted_by
@@ -144,7 +145,7 @@ class Searching(CountingStage):
         if self._task.order.order is not Order.SCORE:
             return -inf
         depth = self._task.depth()
-        hits = hits_of(plan, self.found_by(plan), self._task, self._greatest)
+        hits = hits_of(plan, self.found_by(plan), self._task, self.greatest)
         best = list(islice(hits, depth))
         return best[-1][1].score if len(best) == depth else -inf
 
