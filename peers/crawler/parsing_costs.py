@@ -34,7 +34,7 @@ class ParsingCosts:
         self._latest: list[tuple[str, float]] = []
 
     def may_be_asked(self, domain: DomainState, now: float) -> bool:
-        """Has a domain paid for what it has cost so far, in all lives?"""
+        """Has a domain paid for what it has cost so far, in all lives? Long after a wait all is forgiven."""
         if not domain.is_cost_known:
             domain.is_cost_known = True
             row = self._budgets.exhausted(domain.name)
@@ -42,6 +42,8 @@ class ParsingCosts:
             until_s = min(row.until_s, now + self.settings.backoff_max_s)
             domain.not_before_s = max(domain.not_before_s, until_s)
             domain.exhausted_count = max(domain.exhausted_count, row.waits)
+        if now >= domain.not_before_s + self.settings.backoff_max_s:
+            domain.exhausted_count = 0
         return domain.not_before_s <= now
 
     def hand_out(self, url: str, state: HostState) -> None:
@@ -72,13 +74,11 @@ class ParsingCosts:
     def _note_fatal(self, domain: DomainState, now: float) -> None:
         """Take in that a page has ended its process.
 
-        Pages that were on their way when a wait began count with the one that began it. Long after its end
-        all is forgiven.
+        Pages that were on their way when a wait began count with the one that began it.
         """
         if not self.may_be_asked(domain, now) and domain.exhausted_count:
             return
-        is_recent = now < domain.not_before_s + self.settings.backoff_max_s
-        domain.exhausted_count = min(domain.exhausted_count, DOUBLINGS_MAX) + 1 if is_recent else 1
+        domain.exhausted_count = min(domain.exhausted_count, DOUBLINGS_MAX) + 1
         pause_s = self.settings.backoff_s * 2.0 ** (domain.exhausted_count - 1)
         domain.not_before_s = now + min(pause_s, self.settings.backoff_max_s)
         self._budgets.note_exhausted(domain.name, Exhausted(domain.not_before_s, domain.exhausted_count))

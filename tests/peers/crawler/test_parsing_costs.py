@@ -68,6 +68,22 @@ def test_long_after_its_last_wait_a_domain_begins_anew() -> None:
         assert asked(desk.wake(1.0)) == [f"{ORIGIN}/{number + 1}"]
 
 
+def test_long_after_its_last_wait_a_domain_has_as_many_pages_at_the_parser_as_others() -> None:
+    desk = Desk(backoff_s=30.0, backoff_max_s=100.0, robots_ttl_s=1e6).with_home_asked(f"{ORIGIN}/1")
+    desk.tell(fetched(HOME))
+    desk.tell(FATAL, "parser")
+    found = desk.controller._frontier.find("a.test")
+    assert found is not None
+    assert found.domain.exhausted_count == 1
+    assert asked(desk.wake(30.0)) == [f"{ORIGIN}/1"]
+    assert found.domain.exhausted_count == 1
+    desk.tell(fetched(f"{ORIGIN}/1"))
+    desk.tell(parsed(f"{ORIGIN}/1"), "parser")
+    desk.now += 101.0
+    assert asked(desk.seed(f"{ORIGIN}/2")) == [f"{ORIGIN}/2"]
+    assert found.domain.exhausted_count == 0
+
+
 def with_company(desk: Desk) -> Desk:
     """The page of another domain was taken apart just before that of the desk's."""
     desk.seed("http://b.test/")
