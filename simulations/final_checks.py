@@ -198,16 +198,20 @@ def _not_found(run: RestingRun) -> Iterator[str]:
     """Pages that a search for their own word does not find, and copies that a gateway does not give."""
     world, users = run.world, run.users
     urls = list(run.watch.stored)
+    words: dict[str, dict[str, bool]] = {}
     for start in range(0, len(urls), ASKED_AT_A_TIME):
         for url in urls[start : start + ASKED_AT_A_TIME]:
             machine = run.some_gateway()
             assert machine is not None
-            for word, is_said in _words(run, url).items():
+            words[url] = _words(run, url)
+            for word, is_said in words[url].items():
                 users.search(machine, url, run.watch.stored[url] if is_said else inf, word=word)
             users.look_up(machine, url)
         world.run(until=world.now + ANSWERED_S)
     for url in urls:
-        for word, is_said in _words(run, url).items():
+        if _words(run, url) != words[url]:
+            continue  # it was visited again meanwhile, and says something else
+        for word, is_said in words[url].items():
             if word not in users.found:
                 yield f"a search for {word} of {url} was not complete"
             elif is_said and not users.found[word]:

@@ -20,14 +20,21 @@ import numpy as np
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
 from mesh.ownership import Ownership
-from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
+from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slot_list, encode_slots
 from peers.handover.item_ids import item_ids_in
 from peers.handover.messages import SlotsDiffer
 from peers.handover.part_checksum import checksum_of
 from peers.handover.settings import ExchangeSettings
-from peers.handover.slot_digests import EMPTY
+from peers.handover.slot_digests import EMPTY, root_of
 from peers.handover.store import PAUSE, Part, Store
-from peers.handover.wire_messages import DIGEST_BYTES, CompareSlots, ItemsSent, SendItems, SlotsCompared
+from peers.handover.wire_messages import (
+    DIGEST_BYTES,
+    ROOT_BYTES,
+    CompareSlots,
+    ItemsSent,
+    SendItems,
+    SlotsCompared,
+)
 
 
 @dataclass(slots=True)
@@ -90,9 +97,15 @@ class Giving:
         """
         slots = self._decode(question.slots)
         numbers = np.flatnonzero(slots)
-        if len(question.digests) != DIGEST_BYTES * len(numbers):
+        expected = ROOT_BYTES if question.is_root else DIGEST_BYTES * len(numbers)
+        if len(question.digests) != expected:
             raise RemoteProtocolError(f"{len(question.digests)} bytes of digests for {len(numbers)} slots")
         unready = slots & self._unready()
+        if question.is_root:
+            is_same = not unready.any() and self._has_root(slots, question.digests)
+            self.slots_compared += is_same * len(numbers)
+            all_ready = NO_SLOTS if is_same else encode_slots(slots & ~unready)
+            return [Send(source, SlotsCompared(question.request, all_ready, encode_slots(unready)))]
         theirs = np.frombuffer(question.digests, "<u8")
         is_filled = self._store.filled_mask(len(slots))[numbers]
         looked_at = np.flatnonzero((is_filled | (theirs != 0)) & ~unready[numbers])
@@ -165,6 +178,18 @@ class Giving:
         return len(self._transfers)
 
     # --- Comparing
+
+    def _has_root(self, slots: SlotMask, root: bytes) -> bool:
+        """Has all of these slots this root here? A newcomer's is not worth walking over all we have."""
+        numbers = np.flatnonzero(slots)
+        is_filled = self._store.filled_mask(len(slots))[numbers]
+        digests = bytearray(DIGEST_BYTES * len(numbers))
+        if root == root_of(digests):
+            return all(self._has_digest(slot, EMPTY) for slot in numbers[is_filled].tolist())
+        for place in np.flatnonzero(is_filled).tolist():
+            digest = self._store.digest_of(int(numbers[place])).digest
+            digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES] = digest
+        return root_of(digests) == root
 
     def _has_digest(self, slot: int, digest: bytes) -> bool:
         if digest == EMPTY:  # a newcomer asks so of many slots: not worth walking over all we have

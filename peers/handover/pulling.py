@@ -4,8 +4,9 @@ Theory of operation
 ===================
 Who lacks something asks. A task goes over its slots group by group: it sends the digests of its own items
 (`CompareSlots`), hears which slots differ, and asks for all items of those whose ids it does not have
-(`SendItems`). What is equal costs eight bytes a slot. A group is done when its last part is merged; the end
-of the task is told as a promise.
+(`SendItems`). Where nothing differed last time, or nothing is here, it sends one root of all digests first,
+and these only if that is another: what is equal costs a few bytes, and what is not eight a slot. A group is
+done when its last part is merged; the end of the task is told as a promise.
 
 Each part is answered by `ItemsTaken` when it is merged and the pace of the task allows one more.
 
@@ -25,6 +26,7 @@ from math import inf, isfinite
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from mesh.actor import Address, Send
 from mesh.conduct import CONDUCT, Misbehaved, Offence
@@ -33,11 +35,13 @@ from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
 from peers.handover.part_checksum import checksum_of
 from peers.handover.settings import ExchangeSettings
+from peers.handover.slot_digests import root_of
 from peers.handover.store import Part, Store
 from peers.handover.wire_messages import (
     DIGEST_BYTES,
     ITEM_ID_BYTES,
     ITEM_IDS_MAX,
+    ROOT_BYTES,
     CompareSlots,
     ItemsSent,
     ItemsTaken,
@@ -78,6 +82,7 @@ class _Task:
     free_at: float = 0.0  # when the pace allows the next part
     again_at: float = inf
     tries: int = 0
+    is_root: bool = False  # the group is compared by one root of all digests
 
 
 class Pulling:
@@ -104,6 +109,7 @@ class Pulling:
         self._tasks: dict[int, _Task] = {}
         self._by_request: dict[int, _Task] = {}
         self._by_merge: dict[int, _Task] = {}
+        self._equal_peers: set[str] = set()  # with whom nothing differed when slots were compared last
 
     def begin(self, order: SynchroniseSlots, todo: SlotMask, now: float) -> list[Send]:
         """Begin a task of the handover with the first of its slots, `todo`."""
@@ -130,7 +136,13 @@ class Pulling:
             return []
         task.tries = 0
         if answer.differing == answer.unready == NO_SLOTS:  # as nearly always
+            self._equal_peers.add(peer)
+            task.is_root = False
             task.done |= task.group
+            return self._next_group(task, now)
+        self._equal_peers.discard(peer)
+        if task.is_root:
+            task.todo |= task.group
             return self._next_group(task, now)
         differing = decode_slots(answer.differing, len(task.group)) & task.group
         unready = decode_slots(answer.unready, len(task.group)) & task.group
@@ -201,22 +213,39 @@ class Pulling:
             return [Send(self._handover, done)]
         all_slots = np.flatnonzero(task.todo)
         slots = all_slots[: self._settings.group_slots_max]
+        task.group, task.todo = task.todo, np.zeros_like(task.todo)
+        digests = self._digests_of(slots, self._store.filled_mask(len(task.group))[slots])
+        slots = slots[: len(digests) // DIGEST_BYTES]
+        if len(slots) < len(all_slots):
+            left = all_slots[len(slots) :]
+            task.group[left], task.todo[left] = False, True
+        is_expected = task.peer in self._equal_peers or not any(digests)
+        by_root = is_expected and not task.tries and not task.is_root  # an older version knows no roots
+        return self._compare(task, digests, by_root=by_root, now=now)
+
+    def _digests_of(self, slots: npt.NDArray[np.intp], is_filled: SlotMask) -> bytes:
+        """Those of the first slots, as many as have no more than `GROUP_ITEMS`."""
         digests = bytearray(DIGEST_BYTES * len(slots))
         n_items = 0
-        for number in np.flatnonzero(self._store.filled_mask(len(task.todo))[slots]).tolist():
+        for number in np.flatnonzero(is_filled).tolist():
             known = self._store.digest_of(int(slots[number]))
             digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] = known.digest
             n_items += known.n_items
             if n_items >= GROUP_ITEMS:
-                slots = slots[: number + 1]
-                break
-        task.group, task.todo = task.todo, np.zeros_like(task.todo)
-        if len(slots) < len(all_slots):
-            left = all_slots[len(slots) :]
-            task.group[left], task.todo[left] = False, True
+                return bytes(digests[: DIGEST_BYTES * (number + 1)])
+        return bytes(digests)
+
+    def _compare(self, task: _Task, digests: bytes, *, by_root: bool, now: float) -> list[Send]:
+        """Ask what of the group differs.
+
+        Args:
+          digests: of its slots.
+          by_root: whether one root of these is enough to begin with.
+        """
+        task.is_root = by_root and len(digests) > ROOT_BYTES
         task.state = _State.COMPARING
-        content = bytes(digests[: DIGEST_BYTES * len(slots)])
-        message = CompareSlots(self._ask(task, now), encode_slots(task.group), content)
+        content = root_of(digests) if task.is_root else digests
+        message = CompareSlots(self._ask(task, now), encode_slots(task.group), content, is_root=task.is_root)
         return [Send(self._at(task.peer), message)]
 
     def _ask(self, task: _Task, now: float) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from mesh.table import Table
-from peers.handover.wire_messages import DIGEST_BYTES, ITEM_ID_BYTES
+from peers.handover.wire_messages import DIGEST_BYTES, ITEM_ID_BYTES, ROOT_BYTES
 
 assert DIGEST_BYTES == ITEM_ID_BYTES
 
@@ -30,6 +31,11 @@ class SlotDigest(NamedTuple):
 
 
 NOTHING: Final = SlotDigest(EMPTY, 0)
+
+
+def root_of(digests: bytes | bytearray) -> bytes:
+    """Return ROOT_BYTES that are equal where the digests of many slots are: BLAKE2b."""
+    return blake2b(digests, digest_size=ROOT_BYTES).digest()
 
 
 class WatchedTable:

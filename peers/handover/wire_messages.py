@@ -17,6 +17,7 @@ from mesh.wire_fields import Count, Key, SlotSet
 COMPARED_SLOTS_MAX: Final = 16_384  # slots whose digests are compared at a time
 ITEM_ID_BYTES: Final = 8  # of one thing that belongs to a slot, as `SendItems` lists them
 DIGEST_BYTES: Final = 8  # of all of them of one slot and store
+ROOT_BYTES: Final = 16  # of many slots
 ITEM_IDS_MAX: Final = 1 << 20
 PART_BYTES_MAX: Final = 4 << 20  # of the items in one part of a transfer
 # Of what they describe: the records of a page whose body is as large as the fetcher takes, which no packing
@@ -80,14 +81,16 @@ class CompareSlots(Message, frozen=True, array_like=True, tag=62):
 
     request: Count
     slots: SlotSet
-    digests: Annotated[bytes, Meta(max_length=COMPARED_SLOTS_MAX * DIGEST_BYTES)]  # the sender's, in order
+    # The sender's, in order; or only the `root_of` these, where all is expected to be the same.
+    digests: Annotated[bytes, Meta(max_length=COMPARED_SLOTS_MAX * DIGEST_BYTES)]
+    is_root: bool = False
 
 
 class SlotsCompared(Message, frozen=True, array_like=True, tag=63):
     """Answer to `CompareSlots`."""
 
     request: Count
-    differing: SlotSet
+    differing: SlotSet  # asked with a root that is another here: all, and the digests are to be sent
     unready: SlotSet  # not compared: the answerer is itself only getting them
 
 

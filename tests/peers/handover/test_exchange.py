@@ -32,6 +32,8 @@ from peers.handover.settings import ExchangeSettings
 from peers.handover.store import Part
 from peers.handover.wire_messages import (
     BULK_BYTES_MAX,
+    DIGEST_BYTES,
+    ROOT_BYTES,
     CompareSlots,
     ItemsSent,
     ItemsTaken,
@@ -55,8 +57,9 @@ def slots(*numbers: int) -> bytes:
 class Side:
     """One peer: a store and its exchange, which may be restarted."""
 
-    def __init__(self, name: str, *, has_port: bool) -> None:
+    def __init__(self, name: str, *, has_port: bool, settings: ExchangeSettings = SETTINGS) -> None:
         self.name = name
+        self.settings = settings
         self.store = DictStore(name, has_port=has_port)
         self.lives = 0
         self.told: list[Message] = []  # to the handover
@@ -64,7 +67,7 @@ class Side:
 
     def start(self) -> None:
         self.lives += 1
-        self.exchange = Exchange(self.name, "cell", self.store, SETTINGS)
+        self.exchange = Exchange(self.name, "cell", self.store, self.settings)
         self.exchange.change_ownership(Ownership(self.name, TABLE, TABLE.peers))
         self.exchange.note_complete(np.ones(SLOTS, np.bool_))
 
@@ -72,11 +75,19 @@ class Side:
 class Pump:
     """Carries messages between two sides, late, twice or not at all, and orders to their ports."""
 
-    def __init__(self, seed: int = 0, loss: float = 0.0, *, has_port: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        loss: float = 0.0,
+        *,
+        has_port: bool = False,
+        settings: ExchangeSettings = SETTINGS,
+    ) -> None:
         self.random = Random(seed)
         self.loss = loss
         self.now = 0.0
-        self.sides = {name: Side(name, has_port=has_port) for name in (ANN, BEN)}
+        self.sides = {name: Side(name, has_port=has_port, settings=settings) for name in (ANN, BEN)}
+        self.asked: list[CompareSlots] = []  # by ann
         self.parts_on_their_way = self.most_parts = 0
         self.taken_at: list[tuple[float, int]] = []  # when ann got a part, and how large
         self._events: list[tuple[float, int, Callable[[], None]]] = []
@@ -139,6 +150,8 @@ class Pump:
         source, message = Address(sender, "cell"), decode(frame).message
         if isinstance(message, ItemsSent) and side.name == ANN:
             self.taken_at.append((self.now, len(message.items) + len(message.bulk)))
+        if isinstance(message, CompareSlots) and side.name == BEN:
+            self.asked.append(message)
         self._carry(side, side.exchange.receive(source, message, self.now))
 
 
@@ -205,6 +218,43 @@ def test_what_is_equal_costs_a_digest_and_no_items() -> None:
     synchronise(pump, ANN)
     statistics = pump.sides[BEN].exchange.observe()
     assert (statistics.slots_compared, statistics.slots_differing, statistics.parts_sent) == (SLOTS, 0, 0)
+
+
+def compared(pump: Pump) -> list[CompareSlots]:
+    """What ann asks ben in one synchronisation."""
+    pump.asked.clear()
+    synchronise(pump, ANN)
+    return pump.asked
+
+
+def equal_pump() -> Pump:
+    """Two sides that have the same, and have found that out; they compare half of the slots at a time."""
+    pump = Pump(settings=msgspec.structs.replace(SETTINGS, group_slots_max=SLOTS // 2))
+    for slot in range(SLOTS):
+        for side in pump.sides.values():
+            side.store.put(slot, "same")
+    assert [(len(each.digests), each.is_root) for each in compared(pump)] == [
+        (SLOTS // 2 * DIGEST_BYTES, False),
+        (ROOT_BYTES, True),
+    ]
+    return pump
+
+
+def test_where_nothing_differed_last_time_one_root_is_compared() -> None:
+    pump = equal_pump()
+    assert [(len(each.digests), each.is_root) for each in compared(pump)] == [(ROOT_BYTES, True)] * 2
+    assert pump.sides[BEN].exchange.observe().slots_compared == 2 * SLOTS
+
+
+@pytest.mark.parametrize("has_more", [[ANN], [BEN], [ANN, BEN]])
+def test_where_a_root_is_another_digests_are_compared(has_more: list[str]) -> None:
+    pump = equal_pump()
+    for name in has_more:
+        pump.sides[name].store.put(1, f"more of {name}")
+    assert [each.is_root for each in compared(pump)] == [True, False, False]
+    assert pump.sides[ANN].store.all() >= pump.sides[BEN].store.all()
+    assert pump.sides[BEN].exchange.observe().slots_differing == 1
+    assert SlotsDiffer(ANN, slots(1)) in pump.sides[BEN].told
 
 
 def test_only_slots_that_were_asked_for_are_brought() -> None:
@@ -508,13 +558,22 @@ def test_a_sender_that_does_not_wait_for_leave_is_refused() -> None:
     "message",
     [
         CompareSlots(1, slots(0, 1), bytes(8)),
+        CompareSlots(1, slots(0), bytes(8), is_root=True),
         CompareSlots(1, b"M\x00\x00", b""),
         CompareSlots(1, b"L\xff\xff", bytes(8)),
         SendItems(1, b"", b""),
         SendItems(1, slots(0), b"seven b"),
         SendItems(1, slots(0), b"bbbbbbbbaaaaaaaa"),
     ],
-    ids=["digest lacks", "another mesh's", "no such slot", "no slot set", "half an id", "ids fall"],
+    ids=[
+        "digest lacks",
+        "no root",
+        "another mesh's",
+        "no such slot",
+        "no slot set",
+        "half an id",
+        "ids fall",
+    ],
 )
 def test_questions_that_make_no_sense_are_refused_and_counted(message: Message) -> None:
     exchange = exchange_of(DictStore(BEN))
