@@ -61,6 +61,7 @@ class Offence(StrEnum):
     DAMAGED_PARTS = "damaged parts of slots"
     FOREIGN_HITS = "hits of slots it was not asked for"
     IMPOSSIBLE_SCORES = "hits with scores that no page can have"
+    CONTRADICTED = "pages that it alone knows, or alone does not know"
     OVER_QUOTA = "more than its quotas"
 
 
@@ -74,6 +75,7 @@ POINTS: Final[Mapping[Offence, float]] = {
     Offence.DAMAGED_PARTS: 5.0,
     Offence.FOREIGN_HITS: 2.0,
     Offence.IMPOSSIBLE_SCORES: 5.0,  # they follow from the query alone
+    Offence.CONTRADICTED: 50.0,  # for three or more at once, half a minute after they were denied
     Offence.OVER_QUOTA: 50.0,  # for as much as the allowance of a minute; who is only fast repeats slower
 }
 
@@ -122,6 +124,7 @@ class Misbehaved(Message, frozen=True):
 
     peer: str
     offence: Offence
+    evidence: str = ""  # for the log, if it is put into quarantine
 
 
 class MemberConduct(msgspec.Struct, frozen=True):
@@ -193,11 +196,14 @@ class Conduct:
         """May so much be looked at?"""
         return self._spend(peer, Quota.BYTES, n_bytes, now)
 
-    def note(self, peer: str, offence: Offence, now: float, *, points: float | None = None) -> None:
+    def note(
+        self, peer: str, offence: Offence, now: float, *, points: float | None = None, evidence: str = ""
+    ) -> None:
         """A member has done this, which was refused.
 
         Args:
           points: instead of the usual ones.
+          evidence: for the log.
         """
         settings = self.settings
         record = self._records.setdefault(peer, _Record())
@@ -209,9 +215,10 @@ class Conduct:
         if record.points >= settings.quarantine_points and not record.is_quarantined:
             record.is_quarantined = True
             self._n_quarantines += 1
+            shown = f" evidence={evidence!r}" if evidence else ""
             self._news.append(
                 f"member in quarantine, no links and pages are taken from it peer={peer} reasons="
-                f"{reasons_of(_by_number(record))!r}; `tianmesh expel {peer}` ends its membership"
+                f"{reasons_of(_by_number(record))!r}{shown}; `tianmesh expel {peer}` ends its membership"
             )
 
     def is_quarantined(self, peer: str, now: float) -> bool:

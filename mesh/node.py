@@ -122,7 +122,7 @@ class Node:
             for target, message in sends:
                 peer, name = target
                 if type(message) is Misbehaved:
-                    self.conduct.note(message.peer, message.offence, now)
+                    self.conduct.note(message.peer, message.offence, now, evidence=message.evidence)
                     continue
                 actor = self._actors.get(name)
                 is_for_others = peer != self.peer

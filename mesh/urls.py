@@ -116,6 +116,11 @@ def host_of(url: str) -> str:
     return authority.removesuffix(".")
 
 
+def has_host(url: str) -> bool:
+    """Return whether `host_of` has anything to find in what may be any string."""
+    return url.startswith(("http://", "https://")) and "/" in url[8:]
+
+
 def hostname_of(url: str) -> str:
     """Return the host of a canonical URL as resolvers and certificates name it: IPv6 without brackets."""
     return host_of(url).strip("[]")

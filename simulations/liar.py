@@ -60,7 +60,7 @@ FLOOD_OF_LINKS: Final = 40  # batches, each as large as it may be
 SILENT_S: Final = 8.0
 HEARD_MAX: Final = 100
 SAID_MAX: Final = 300  # messages of its own that it may say again
-FALSE_SCORE: Final = 1e6
+FALSE_SCORES: Final = (1e6, 0.01)  # one that no page can have, and one that any page may have
 MADE_UP: Final = "made-up"  # in the paths of pages that do not exist
 _STILL_SAID: Final = (Ping, PingAnswered)  # while it is silent
 
@@ -273,17 +273,18 @@ class Liar:
         return message
 
     def _with_false_hits(self, asker: str, found: HitsFound) -> HitsFound:
-        """Put pages before all others that the asker answers for itself, and some that exist nowhere."""
+        """Put pages before others that the asker answers for itself, and some that exist nowhere."""
         ownership = self._machine.ownership
         if ownership is None:
             return found
+        score = self._random.choice(FALSE_SCORES)
         false = []
         for url in self._random.sample(self._urls, min(20, len(self._urls))):
             slot = ownership.slot_of(host_of(url))
             if ownership.answerer_of(slot) == asker and self._machine.peer not in ownership.team_of(slot):
-                false += [Hit(url, FALSE_SCORE), Hit(f"{url}/{MADE_UP}", FALSE_SCORE)]
+                false += [Hit(url, score), Hit(f"{url}/{MADE_UP}", score)]
             elif ownership.answerer_of(slot) == self._machine.peer:
-                false.append(Hit(f"{url}/{MADE_UP}", FALSE_SCORE))
+                false.append(Hit(f"{url}/{MADE_UP}", score))
         hits = sorted((*false, *found.hits), key=lambda hit: (-hit.score, hit.url))
         return replace(found, hits=tuple(hits[:HITS_MAX]), total=found.total + len(false))
 

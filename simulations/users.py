@@ -99,7 +99,8 @@ class Users:
             return
         self.n_complete += 1
         self.found[question.word] = is_found
-        for stranger in [hit.url for hit in answer.hits if hit.url != question.url]:
+        # What is known to one member alone may be invented, and is not called confirmed.
+        for stranger in [hit.url for hit in answer.hits if hit.url != question.url and hit.is_confirmed]:
             self._violate(f"{question.machine.name} found {stranger} by the word of {question.url}")
         if not is_found and question.must_find:
             self._violate(

@@ -5,8 +5,9 @@ Actor: `searcher` does the errands of users (`errand`). A `search` goes through 
 finds too little (`relaxation`), a long query by what the best pages say besides (`feedback`); what they
 answer is counted together (`term_statistics`) and put into one order (`merging`, `hit_list`) in which copies
 are one (`folding`), that can be gone on with (`cursor`), or shown again while nothing has changed
-(`result_cache`). `plan` and `punctuality` say who is asked for whom;
-what all searches share is a `view`; what several searched for in vain is counted by `searched_words`. Other
+(`result_cache`). `plan` and `punctuality` say who is asked for whom, `witnesses` which hits are confirmed,
+`doubts` who is wrong where members differ (by `comparing` and `asking_again`). What all searches share is a
+`view`; what several searched for in vain is counted by `searched_words`. Other
 errands: the stored copy of a page (`page_lookup`) and its versions (`versions_lookup`, a `team_errand`),
 seeds (`seeding`), how all peers are and were (a `roundup` each: `status_roundup` of `status`,
 `history_roundup`), why things are as they are (`inquiry`), draining (`draining`), and whether the whole mesh

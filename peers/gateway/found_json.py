@@ -36,6 +36,7 @@ class HitJson(msgspec.Struct, frozen=True):
     copies: int = 0  # pages with the same title and text that are not shown
     has_more_of_site: bool = False  # further results of its host stand behind those of others
     near_copies: int = 0  # pages with nearly the same text, as far as was looked, likewise
+    is_confirmed: bool = False  # the gateway or a second member of the mesh knows the page, too
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -125,6 +126,7 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.copies,
         hit.has_more_of_site,
         hit.near_copies,
+        hit.is_confirmed,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from mesh.conduct import Offence
-from mesh.urls import host_of
+from mesh.urls import has_host, host_of
 from peers.engine.explanation import Explanation
 from peers.engine.model import Candidate, explain_mix, scale_of
 from peers.engine.query import Order, Query
@@ -40,7 +40,8 @@ def hits_of(
 ) -> Iterator[tuple[Share, Hit]]:
     """Those of a plan's shares that they may answer for, by falling score, ties by URL.
 
-    What the policy takes down is not among them, though an index may still have it.
+    Neither what the policy takes down is among them, though an index may still have it, nor what a witness
+    denies.
 
     Args:
       greatest: the score that no page can have more of, by the statistics that hits were scored by.
@@ -50,14 +51,14 @@ def hits_of(
     share_of: dict[str, Share | None] = {}  # by host
     for _, url, place in sorted(places):
         share, hit = given[place]
-        host = host_of(url) if _is_web(url) else ""
+        host = host_of(url) if has_host(url) else ""
         if host not in share_of:
             share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
         if share_of[host] != share:
             task.view.refuse_hit(share.peer, Offence.FOREIGN_HITS)
         elif hit.score > greatest:
             task.view.refuse_hit(share.peer, Offence.IMPOSSIBLE_SCORES)
-        elif not task.view.policy.is_taken_down(url):
+        elif not task.view.policy.is_taken_down(url) and not task.witnesses.hides(url, share.peer):
             yield share, hit
 
 
@@ -137,7 +138,7 @@ class Merging:
             total=self._total,
             seconds=seconds,
             coverage=coverage,
-            hits=tuple(self._found_page(each, excerpt_of) for each in self.page),
+            hits=tuple(self._found_page(each, excerpt_of) for each in self.page if not self._is_denied(each)),
             is_exact=all(answer.is_exact for answer in self._found.values()),
             relaxed=Relaxed(step.nowhere, step.is_any, with_all),
             remarks=task.remarks + tuple(self._remarks()),
@@ -159,6 +160,9 @@ class Merging:
     def is_cut(self) -> bool:
         """Whether a share has not looked at all there is."""
         return any(answer.is_cut for answer in self._found.values())
+
+    def _is_denied(self, ranked: RankedHit) -> bool:
+        return self._task.witnesses.hides(ranked.hit.url, ranked.share.peer)
 
     def _remarks(self) -> Iterator[Remark]:
         if self._step.is_unquoted and self._total:
@@ -195,6 +199,7 @@ class Merging:
             copies=ranked.copies,
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
+            is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
         )
 
     def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
@@ -221,11 +226,6 @@ def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
             for value, count in getattr(answer.facets, name, ()):
                 values[value] += count
     return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()})
-
-
-def _is_web(url: str) -> bool:
-    """Has it a host at all?"""
-    return url.startswith(("http://", "https://")) and "/" in url[8:]
 
 
 def _is_shallow(explanation: Explanation, depth: int) -> bool:

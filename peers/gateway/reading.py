@@ -8,6 +8,7 @@ import msgspec
 
 from mesh.actor import Send
 from mesh.urls import host_of
+from peers.gateway.doubts import Doubt
 from peers.gateway.feedback import words_of
 from peers.gateway.hit_list import RankedHit
 from peers.gateway.plan import NOBODY_ABSENT, Plan, Share
@@ -18,7 +19,11 @@ from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts, Vocab
 
 
 class Reading(Stage):
-    """Ask the peers that gave the hits, and others of their teams instead of those that are late."""
+    """Ask the witnesses of the hits, and others of their teams instead of those that are late.
+
+    Attributes:
+      has_denials: whether one of the hits has been denied.
+    """
 
     def __init__(
         self,
@@ -40,11 +45,18 @@ class Reading(Stage):
         self._page = page
         self._encoded_query = encoded_query
         self._totals = totals
+        self.has_denials = False
+        self._claimants = {each.hit.url: each.share.peer for each in page}
+        self._unsettled: set[str] = set()  # URLs whose witnesses cannot tell; their claimants are to be asked
         self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
+        self._asked_of: dict[tuple[int, str], list[str]] = {}  # URLs by request and peer, unanswered
         self._excerpts: dict[tuple[str, str], Excerpt] = {}  # by peer and URL
 
     def begin(self, now: float) -> list[Send]:
-        return self._ask_to_read(((each.share.peer, each.hit.url) for each in self._page), now)
+        witness_of = self._task.witnesses.witness_of
+        return self._ask_to_read(
+            ((witness_of(url, claimant) or claimant, url) for url, claimant in self._claimants.items()), now
+        )
 
     def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
         assert isinstance(message, ExcerptsRead)
@@ -52,6 +64,12 @@ class Reading(Stage):
             if share.peer in self._readers.get(excerpt.url, ()):
                 self._excerpts[share.peer, excerpt.url] = excerpt
         asked.round.settle(share.peer)
+        for url in self._asked_of.pop((message.request, share.peer), ()):
+            self._note_told(url, share.peer, message.unsettled, now)
+
+    def bridge_incomplete(self, now: float) -> list[Send]:
+        unsettled, self._unsettled = self._unsettled, set()
+        return self._ask_to_read(((self._claimants[url], url) for url in sorted(unsettled)), now)
 
     def end(self, plan: Plan) -> None:
         waiting = self._waiting()
@@ -61,14 +79,31 @@ class Reading(Stage):
             self._view.punctuality.note_silent(waiting)
 
     def is_read(self) -> bool:
-        """Is there an excerpt of every page?"""
-        return all(self.excerpt_of(url) is not None for url in self._readers)
+        """Is there an excerpt of every page that is not denied?"""
+        is_denied = self._task.witnesses.is_denied
+        return all(is_denied(url) or self.excerpt_of(url) is not None for url in self._readers)
 
     def excerpt_of(self, url: str) -> Excerpt | None:
         """That of the first peer that was asked for it and sent one."""
         return next(
             (self._excerpts[peer, url] for peer in self._readers[url] if (peer, url) in self._excerpts), None
         )
+
+    def _note_told(self, url: str, peer: str, unsettled: Sequence[str], now: float) -> None:
+        """Note what the answer of a peer says of a page that it was asked for."""
+        claimant, witnesses = self._claimants[url], self._task.witnesses
+        if peer == claimant:
+            return
+        if (peer, url) in self._excerpts:
+            witnesses.note_known(url)
+        elif url in unsettled:
+            if claimant not in self._readers[url]:
+                self._unsettled.add(url)
+        else:
+            self.has_denials = True
+            self._view.hits_denied += 1
+            witnesses.note_denied(url, claimant, peer)
+            self._view.doubts.note(Doubt(url, claimant, peer), now)
 
     def _ask_to_read(self, wanted: Iterable[tuple[str, str]], now: float) -> list[Send]:
         """Ask for excerpts.
@@ -83,6 +118,7 @@ class Reading(Stage):
         if not urls:
             return []
         request = self._task.number_question()
+        self._asked_of |= {(request, peer): of_peer for peer, of_peer in urls.items()}
         # This peer last: it answers at once, and the others need not wait for that.
         peers = sorted(urls, key=lambda peer: peer == self._task.me)
         questions = {peer: self._question(request, urls[peer]) for peer in peers}

@@ -6,7 +6,8 @@ Stages of questions (`stage`). *Checking*, where a page of results is remembered
 *Counting* (`counting`): the statistics of the query's terms, from the peers whose counts are not yet known.
 *Searching* (`searching`): one multicast with the sums, answered by each peer with its best pages over the
 slots it answers for; merged by score, ties by URL (`merging`). *Reading* (`reading`): excerpts of the pages
-on the page of results, from the peers that gave them. A long query may be expanded before that (`feedback`):
+on the page of results, from peers that know these pages as well as those that gave them (`witnesses`); a hit
+that is denied makes room for another. A long query may be expanded before that (`feedback`):
 the words of the best pages are read, counted, and searched by.
 
 A search speaks for one *serving epoch*: the statistics and the hits it adds up were made under the same
@@ -32,6 +33,7 @@ from math import inf
 import msgspec
 
 from mesh.actor import Address, Message, Send
+from peers.engine.query import Order
 from peers.engine.reading import Reading as QueryReading
 from peers.gateway.counting import Checking, Counting, CountingStage
 from peers.gateway.errand import Errand
@@ -258,12 +260,17 @@ class Search(Errand):
         stage.end(plan)
         if self._policy is not self._view.policy:  # what has been taken down since is not to be shown
             return self._read(searched, plan, now)
+        witnesses = self._task.witnesses
+        if stage.has_denials and self._task.may_read_again():
+            return self._read(searched, plan, now)
         coverage = self._coverage()
         self._view.incomplete += coverage.missing > 0
         self._view.cache.misses += 1
         seconds = now - self._task.started
-        is_poor = self._merged.is_cut or self._lacks_words
+        is_poor = self._merged.is_cut or self._lacks_words or witnesses.has_denied
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
+        if not coverage.missing and self._task.order.order is Order.SCORE and not self._task.is_in_tail:
+            self._view.to_compare = searched.question
         if not coverage.missing and not plan.absent and stage.is_read() and not is_poor:
             editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}
             self._view.cache.keep(self._task.order, answer, editions)

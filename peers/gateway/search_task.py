@@ -15,8 +15,10 @@ from peers.gateway.feedback import may_expand
 from peers.gateway.folding import needed_for
 from peers.gateway.messages import SearchPages
 from peers.gateway.view import View
+from peers.gateway.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
+READINGS_MAX: Final = 4  # of a page of results, where hits are denied
 RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
 YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once
 
@@ -37,6 +39,7 @@ class SearchTask:
       offset: of the first of them, where there is no cursor.
       started: when it began.
       number_question: gives the next request number.
+      witnesses: of its hits.
       may_expand: whether the query is to be expanded, if the best pages are such that it gains by it.
       words: of the best pages, by which it is (`feedback`).
     """
@@ -59,7 +62,9 @@ class SearchTask:
         self.offset = min(max(order.offset, 0), HITS_MAX)
         self.started = 0.0
         self.number_question = number_question
+        self.witnesses = Witnesses(me, view)
         self.forget_words()
+        self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0
 
@@ -111,6 +116,11 @@ class SearchTask:
             return False
         self._n_deeper += 1
         return True
+
+    def may_read_again(self) -> bool:
+        """Ask for leave to read another page of results, since hits on this one were denied."""
+        self._readings_left -= 1
+        return self._readings_left > 0
 
     def is_young(self, now: float) -> bool:
         """May it begin anew under other owners?"""

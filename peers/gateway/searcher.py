@@ -20,6 +20,8 @@ from mesh.membership.wire_messages import MembersTold
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.crawler.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
 from peers.engine.reading import read_query
+from peers.gateway.asking_again import AskingAgain
+from peers.gateway.comparing import SEARCHES_EACH, Comparing
 from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
 from peers.gateway.history_roundup import HistoryRoundup
@@ -96,7 +98,8 @@ class SearcherStatistics(Statistics, frozen=True):
     expansions: int = 0  # searches repeated with the words of the best pages
     incomplete: int = 0  # searches answered without all slots
     foreign_epochs: int = 0  # answers made under another serving epoch
-    hits_refused: int = 0  # hits from a peer that does not answer for their slot
+    hits_refused: int = 0  # hits from a peer that does not answer for their slot, or that cannot be
+    hits_denied: int = 0  # hits that no second member of their team knows, which are not shown
     silent_peers: int = 0
     terms_cached: int = 0
     hedges: int = 0  # times that others were asked for those that were late or incomplete
@@ -154,6 +157,7 @@ class Searcher(Actor):
         self._next_reading = 1
         self._down_at: dict[str, float] = {}  # of members, since they were seen here last
         self._searches = self._refused = self._ignored = 0
+        self._n_compared, self._comparing = 0, -1  # searches, and the number of the errand
         self._own_ordering = ordering
         self._searched = SearchedWords()
         self._tell_words_s = inf
@@ -214,10 +218,12 @@ class Searcher(Actor):
             self._tell_words_s = now + TELL_WORDS_S
             told = WordsSearched(self._searched.wanted(now))
             sends += [Send(Address(EVERYBODY, "controller"), told)] if self._view is not None else []
-        return sends + self._reports()
+        return sends + self._ask_again(now) + self._reports()
 
     def wake_at(self) -> float:
         at = min(self._early[0][0], self._tell_words_s) if self._early else self._tell_words_s
+        if self._view is not None:
+            at = min(at, self._view.doubts.wake_at())
         for errand in self._errands.values():
             at = min(at, errand.wake_at())
         return at
@@ -240,6 +246,7 @@ class Searcher(Actor):
             incomplete=view.incomplete,
             foreign_epochs=view.foreign_epochs,
             hits_refused=view.hits_refused,
+            hits_denied=view.hits_denied,
             silent_peers=len(view.punctuality.silent),
             terms_cached=len(view.statistics),
             hedges=view.hedges,
@@ -330,15 +337,28 @@ class Searcher(Actor):
             self._ignored += 1
             return []
         self._forget_if_done(number, errand)
-        return sends + self._reports()
+        return sends + self._compare(now) + self._reports()
+
+    def _ask_again(self, now: float) -> list[Send]:
+        """Ask about pages that members differed about some time ago."""
+        view = self._view
+        if view is None or view.doubts.wake_at() > now or len(self._errands) >= ERRANDS_MAX:
+            return []
+        number = next(self._errand_numbers)
+        errand = self._errands[number] = AskingAgain(number, self._me, view.doubts.due(now), view)
+        return errand.start(now)
 
     def _reports(self) -> list[Send]:
-        """Report who has given hits that no honest member gives."""
-        if self._view is None or not self._view.refused:
+        """Report who has said what no honest member says."""
+        if self._view is None or not self._view.blamed:
             return []
-        refused, self._view.refused = sorted(self._view.refused), set()
+        blamed, self._view.blamed = sorted(self._view.blamed.items()), {}
         to = Address(self._me, CONDUCT)
-        return [Send(to, Misbehaved(peer, offence)) for peer, offence in refused if peer != self._me]
+        return [
+            Send(to, Misbehaved(peer, offence, evidence))
+            for (peer, offence), evidence in blamed
+            if peer != self._me
+        ]
 
     def _receive_members(self, source: Address, members: MembersTold, now: float) -> list[Send]:
         """What our membership believes, which has no number, for all errands that want it."""
@@ -346,6 +366,23 @@ class Searcher(Actor):
         for number, errand in list(self._errands.items()):
             sends += errand.receive(source, members, now) or []
             self._forget_if_done(number, errand)
+        return sends
+
+    def _compare(self, now: float) -> list[Send]:
+        """Have what one member has just found compared with what others find, one member after the other."""
+        view = self._view
+        if view is None or view.to_compare is None or self._comparing in self._errands:
+            return []
+        question, view.to_compare = view.to_compare, None
+        self._n_compared += 1
+        others = sorted(view.ownership.slots_answered.keys() - {self._me})
+        if self._n_compared % SEARCHES_EACH or not others:
+            return []
+        peer = others[self._n_compared // SEARCHES_EACH % len(others)]
+        number = self._comparing = next(self._errand_numbers)
+        errand = self._errands[number] = Comparing(number, self._me, peer, question, view)
+        sends = errand.start(now)
+        self._forget_if_done(number, errand)
         return sends
 
     def _forget_if_done(self, number: int, errand: Errand) -> None:

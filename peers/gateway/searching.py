@@ -30,7 +30,10 @@ class Searching(CountingStage):
       totals: the statistics.
       encoded_query: of the step.
       greatest: the score that no page can have more of.
+      question: as it was asked last.
     """
+
+    question: SearchSlots
 
     def __init__(
         self,
@@ -137,6 +140,7 @@ class Searching(CountingStage):
         if task.cursor is not None and task.is_in_tail:
             place = task.cursor
             question = msgspec.structs.replace(question, after_score=place.score, after_url=place.url)
+        self.question = question
         questions = {share.peer: question for share in shares}
         return self._ask(question.request, questions, HitsFound, absent, now)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Final
 
 from mesh.conduct import Offence
 from mesh.ownership import Ownership
+from peers.gateway.doubts import Doubt, Doubts
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan
 from peers.gateway.punctuality import Punctuality
 from peers.gateway.result_cache import ResultCache
 from peers.gateway.term_statistics import TermStatistics
-from peers.index.wire_messages import ABSENT_MAX
+from peers.index.wire_messages import ABSENT_MAX, SearchSlots
 from peers.policy.rules import EVERYTHING, Policy
 
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
@@ -24,6 +25,7 @@ class View:
       ownership: of now.
       statistics: under it.
       punctuality: of all peers.
+      doubts: about pages that one member knows and another does not.
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
     """
@@ -32,6 +34,7 @@ class View:
         self.ownership = ownership
         self.policy = policy
         self.punctuality = Punctuality(_asked(ownership))
+        self.doubts = Doubts(ownership.me)
         self.cache = ResultCache(cache_bytes_max)
         self._take(ownership)
         # What `SearcherStatistics` shows of searches.
@@ -41,15 +44,26 @@ class View:
         self.incomplete = 0
         self.foreign_epochs = 0
         self.hits_refused = 0
-        self.refused: set[tuple[str, Offence]] = set()  # of whom hits were, and why; not yet reported
+        self.hits_denied = 0
+        self.blamed: dict[tuple[str, Offence], str] = {}  # who, and why, with evidence; not yet reported
         self.hedges = 0
         self.bridged = 0
         self.hedges_denied = 0
+        self.to_compare: SearchSlots | None = None  # what was searched last, if another member is to say so
 
     def refuse_hit(self, peer: str, offence: Offence) -> None:
         """Count a hit that no honest member gives."""
         self.hits_refused += 1
-        self.refused.add((peer, offence))
+        self.blame(peer, offence)
+
+    def blame(self, peer: str, offence: Offence, evidence: str = "") -> None:
+        """Have it reported what a member has done."""
+        self.blamed.setdefault((peer, offence), evidence)
+
+    def note_contradictions(self, doubts: Sequence[Doubt], now: float) -> None:
+        """Members still differ about these pages: blame who must be wrong."""
+        for peer, doubt in self.doubts.note_contradictions(doubts, now).items():
+            self.blame(peer, Offence.CONTRADICTED, f"{doubt.url} of {doubt.claimant}, not of {doubt.witness}")
 
     def change_ownership(self, ownership: Ownership) -> bool:
         """Go on under another one; tell whether others answer for slots than before.

@@ -149,7 +149,9 @@ def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Messag
         return _search(order, question, query, view, effort)
     statistics = statistics_in(question) if question.terms else None
     excerpts = view.excerpts(query, question.urls, statistics, effort, question.wants_vocabulary)
-    return ExcerptsRead(question.request, tuple(excerpts))
+    here = {excerpt.url for excerpt in excerpts}
+    unsettled = question.urls if effort.is_spent else order.unsettled
+    return ExcerptsRead(question.request, tuple(excerpts), tuple(url for url in unsettled if url not in here))
 
 
 def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort: Effort) -> Message | None:

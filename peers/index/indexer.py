@@ -22,6 +22,7 @@ is asked anew without them, and the port "segments" is told to give the segment 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
@@ -36,6 +37,7 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp
+from mesh.urls import has_host, host_of
 from peers.engine.document import Document
 from peers.engine.linkers import with_anchors
 from peers.handover.messages import ForgetSlots, SlotsComplete
@@ -57,6 +59,9 @@ from peers.index.messages import (
 )
 from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
 
+# Pages; with as many that wait none is said to be not in the mesh: a cell brings twice as many, and may have
+# more.
+WAITING_MAX: Final = 2_048
 # Sets of absent peers whose slots are remembered: one or two while peers are down, more if gateways disagree.
 ABSENT_KEPT: Final = 4
 
@@ -113,6 +118,7 @@ class _Batch:
     size: int
     done: PagesIndexed
     committed: PagesCommitted
+    urls: frozenset[str]  # of pages
 
 
 class _Slots:
@@ -147,6 +153,7 @@ class Indexer(Actor):
         # By the peers that are absent: what was worked out since those four changed, used last behind.
         self._answered: dict[frozenset[str], _Answered] = {}
         self._readable: _Slots | None = None  # all slots but those with damage, likewise
+        self._vouched: SlotMask | None = None  # those of them that are complete, likewise
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
         self._removed: dict[str, Stamp] = {}  # pages taken out lately, by which version; the last one behind
@@ -310,7 +317,8 @@ class Indexer(Actor):
         self._n_batches += 1
         done = PagesIndexed(tuple(versions), tuple(texts))
         committed = PagesCommitted(tuple((page.slot, page.url, page.stamp, page.document) for page in pages))
-        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done, committed)
+        urls = frozenset(page.url for page in pages)
+        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done, committed, urls)
         if not self._pages and not self._anchors:
             self._first_at = self._last_at = inf
         message = CommitDocuments(
@@ -371,7 +379,7 @@ class Indexer(Actor):
 
     def _slots_changed(self) -> None:
         self._answered.clear()
-        self._readable = None
+        self._readable = self._vouched = None
 
     # --- Answering
 
@@ -381,13 +389,29 @@ class Indexer(Actor):
         if ownership is None:
             self._queries_refused += 1
             return []
-        if isinstance(question, ReadExcerpts):  # whatever is here: also for the absent
-            slots, missing = self._readable_slots(ownership).encoded, 0
-        else:
-            answered = self._slots_answered(frozenset(question.absent))
-            slots, missing = answered.slots.encoded, answered.missing
-        order = AnswerQuestion(gateway, question, slots, missing, ownership.serving_epoch)
+        epoch = ownership.serving_epoch
+        if isinstance(question, ReadExcerpts):  # whatever is here: also of what others answer for
+            slots = self._readable_slots(ownership).encoded
+            unsettled = self._unsettled(question.urls, ownership)
+            return [Send(self._questions, AnswerQuestion(gateway, question, slots, 0, epoch, unsettled))]
+        answered = self._slots_answered(frozenset(question.absent))
+        order = AnswerQuestion(gateway, question, answered.slots.encoded, answered.missing, epoch)
         return [Send(self._questions, order)]
+
+    def _unsettled(self, urls: Sequence[str], ownership: Ownership) -> tuple[str, ...]:
+        """Those of the pages that may be in the mesh, though they should not be in the index here."""
+        if len(self._pages) >= WAITING_MAX:
+            return tuple(urls)
+        if self._vouched is None:
+            complete = decode_slots(self._complete, ownership.table.slot_count)
+            self._vouched = complete & self._readable_slots(ownership).mask
+        under_way = self._batch.urls if self._batch else frozenset()
+        return tuple(
+            url
+            for url in urls
+            if has_host(url)
+            and (url in self._pages or url in under_way or not self._vouched[ownership.slot_of(host_of(url))])
+        )
 
     def _pass_on(self, gateway: Address, answer: Message | None) -> list[Send]:
         """Answer a gateway, or not at all: what is wrong with a question is its sender's fault."""

@@ -112,6 +112,7 @@ class AnswerQuestion(Message, frozen=True):
     slots: bytes
     missing: int  # slots that were asked for and are not among them
     epoch: bytes  # the serving epoch that this follows from
+    unsettled: tuple[str, ...] = ()  # of the pages to be read: that may be in the mesh without being here
 
 
 class QuestionAnswered(Message, frozen=True):

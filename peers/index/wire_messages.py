@@ -130,7 +130,7 @@ class Excerpt(Message, frozen=True, array_like=True):
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
-    """A gateway to the indexer that gave these hits."""
+    """A gateway to an indexer: what to show of these hits, which another of the team gave if there is one."""
 
     request: Count
     query: bytes
@@ -144,7 +144,9 @@ class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
 
 
 class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):
-    """The indexer's answer, in the order asked; pages it no longer has are left out."""
+    """The indexer's answer, in the order asked. Pages that are in neither tuple are not in the mesh."""
 
     request: Count
     excerpts: Annotated[tuple[Excerpt, ...], Meta(max_length=SNIPPETS_MAX)]
+    # Pages that it can say nothing of: it lacks some of their slots, or they are on their way.
+    unsettled: Annotated[tuple[Url, ...], Meta(max_length=SNIPPETS_MAX)] = ()

@@ -11,7 +11,7 @@ from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
-from peers.index.wire_messages import Excerpt, ExcerptsRead, Hit, HitsFound, TermsCounted
+from peers.index.wire_messages import Excerpt, ExcerptsRead, Hit, HitsFound, ReadExcerpts, TermsCounted
 
 SLOT_COUNT = 64
 PEERS = ("ann", "bob", "cyd")
@@ -30,11 +30,16 @@ def searcher_of(view: Ownership) -> Searcher:
     return searcher
 
 
-def url_of(peer: str, number: int = 0, view: Ownership | None = None) -> str:
-    """The number-th URL, of as many hosts, that the index of `peer` answers for."""
+def url_of(peer: str, number: int = 0, view: Ownership | None = None, witness: str = "") -> str:
+    """The number-th URL, of as many hosts, that the index of `peer` answers for.
+
+    Args:
+      witness: of those that this one answers for if `peer` is absent.
+    """
     view = view or ownership()
     urls = (f"http://host{i}.test/" for i in count())
-    fitting = (url for url in urls if view.answerer_of(view.slot_of(host_of(url))) == peer)
+    teams = ((url, view.serving.team_of(view.slot_of(host_of(url)))) for url in urls)
+    fitting = (url for url, team in teams if team[0] == peer and (not witness or team[1] == witness))
     return next(url for i, url in enumerate(fitting) if i == number)
 
 
@@ -46,6 +51,7 @@ class Conversation:
         self.searcher = searcher_of(self.view)
         self.now = 0.0
         self.sent: list[Send] = []
+        self.asked_for: dict[str, str] = {}  # of pages to be read, who was asked last
 
     def order(self, message: Message) -> list[Send]:
         return self._note(self.searcher.receive(Address("ann", "http"), message, self.now))
@@ -100,11 +106,18 @@ class Conversation:
         )
         return self.from_peer(peer, answer)
 
-    def read(self, peer: str, *urls: str, title: str = "") -> list[Send]:
-        excerpts = tuple(
-            Excerpt(url, title or f"title of {url}", "the snippet", ((4, 11),), (), 7.0) for url in urls
-        )
-        return self.from_peer(peer, ExcerptsRead(self.request, excerpts))
+    def read(self, *urls: str, title: str = "") -> list[Send]:
+        """Let those who were asked for these pages answer, and know no others."""
+        sends: list[Send] = []
+        for peer in sorted({self.asked_for[url] for url in urls}):
+            excerpts = tuple(
+                Excerpt(url, title or f"title of {url}", "the snippet", ((4, 11),), (), 7.0)
+                for url in urls
+                if self.asked_for[url] == peer
+            )
+            sends += self.from_peer(peer, ExcerptsRead(self.request, excerpts))
+        self.sent = sends
+        return sends
 
     def epoch(self, epoch: bytes | None) -> bytes:
         return self.view.serving_epoch if epoch is None else epoch
@@ -129,5 +142,7 @@ class Conversation:
     def _note(self, sends: list[Send]) -> list[Send]:
         self.sent = sends
         for send in sends:
+            if isinstance(send.message, ReadExcerpts):
+                self.asked_for |= dict.fromkeys(send.message.urls, send.target.peer)
             self._request = getattr(send.message, "request", getattr(self, "_request", 0))
         return sends

@@ -76,6 +76,7 @@ class Mesh:
         }
         self.answers: list[PagesFound] = []
         self.now = 0.0
+        self.complete: dict[str, set[int]] = {}  # slots by peer
         self.change_alive(self.indexes)
 
     def change_alive(self, alive: Iterable[str]) -> None:
@@ -86,7 +87,10 @@ class Mesh:
             change = OwnershipChanged(Ownership(peer, self.table, self.alive))
             for actor in ("indexer", "searcher"):
                 self._deliver(peer, Address(peer, "membership"), actor, change)
-            complete = SlotsComplete(encode_slot_list(range(SLOT_COUNT), SLOT_COUNT))
+            # What somebody gets by the death of another it has not yet.
+            kept = {slot for slot in range(SLOT_COUNT) if peer in self.table.team_of(slot)}
+            self.complete[peer] = self.complete.get(peer, kept) & kept
+            complete = SlotsComplete(encode_slot_list(sorted(self.complete[peer]), SLOT_COUNT))
             self._deliver(peer, Address(peer, "handover"), "indexer", complete)
 
     def index(self, pages: list[Document]) -> None:

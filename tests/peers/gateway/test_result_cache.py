@@ -29,7 +29,7 @@ def shown() -> Conversation:
     talk.found("ann")
     talk.found("bob", (URL, 2.5))
     talk.found("cyd")
-    talk.read("bob", URL)
+    talk.read(URL)
     assert not talk.answer().is_cached
     return talk
 
@@ -45,7 +45,7 @@ def test_page_of_a_search_that_was_cut_short_says_so_and_is_not_shown_again() ->
     talk.found("ann")
     talk.found("bob", (URL, 2.5), is_cut=True)
     talk.found("cyd")
-    talk.read("bob", URL)
+    talk.read(URL)
     assert talk.answer().remarks == (Remark(Oddity.CUT_SHORT),)
     assert not talk.answer().is_exact
     assert talk.searcher.observe().cache_pages == 0
@@ -66,7 +66,7 @@ def test_page_taken_down_while_its_excerpt_is_read_is_neither_shown_nor_kept() -
     talk.found("bob", (URL, 2.5))
     talk.found("cyd")
     take_down(talk, URL)
-    talk.read("bob", URL)
+    talk.read(URL)
     assert talk.answer().hits == ()
     talk.search("crawler", ticket=2)
     talk.all_counted(1)

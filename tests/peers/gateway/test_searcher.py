@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from math import inf, nan
 
+import msgspec
 import pytest
 
 from mesh.actor import Address, Message, Send
@@ -97,7 +98,7 @@ def searching(
 
 def test_search_counts_searches_reads_and_answers() -> None:
     talk = Conversation()
-    ann, bob = url_of("ann"), url_of("bob")
+    ann, bob = url_of("ann"), url_of("bob", witness="cyd")
     [counting] = talk.search("web crawler")
     assert counting.target == EVERY_INDEXER
     assert isinstance(counting.message, CountTerms)
@@ -112,13 +113,13 @@ def test_search_counts_searches_reads_and_answers() -> None:
     assert talk.found("ann", (ann, 1.5)) == []
     assert talk.found("bob", (bob, 2.5), total=40) == []
     reading = talk.found("cyd")
-    assert {send.target for send in reading} == {Address("ann", "indexer"), Address("bob", "indexer")}
+    assert {send.target for send in reading} == {Address("ann", "indexer"), Address("cyd", "indexer")}
     assert {send.message.urls for send in reading if isinstance(send.message, ReadExcerpts)} == {
         (ann,),
         (bob,),
     }
-    talk.read("ann", ann)
-    talk.read("bob", bob)
+    talk.read(ann)
+    talk.read(bob)
     answer = talk.answer()
     assert [(hit.url, hit.score, hit.peer) for hit in answer.hits] == [(bob, 2.5, "bob"), (ann, 1.5, "ann")]
     assert answer.hits[0].title == f"title of {bob}"
@@ -142,8 +143,7 @@ def test_a_search_that_is_over_leaves_nothing_to_the_garbage_collector() -> None
         talk.all_counted(1)
         for peer, url in urls.items():
             talk.found(peer, (url, 1.5))
-        for peer, url in urls.items():
-            talk.read(peer, url)
+        talk.read(*urls.values())
         assert len(talk.answer().hits) == len(PEERS)
         assert gc.collect() == 0
     finally:
@@ -166,8 +166,7 @@ def test_merge_ties_go_by_url() -> None:
     urls = sorted([url_of("ann"), url_of("bob"), url_of("cyd")])
     for peer in PEERS:
         talk.found(peer, (url_of(peer), 1.0))
-    for peer in PEERS:
-        talk.read(peer, url_of(peer))
+    talk.read(*urls)
     assert [hit.url for hit in talk.answer().hits] == urls
 
 
@@ -181,9 +180,9 @@ def test_offset_pages_through_the_merged_hits() -> None:
     merged = sorted((hit for of_peer in hits.values() for hit in of_peer), key=lambda hit: (-hit[1], hit[0]))
     for peer in PEERS:
         talk.found(peer, *hits[peer])
-    for target, message in talk.sent:
+    for _, message in talk.sent:
         assert isinstance(message, ReadExcerpts)
-        talk.read(target.peer, *message.urls)
+        talk.read(*message.urls)
     assert [(hit.url, hit.score) for hit in talk.answer().hits] == merged[2:4]
     assert talk.answer().total == 9
 
@@ -212,7 +211,7 @@ def test_peer_alone_asks_only_itself() -> None:
     assert asking.target == Address("ann", "indexer")
     url = url_of("ann", view=alone)
     talk.found("ann", (url, 1.0))
-    talk.read("ann", url)
+    talk.read(url)
     assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
 
 
@@ -236,7 +235,7 @@ def test_when_few_pages_have_all_words_those_with_any_are_searched() -> None:
     talk.found("ann", (url_of("ann"), 1.0))
     talk.found("bob")
     talk.found("cyd")
-    talk.read("ann", url_of("ann"))
+    talk.read(url_of("ann"))
     assert talk.answer().relaxed.is_any
     assert talk.answer().total == 1
     assert talk.answer().relaxed == Relaxed((), True, ENOUGH - 1)
@@ -261,7 +260,7 @@ def test_when_no_page_has_a_phrase_its_words_are_searched_and_the_answer_says_so
     talk.found("ann", (url_of("ann"), 0.01), total=ENOUGH)
     talk.found("bob")
     talk.found("cyd")
-    talk.read("ann", url_of("ann"))
+    talk.read(url_of("ann"))
     assert talk.answer().remarks == (Remark(Oddity.NO_SUCH_PHRASE),)
     assert talk.answer().relaxed == Relaxed()
 
@@ -271,7 +270,7 @@ def test_a_phrase_that_one_page_has_is_kept() -> None:
     talk.found("ann", (url_of("ann"), 0.01), total=1)
     talk.found("bob")
     talk.found("cyd")
-    talk.read("ann", url_of("ann"))
+    talk.read(url_of("ann"))
     assert (talk.answer().total, talk.answer().remarks) == (1, ())
 
 
@@ -390,7 +389,7 @@ def test_excerpts_that_do_not_come_leave_the_url() -> None:
     talk.found("ann", (url_of("ann"), 2.0))
     talk.found("bob", (url_of("bob"), 1.0))
     talk.found("cyd")
-    talk.read("ann", url_of("ann"))
+    talk.read(url_of("ann"))
     talk.wait(REPEAT_AFTER_S)
     talk.wait(READING_S_MAX)
     assert [(hit.url, hit.title) for hit in talk.answer().hits] == [
@@ -540,16 +539,17 @@ def test_answers_count_only_if_they_fit_the_question() -> None:
     talk = Conversation()
     talk.search("crawler")
     assert talk.found("bob", (url_of("bob"), 9.0)) == []  # to a question for statistics
-    assert talk.read("bob", url_of("bob")) == []
+    excerpts = ExcerptsRead(talk.request, (Excerpt(url_of("bob"), "", "", (), (), 0.0),))
+    assert talk.from_peer("bob", excerpts) == []
     talk.all_counted(1)
     assert talk.counted("bob", (9,)) == []
-    assert talk.read("bob", url_of("bob")) == []
+    assert talk.from_peer("bob", msgspec.structs.replace(excerpts, request=talk.request)) == []
     talk.found("ann", (url_of("ann"), 1.0))
     talk.found("bob")
     talk.found("cyd")
     assert talk.found("ann", (url_of("ann"), 9.0)) == []
     assert talk.counted("ann", (9,)) == []
-    talk.read("ann", url_of("ann"))
+    talk.read(url_of("ann"))
     assert [hit.score for hit in talk.answer().hits] == [1.0]
 
 
@@ -568,9 +568,9 @@ def test_hits_that_are_no_canonical_url_are_dropped(url: str) -> None:
     talk.found("ann", (url, 1.0))
     talk.found("bob", (url, 1.0))
     talk.found("cyd", ("x", 1.0))
-    for target, message in talk.sent:
+    for _, message in talk.sent:
         if isinstance(message, ReadExcerpts):
-            talk.read(target.peer)
+            talk.read(*message.urls)
     assert all(hit.url.startswith("http://") and hit.host for hit in talk.answer().hits)
 
 
@@ -579,7 +579,7 @@ def test_hits_for_slots_of_others_are_dropped() -> None:
     talk.found("ann", (url_of("bob"), 9.0), (url_of("ann"), 1.0))
     talk.found("bob")
     talk.found("cyd")
-    talk.read("ann", url_of("ann"))
+    talk.read(url_of("ann"))
     assert [hit.url for hit in talk.answer().hits] == [url_of("ann")]
     assert talk.searcher.observe().hits_refused == 1
 
@@ -590,7 +590,7 @@ def test_titles_and_snippets_neither_turn_what_follows_nor_steer_a_terminal() ->
         talk.found(peer, *([(url_of(peer), 1.0)] if peer == "bob" else []))
     text = "\u202egnp.exe\u2066 \x1b[2J\x9b שלום"
     excerpt = Excerpt(url_of("bob"), text, text, ((0, 3),), (), 0.0)
-    talk.from_peer("bob", ExcerptsRead(talk.request, (excerpt,)))
+    talk.from_peer(talk.asked_for[excerpt.url], ExcerptsRead(talk.request, (excerpt,)))
     (hit,) = talk.answer().hits
     assert hit.title == hit.snippet == "\u2060gnp.exe\u2060  [2J  שלום"
     assert hit.highlights == ((0, 3),)
@@ -622,9 +622,9 @@ def test_order_does_not_depend_on_who_answers_first_and_how() -> None:
         for peer in peers:
             hits = [(url_of(peer, n), float(n % 3)) for n in range(5)]
             talk.found(peer, *(hits if peer == "bob" else reversed(hits)))
-        for target, message in talk.sent:
+        for _, message in talk.sent:
             assert isinstance(message, ReadExcerpts)
-            talk.read(target.peer, *message.urls)
+            talk.read(*message.urls)
         shown.append([(hit.url, hit.score) for hit in talk.answer().hits])
     assert shown[0] == shown[1] == sorted(shown[0], key=lambda hit: (-hit[1], hit[0]))
     assert len(shown[0]) == 10
@@ -924,6 +924,7 @@ def test_no_seeds_are_added_at_once() -> None:
 
 def test_others_are_asked_for_excerpts_before_this_peer() -> None:
     talk = searching()
-    for peer in PEERS:
-        talk.found(peer, (url_of(peer), 1.0))
+    talk.found("ann", (url_of("ann"), 1.0))
+    talk.found("bob", (url_of("bob", witness="cyd"), 1.0))
+    talk.found("cyd", (url_of("cyd", witness="bob"), 1.0))
     assert [send.target.peer for send in talk.sent] == ["bob", "cyd", "ann"]

@@ -19,6 +19,7 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
+from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Kind, Literal, Mode, Order, Query
@@ -28,7 +29,7 @@ from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.answering import Answerer, IndexView, query_of
 from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader
-from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings
+from peers.index.indexer import ABSENT_KEPT, WAITING_MAX, Indexer, IndexerSettings
 from peers.index.messages import (
     AnswerQuestion,
     CommitDocuments,
@@ -535,6 +536,55 @@ def test_excerpts_are_read_of_slots_that_others_answer_for(driven: Driven) -> No
     read = answer(driven, ReadExcerpts(4, msgspec.msgpack.encode(parse_query("common")), urls))
     assert isinstance(read, ExcerptsRead)
     assert tuple(excerpt.url for excerpt in read.excerpts) == urls
+
+
+def test_of_what_is_not_here_it_says_whether_it_may_be_in_the_mesh(driven: Driven) -> None:
+    ownership = mine_and_others()
+    driven.tell(OwnershipChanged(ownership))
+
+    def lacking() -> dict[int, str]:
+        """A page by slot that is not in the index."""
+        urls = (f"http://other{n}.example/" for n in range(1_000))
+        return {ownership.slot_of(host_of(url)): url for url in urls}
+
+    def unsettled(*urls: str) -> tuple[str, ...]:
+        read = answer(driven, ReadExcerpts(4, msgspec.msgpack.encode(parse_query("common")), urls))
+        assert isinstance(read, ExcerptsRead)
+        assert read.excerpts == ()
+        return read.unsettled
+
+    a, b = lacking()[0], lacking()[1]
+    assert unsettled(a, b, "no URL", "http://") == ()
+    driven.tell(SlotsComplete(slot_list(*range(1, SLOTS))))  # slot 0 is on its way
+    assert unsettled(a, b) == (a,)
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    driven.tell(SlotsDamaged(slot_list(1)))
+    assert unsettled(a, b) == (b,)
+    driven.tell(SlotsRepaired(slot_list(1)))
+    document = msgspec.structs.replace(page(1), url=a)
+    driven.tell(IndexPage(0, document))  # it waits for a commit
+    assert unsettled(a, b) == (a,)
+    assert driven.wake(IndexerSettings().pause_s) == [
+        Send(SEGMENTS, CommitDocuments(1, ((0, document),), ())),
+    ]
+    assert unsettled(a, b) == (a,)
+    driven.tell(DocumentsCommitted(1, 2), SEGMENTS)  # and has been deleted by the time it is asked for
+    assert unsettled(a, b) == ()
+
+
+def test_who_is_far_behind_does_not_say_that_pages_are_not_in_the_mesh() -> None:
+    driven = Driven(settings=IndexerSettings(documents_max=2 * WAITING_MAX, text_chars_max=1 << 40))
+    driven.tell(OwnershipChanged(mine_and_others()))
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    asked = ReadExcerpts(4, b"", ("http://other.example/",))
+    for n in range(WAITING_MAX):
+        [(_, message)] = driven.indexer.receive(GATEWAY, asked, driven.now)
+        assert isinstance(message, AnswerQuestion)
+        assert message.unsettled == ()
+        driven.tell(IndexPage(3, page(n)))
+    [(_, message)] = driven.indexer.receive(GATEWAY, asked, driven.now)
+    assert isinstance(message, AnswerQuestion)
+    assert message.unsettled == asked.urls
 
 
 # --- Damage ----------------------------------------------------------------------------------

@@ -1,0 +1,79 @@
+"""A certified member puts ten invented pages before the hits of every search: nobody sees one of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import pytest
+
+from mesh.admin_token import tokens_for
+from tests.benchmarks.filled_mesh import fill
+from tests.demo_texts import demo_documents
+from tests.live.lying_peer import INVENTED
+from tests.live.mesh_processes import Mesh, mesh_of
+from tests.live.web import ServedWeb
+from tests.patience import PATIENCE_S
+
+pytestmark = pytest.mark.live
+
+PEERS: Final = 3
+LIAR: Final = 3
+HONEST: Final = (1, 2)
+QUERIES: Final = ("search", "web", "the", "a", "in", "搜索", "page", "index")
+BETWEEN_S: Final = 0.5  # rounds of searches
+
+
+def test_invented_hits_are_shown_to_nobody_and_end_in_quarantine(tmp_path: Path) -> None:
+    documents = demo_documents()
+    hosts = sorted({document.url.split("/")[2] for document in documents})
+    (tmp_path / "resolver.json").write_text("{}")
+    web = ServedWeb(tmp_path, [], dict.fromkeys(hosts, "127.0.0.1"))
+    with mesh_of(tmp_path / "mesh", web, PEERS) as mesh:
+        mesh.commands[LIAR] = (sys.executable, "-m", "tests.live.lying_peer")
+        mesh.start(*range(1, PEERS + 1))
+        mesh.wait_until_met()
+        mesh.wait_until_balanced()
+        fill([mesh.gateway(number) for number in HONEST], tokens_for(mesh.folder)(), documents)
+        mesh.wait_until_idle()
+
+        began_s = time.monotonic()
+        n_searches = 0
+        while not all(_quarantined(mesh, number) for number in HONEST):
+            assert time.monotonic() < began_s + 2 * PATIENCE_S
+            for number in HONEST:
+                for words in QUERIES:
+                    _assert_true(mesh, _search(mesh, number, f"{words} OR w{n_searches}"))
+                    n_searches += 1
+            time.sleep(BETWEEN_S)
+        seconds = time.monotonic() - began_s
+        print(f"\n{n_searches} searches, in quarantine after {seconds:.0f} s")
+        for number in HONEST:
+            [line] = [line for line in mesh.log(number).splitlines() if "member in quarantine" in line]
+            assert mesh.peer_id(LIAR) in line
+            assert INVENTED in line
+
+
+def _search(mesh: Mesh, number: int, query: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{mesh.gateway(number)}/api/search?k=10&q={quote(query)}") as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+def _assert_true(mesh: Mesh, found: dict[str, Any]) -> None:
+    """Nothing in it is invented, and a second member knows each hit, but where that is no more believed."""
+    assert found["hits"]
+    assert not found["coverage"]["missing"]
+    for hit in found["hits"]:
+        assert INVENTED not in hit["url"], hit
+        assert hit["is_confirmed"] or LIAR in mesh.team_of(hit["host"]), hit
+
+
+def _quarantined(mesh: Mesh, number: int) -> bool:
+    told = mesh.row(number, seen_by=number)["misconduct"]
+    return any(each["peer"] == mesh.peer_id(LIAR) and each["is_quarantined"] for each in told)
