@@ -342,10 +342,13 @@ class Searcher(Actor):
     def _ask_again(self, now: float) -> list[Send]:
         """Ask about pages that members differed about some time ago."""
         view = self._view
-        if view is None or view.doubts.wake_at() > now or len(self._errands) >= ERRANDS_MAX:
+        if view is None or view.doubts.wake_at() > now:
             return []
+        doubts = view.doubts.due(now)
+        if len(self._errands) >= ERRANDS_MAX:
+            return []  # those who are wrong will be again
         number = next(self._errand_numbers)
-        errand = self._errands[number] = AskingAgain(number, self._me, view.doubts.due(now), view)
+        errand = self._errands[number] = AskingAgain(number, self._me, doubts, view)
         return errand.start(now)
 
     def _reports(self) -> list[Send]:

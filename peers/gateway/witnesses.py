@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from mesh.ownership import Ownership
 from mesh.urls import host_of
 from peers.gateway.view import View
 
@@ -37,7 +36,7 @@ class Witnesses:
         """Return who is to be asked about a hit; None when nobody but its claimant can be."""
         if claimant == self._me:
             return None
-        ownership: Ownership = self._view.ownership
+        ownership = self._view.ownership
         team = ownership.serving.team_of(ownership.slot_of(host_of(url)))
         if self._me in team:
             return self._me
@@ -68,6 +67,7 @@ class Witnesses:
         return claimant == self._me or url in self._known
 
     def is_denied(self, url: str) -> bool:
+        """Has a witness said that there is no such page?"""
         return url in self._denied
 
     def hides(self, url: str, claimant: str) -> bool:
