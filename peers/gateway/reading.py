@@ -97,6 +97,7 @@ class Reading(Stage):
         if (peer, url) in self._excerpts:
             witnesses.note_known(url)
         elif url in unsettled:
+            witnesses.note_unsettled(url)
             if claimant not in self._readers[url]:
                 self._unsettled.add(url)
         else:

@@ -3,8 +3,8 @@
 All members of the team of a slot keep its pages, so each can say whether one is there. What is shown of a
 hit is therefore read from another member than the one that gave it (its *claimant*): the *witness*, which
 costs no message more. A page that the witness does not know is *denied*, and not shown. Three denials of
-one witness, and no hit of that claimant over which it is to be asked counts in this search, but those it
-knows already: whoever invents a hundred pages costs a search one round of questions more, not ten.
+one witness, and no hit of that claimant over which it is yet to be asked counts in this search: whoever
+invents a hundred pages costs a search one round of questions more, not ten.
 
 This peer believes itself, and needs no witness for hits of its own. A witness that does not answer in time,
 or cannot tell, leaves a hit to the word of its claimant: what is there must be found when members fail. Such
@@ -29,6 +29,7 @@ class Witnesses:
         self._me = me
         self._view = view
         self._known: set[str] = set()  # URLs
+        self._unsettled: set[str] = set()
         self._denied: set[str] = set()
         self._denials: Counter[tuple[str, str | None]] = Counter()  # by claimant and witness
 
@@ -51,6 +52,10 @@ class Witnesses:
         """A witness has sent an excerpt of this page."""
         self._known.add(url)
 
+    def note_unsettled(self, url: str) -> None:
+        """A witness can say nothing of this page."""
+        self._unsettled.add(url)
+
     def note_denied(self, url: str, claimant: str, witness: str) -> None:
         """A witness that has all of its slot does not know this page."""
         if url not in self._denied:
@@ -72,8 +77,8 @@ class Witnesses:
 
     def hides(self, url: str, claimant: str) -> bool:
         """Is this hit not to be shown, as far as is known?"""
-        if not self._denied or url in self._known:
-            return False
         if url in self._denied:
             return True
+        if not self._denied or url in self._known or url in self._unsettled:
+            return False
         return self._denials[claimant, self.witness_of(url, claimant)] >= DENIALS_MAX

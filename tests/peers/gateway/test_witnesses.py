@@ -82,6 +82,19 @@ def test_few_denials_hide_nothing_else_of_a_member() -> None:
     assert {hit.url for hit in talk.answer().hits} == {*REAL, *INVENTED[1:DENIALS_MAX]}
 
 
+def test_hit_that_its_witness_can_say_nothing_of_is_shown_beside_invented_ones() -> None:
+    talk = found(invented=20)
+    while questions := asked_again(talk):
+        request, sent = talk.request, []
+        for peer, urls in questions.items():
+            known = tuple(excerpt(url) for url in urls if peer == "bob")
+            unsettled = tuple(url for url in urls if url == INVENTED[0])
+            sent += talk.from_peer(peer, ExcerptsRead(request, known, unsettled if peer == "cyd" else ()))
+        talk.sent = sent
+    confirmed = {hit.url: hit.is_confirmed for hit in talk.answer().hits}
+    assert confirmed == {INVENTED[0]: False} | dict.fromkeys(REAL, True)
+
+
 def test_hit_that_its_witness_can_say_nothing_of_is_read_where_it_came_from() -> None:
     talk = found(invented=1)
     request = talk.request
