@@ -18,7 +18,7 @@ from tests.live.lab_process import wait_for
 NODE = """#!/bin/sh
 case "$1" in
   --version) echo tianmesh 9.9; exit;;
-  peer) echo begun; trap 'echo ended; exit 0' TERM; trap 'echo read again' HUP; while :; do sleep 0.1; done;;
+  peer) trap 'echo ended; exit 0' TERM; trap 'echo read again' HUP; echo begun; while :; do sleep 0.1; done;;
 esac
 """
 
