@@ -6,6 +6,7 @@ import pytest
 
 from mesh.actor import Address, Message
 from mesh.conduct import Misbehaved, Offence
+from peers.gateway import searcher
 from peers.gateway.asking_again import ANSWER_S_MAX
 from peers.gateway.doubts import AGAIN_AFTER_S, SUSPECT_AFTER, Doubt, Doubts
 from peers.gateway.round import REPEAT_AFTER_S
@@ -130,6 +131,13 @@ def reports(talk: Conversation) -> list[Message]:
 
 def in_doubt(*pairs: tuple[str, str], each: int = 1) -> Conversation:
     """Hits of claimants were denied by their witnesses; it is time to ask these again."""
+    talk = denied(*pairs, each=each)
+    talk.wait(AGAIN_AFTER_S)
+    return talk
+
+
+def denied(*pairs: tuple[str, str], each: int = 1) -> Conversation:
+    """Hits of claimants were denied by their witnesses just now."""
     talk = Conversation()
     talk.search("crawler")
     talk.all_counted(1)
@@ -139,7 +147,6 @@ def in_doubt(*pairs: tuple[str, str], each: int = 1) -> Conversation:
         talk.found(peer, *((url, 1.0) for url in urls))
     answer_as_if(talk, [])
     assert talk.answer().hits == ()
-    talk.wait(AGAIN_AFTER_S)
     return talk
 
 
@@ -153,6 +160,15 @@ def test_witness_is_asked_again_and_what_it_knows_by_then_is_forgotten() -> None
     answer_as_if(talk, [INVENTED[0], *to_ann], (INVENTED[1],))
     assert reports(talk) == []
     assert talk.searcher.observe().in_flight == 0
+
+
+def test_doubts_go_while_a_gateway_has_its_hands_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stayed due, so that the searcher was woken without end."""
+    talk = denied(("bob", "cyd"), ("bob", "ann"))
+    monkeypatch.setattr(searcher, "ERRANDS_MAX", 0)
+    talk.wait(AGAIN_AFTER_S)
+    assert asked_again(talk) == {}
+    assert talk.searcher.wake_at() > talk.now
 
 
 def test_who_contradicts_several_members_is_blamed() -> None:
