@@ -30,10 +30,19 @@ ITEMS_MAX: Final = 3  # of a list
 
 def frames_of(random: Random, peers: Sequence[str], count: int = FRAMES) -> list[bytes]:
     """Well-formed frames in which these peers are spoken of; no two runs of a seed differ."""
+    return [
+        encode(random.choice(("membership", name)), name, message)
+        for name, message in messages_of(random, peers, count)
+    ]
+
+
+def messages_of(random: Random, peers: Sequence[str], count: int) -> Iterator[tuple[str, Message]]:
+    """Yield names of actors and what they take of others."""
     values = _Values(random, peers)
     takers = [(kind, name) for kind in WIRE_TAGS.values() for name in _takers_of(kind)]
-    drawn = (random.choice(takers) for _ in range(count))
-    return [encode(random.choice(("membership", name)), name, values.struct(kind)) for kind, name in drawn]
+    for _ in range(count):
+        kind, name = random.choice(takers)
+        yield name, values.struct(kind)
 
 
 def _takers_of(kind: type[Message]) -> list[str]:

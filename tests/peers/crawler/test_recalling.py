@@ -58,6 +58,12 @@ def test_a_seed_has_its_host_asked_again_at_once() -> None:
     assert asked(desk.seed(HOME, is_ahead=True) + desk.wake()) == [ROBOTS]
 
 
+def test_seeds_that_are_no_urls_recall_nobody() -> None:
+    """A member that sent one ended the peer that took it."""
+    desk = desk_that_gave_up()
+    assert asked(desk.seed("a.test", "", "http://", is_ahead=True) + desk.wake()) == []
+
+
 @pytest.mark.parametrize("count", [1, 5, 3 * ROWS_AT_ONCE])
 def test_a_policy_that_allows_more_has_all_hosts_asked_again_parked_ones_too(count: int) -> None:
     desk = desk_that_gave_up(count)

@@ -1,0 +1,43 @@
+"""Whatever a member says to others in well-formed messages, none of them ends, and all crawl on."""
+
+from __future__ import annotations
+
+from math import inf
+
+import msgspec
+import pytest
+
+from mesh.actor import Address
+from simulations.conduct_watch import CONDUCT
+from simulations.fault_run import FaultRun
+from simulations.faults import plan_of
+from tests.fuzzing.harness import Fuzzer
+from tests.fuzzing.wire_frames import messages_of
+
+PEERS = 3
+AT_ONCE = 50  # messages, before time passes
+PAUSE_S = 1.0
+
+
+@pytest.mark.inputs(10_000)
+def test_no_message_of_a_member_ends_another(fuzzer: Fuzzer, monkeypatch: pytest.MonkeyPatch) -> None:
+    conduct = msgspec.structs.replace(CONDUCT, quarantine_points=inf)  # or most would not be heard
+    monkeypatch.setattr("simulations.fault_run.CONDUCT", conduct)
+    run = FaultRun(msgspec.structs.replace(plan_of(fuzzer.seed, PEERS), faults=()))
+    world, (liar, victim, other) = run.world, run.machines[:PEERS]
+    for machine in (liar, victim, other):
+        machine.start()
+    world.run(until=world.now + 30.0)
+    for url in run.web.seeds:
+        run.users.seed(victim, url)
+    peers = [machine.peer for machine in (liar, victim, other)]
+    for peer in peers:  # who is asked in the name of the liar answers its node, which has not asked
+        world.distrust(peer)
+    for number, (actor, message) in enumerate(messages_of(fuzzer.random, peers, fuzzer.count)):
+        world.forge(liar.peer, Address(victim.peer, actor), message)
+        if number % AT_ONCE == 0:
+            run.search_something()
+            world.run(until=world.now + PAUSE_S)
+    world.run(until=world.now + PAUSE_S)
+    assert victim.is_running
+    assert other.is_running
