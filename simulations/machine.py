@@ -253,13 +253,13 @@ class Machine:
         return self._statistics("handover", HandoverStatistics)
 
     def conduct(self) -> ConductStatistics:
-        return self._statistics("conduct", ConductStatistics)
+        return self._world.node(self.peer).conduct.observe()
 
     def membership(self) -> MembershipStatistics:
         return self._statistics("membership", MembershipStatistics)
 
     def _statistics(self, actor: str, kind: type[_Statistics]) -> _Statistics:
-        found = self._world.node(self.peer).observe()[actor]
+        found = self._world.node(self.peer).actor(actor).observe()
         assert isinstance(found, kind)
         return found
 

@@ -82,8 +82,9 @@ def has_majority(
     """
     there = frozenset(present)
     counted = [peer for peer in members if peer not in newcomers or peer not in there]
-    smallest = min(counted, default="")
-    return sum(_votes(peer, smallest) for peer in there if peer not in newcomers) > len(counted)
+    voters = there.difference(newcomers)
+    # Two votes for each member, and one more for the smallest, so that there is no tie.
+    return 2 * len(voters) + (min(counted, default="") in voters) > len(counted)
 
 
 def is_calm(unclear_count: int, member_count: int) -> bool:
@@ -125,11 +126,6 @@ def renewed_since(
 
 def _is_sample(member_count: int) -> bool:
     return member_count > 2 * WITNESSES_MAX + 1
-
-
-def _votes(peer: str, smallest: str) -> int:
-    """Two for each member, and one more for the smallest, so that there is no tie."""
-    return 3 if peer == smallest else 2
 
 
 class Licence:

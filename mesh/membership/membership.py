@@ -245,7 +245,8 @@ class Membership(Actor):
         self._connect_doors(doors, config.digest(), credentials, decrees, reach, lends_ports)
         early = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
         late = (self._catching_up, self._settling, self._relaying)
-        self._wake_times = [part.wake_at for part in (*early, *late)]
+        self._due_times = [part.wake_at for part in (*early, *late)]
+        self._due_at = 0.0  # mesh clock; 0 until it has begun, inf once it has ended
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
         """Make what decides which rumours are believed, and what follows from them."""
@@ -381,11 +382,7 @@ class Membership(Actor):
         return self._flush(now)
 
     def wake_at(self) -> float:
-        if not self._is_started:
-            return 0.0
-        if self._standing.is_ended:
-            return inf
-        return min([wake_at() for wake_at in self._wake_times])
+        return self._due_at
 
     def observe(self) -> MembershipStatistics:
         states = [rumour.state for rumour in self._members]
@@ -503,14 +500,20 @@ class Membership(Actor):
             self._settling.follow(now)
         if self._catching_up.is_done and not self._standing.is_ended:
             self._announcing.follow()
+        self._note_due()
         return self._outbox.take()
+
+    def _note_due(self) -> None:
+        """Ask the parts when they have something to do: once a change, however often we are asked."""
+        self._due_at = inf if self._standing.is_ended else min([due_at() for due_at in self._due_times])
 
     # --- Starting, joining, leaving ---------------------------------------------------------------
 
     def _wake_up(self, now: float) -> None:
         if not self._is_started:
             self._start(now)
-        self._detecting.notice_stall(self.wake_at(), now)
+            self._note_due()
+        self._detecting.notice_stall(self._due_at, now)
 
     def _start(self, now: float) -> None:
         self._is_started = True

@@ -42,7 +42,7 @@ class Queues:
     def note(self, peer: str, measured: QueueMeasured) -> None:
         self._measured[peer] = measured
         self._heard.add(peer)
-        if all(record.peer in self._heard for record in self._members.live_records()):
+        if self._heard.issuperset(self._members.live()):
             self._rounds += 1
             self._heard = {self._own.peer}
 
