@@ -500,23 +500,18 @@ class Membership(Actor):
             self._settling.follow(now)
         if self._catching_up.is_done and not self._standing.is_ended:
             self._announcing.follow()
-        self._note_due()
-        return self._outbox.take()
-
-    def _note_due(self) -> None:
-        """Ask the parts when they have something to do: once a change, however often we are asked."""
         self._due_at = inf if self._standing.is_ended else min([due_at() for due_at in self._due_times])
+        return self._outbox.take()
 
     # --- Starting, joining, leaving ---------------------------------------------------------------
 
     def _wake_up(self, now: float) -> None:
         if not self._is_started:
             self._start(now)
-            self._note_due()
         self._detecting.notice_stall(self._due_at, now)
 
     def _start(self, now: float) -> None:
-        self._is_started = True
+        self._is_started, self._due_at = True, now
         self._proclaiming.wake(now)  # what is on disk is known before anybody here hears who owns what
         if self._standing.is_ended:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mesh.urls import host_of, is_canonical
+from mesh.urls import has_host, host_of
 from peers.crawler import politeness
 from peers.crawler.address_rules import HostRule
 from peers.crawler.frontier import Frontier
@@ -91,8 +91,8 @@ class HostClocks:
 
     def recall_seeds(self, links: Iterable[FoundLink], now: float) -> None:
         """Ask the hosts of seeds that were given up before their time; some may be no URLs."""
-        seeds = [link.url for link in links if link.is_ahead and not link.depth]
-        for host in {host_of(url) for url in seeds if is_canonical(url)}:
+        seeds = (link.url for link in links if link.is_ahead and not link.depth and has_host(link.url))
+        for host in set(map(host_of, seeds)):
             state = self._frontier.find(host)
             if state is not None:
                 self.recall(state.slot, state.record, now)
