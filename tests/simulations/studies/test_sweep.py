@@ -171,7 +171,7 @@ def test_a_value_out_of_its_range_is_wrong_usage() -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_figure_can_be_drawn_with_units_on_its_axes(name: str) -> None:
     matplotlib = pytest.importorskip("matplotlib.figure", reason="the extra `simulations` is not installed")
-    outcome = small(STUDIES[name], seeds=1)
+    outcome = small(STUDIES[name])
     figure = matplotlib.Figure()
     STUDIES[name].draw(figure, outcome)
     assert all(axes.get_xlabel() and axes.get_ylabel() and axes.get_title() for axes in figure.axes)
