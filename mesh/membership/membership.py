@@ -245,8 +245,8 @@ class Membership(Actor):
         self._connect_doors(doors, config.digest(), credentials, decrees, reach, lends_ports)
         early = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
         late = (self._catching_up, self._settling, self._relaying)
-        self._due_times = [part.wake_at for part in (*early, *late)]
-        self._due_at = 0.0  # mesh clock; 0 until it has begun, inf once it has ended
+        self._wake_times = [part.wake_at for part in (*early, *late)]
+        self._wake_at = 0.0  # mesh clock; 0 until it has begun, inf once it has ended
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
         """Make what decides which rumours are believed, and what follows from them."""
@@ -382,7 +382,7 @@ class Membership(Actor):
         return self._flush(now)
 
     def wake_at(self) -> float:
-        return self._due_at
+        return self._wake_at
 
     def observe(self) -> MembershipStatistics:
         states = [rumour.state for rumour in self._members]
@@ -500,7 +500,7 @@ class Membership(Actor):
             self._settling.follow(now)
         if self._catching_up.is_done and not self._standing.is_ended:
             self._announcing.follow()
-        self._due_at = inf if self._standing.is_ended else min([due_at() for due_at in self._due_times])
+        self._wake_at = inf if self._standing.is_ended else min([wake_at() for wake_at in self._wake_times])
         return self._outbox.take()
 
     # --- Starting, joining, leaving ---------------------------------------------------------------
@@ -508,10 +508,10 @@ class Membership(Actor):
     def _wake_up(self, now: float) -> None:
         if not self._is_started:
             self._start(now)
-        self._detecting.notice_stall(self._due_at, now)
+        self._detecting.notice_stall(self._wake_at, now)
 
     def _start(self, now: float) -> None:
-        self._is_started, self._due_at = True, now
+        self._is_started, self._wake_at = True, now  # nothing was wanted before
         self._proclaiming.wake(now)  # what is on disk is known before anybody here hears who owns what
         if self._standing.is_ended:
             return
