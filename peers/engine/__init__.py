@@ -43,7 +43,8 @@ What is where
              and how that is kept; `near_copies`: which have nearly the same text;
              `copies`: for which of them other pages stand; `site_names`: how entrances of sites are called
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
-             `merging` of several, which is planned as a `merge`; what a segment's file is made of is in
+             `merging` of several, which is planned as a `merge`, or done for `relinking`: other link texts
+             for documents that are not analysed again; what a segment's file is made of is in
              `segment_format`, `dictionary` (with the `marks` by which is filtered), `packed_strings`,
              `word_numbers`, `postings` and `stored_blocks`; `manifest` says which segments count, `storage`
              and `directory` keep the files (`segment_file`) and the `scratch` that merges write to

@@ -8,7 +8,7 @@ texts. That would be building it again; who forges this could as well have forge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 
 import msgspec
@@ -29,6 +29,7 @@ from peers.engine.postings.reader import Inverted
 from peers.engine.segment import Segment
 from peers.engine.segment_format import EXPORTED_BYTES_MAX
 from peers.engine.stored_blocks import BLOCK_BYTES_MAX
+from peers.engine.working_segment import WorkingSegment
 from peers.kernel import Bytes, Ints
 from peers.text.analysis import counts_for_length, is_atom_key
 
@@ -63,6 +64,30 @@ def check_segment(content: bytes, slots: SlotMask, bytes_max: int = EXPORTED_BYT
 def _require(is_right: object, what: str) -> None:
     if not is_right:
         raise CorruptIndexError(f"segment of another peer has wrong {what}")
+
+
+def same_documents(
+    segment: Segment, candidates: Ints, working: Iterable[WorkingSegment], waiting: Mapping[bytes, bytes]
+) -> Ints:
+    """Return which of these documents of a segment are here exactly as they are there.
+
+    Args:
+      working: the segments that are here.
+      waiting: documents that are in none so far, encoded, by URL.
+    """
+    urls = [segment.url(document) for document in candidates.tolist()]
+    theirs = list(segment.encoded_documents(candidates))
+    is_same = np.zeros(len(urls), np.bool_)
+    for each in working:
+        documents = each.segment.find_urls(urls)
+        is_here = np.flatnonzero((documents >= 0) & (each.live[documents] != 0))
+        ours = each.segment.encoded_documents(documents[is_here])
+        for number, raw in zip(is_here.tolist(), ours, strict=True):
+            is_same[number] = bytes(raw) == bytes(theirs[number])
+    for number, url in enumerate(urls):
+        if url in waiting:
+            is_same[number] = waiting[url] == bytes(theirs[number])
+    return candidates[is_same]
 
 
 def _check_tables(segment: Segment, dictionary: Dictionary) -> None:

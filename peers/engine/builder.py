@@ -88,6 +88,22 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
         inverter.add(number, item.document)
     for number, (item, other) in enumerate(zip(by_url, inverter.languages(), strict=True)):
         inverter.mark(number, _marks_of(item.document, other))
+    return _packed(by_url, inverter)
+
+
+def build_links(documents: Sequence[IndexedDocument], other_languages: Sequence[str]) -> SegmentData:
+    """Index of documents, at least one, in the order of their URLs, only what links tell of them.
+
+    Args:
+      other_languages: of each the one besides its own that a part of it is in, or "".
+    """
+    inverter = Inverter(len(documents))
+    for number, (item, other) in enumerate(zip(documents, other_languages, strict=True)):
+        inverter.add_links(number, item.document, other)
+    return _packed(documents, inverter)
+
+
+def _packed(by_url: Sequence[IndexedDocument], inverter: Inverter) -> SegmentData:
     occurrences = inverter.finish()
     entries = occurrences.entries
     # Number 0 is the break between runs, no entry.

@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final
@@ -30,12 +31,13 @@ import numpy as np
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp
-from peers.engine.adoption import check_segment
+from peers.engine.adoption import check_segment, same_documents
 from peers.engine.builder import IndexedDocument, build_segment, prepared
-from peers.engine.copies import CopyMark, mark_copies, marks_kept, marks_moved
+from peers.engine.copies import CopyMark, mark_copies, marks_kept
 from peers.engine.directory import DirectoryStorage
 from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
+from peers.engine.linkers import with_anchors
 from peers.engine.manifest import (
     MANIFEST_NAME,
     Manifest,
@@ -43,20 +45,21 @@ from peers.engine.manifest import (
     decode_manifest,
     encode_manifest,
 )
-from peers.engine.merge import Merge, Merged
+from peers.engine.merge import Merge, Merged, carried_over
 from peers.engine.merging import SegmentSize, segments_to_merge, segments_to_merge_at_rest
+from peers.engine.relinking import relink_segments
 from peers.engine.segment import Segment
 from peers.engine.segment_file import write_segment
-from peers.engine.segment_format import encode_segment, slots_in
+from peers.engine.segment_format import SegmentData, encode_segment, slots_in
 from peers.engine.snapshot import Snapshot
 from peers.engine.storage import Storage
 from peers.engine.working_segment import WorkingSegment, working_segment, written_segment
-from peers.kernel import Ints
 
 NONE_REMOVED: Final[Mapping[str, Stamp]] = MappingProxyType({})
 
 # Text waiting in memory before it becomes a segment without a commit; inverting takes some 15 bytes a byte.
 BUFFER_BYTES_MAX = 8 * 1024 * 1024
+ANEW_AT_ONCE = 128  # documents that are read back because links tell something new of them
 
 logger = logging.getLogger(__name__)
 
@@ -158,6 +161,28 @@ class Index:
         self._flush()
         mark_copies(self._working, marks)
 
+    def relink(self, entries: Mapping[str, Sequence[str]]) -> None:
+        """Have documents, by URL, found by what links tell of them; effective with the next commit.
+
+        A segment in which many of them are is written anew, of others these are indexed anew. What is not
+        here is left out.
+
+        Args:
+          entries: as `linkers.with_anchors` takes them.
+
+        Raises:
+          DamagedSegmentError, OSError: repeat it.
+        """
+        by_url = {url.encode(errors="replace"): told for url, told in entries.items()}
+        for url in [url for url in by_url if url in self._buffer]:
+            before = self._buffer[url]
+            after = prepared(before.slot, with_anchors(before.document, by_url[url]))
+            self._buffer[url] = after
+            self._buffer_bytes += len(after.encoded) - len(before.encoded)
+        anew = relink_segments(self._working, by_url, self._written, self._storage.scratch)
+        while some := list(islice(anew, ANEW_AT_ONCE)):
+            self.add(some)
+
     def delete_slots(self, slots: Iterable[int]) -> None:
         """Delete all documents of these slots, as after handing them over."""
         gone = np.zeros(1 << 16, np.bool_)
@@ -222,7 +247,8 @@ class Index:
             ]
         ours = self.versions(urls)
         is_told = np.array([mine != stamp for mine, stamp in zip(ours, theirs, strict=True)], np.bool_)
-        is_told[self._same_documents(segment, np.flatnonzero(~is_told))] = True
+        waiting = {url: item.encoded for url in urls if (item := self._buffer.get(url))}
+        is_told[same_documents(segment, np.flatnonzero(~is_told), self._working, waiting)] = True
         is_told &= ~is_removed
         is_older = [mine is None or mine < stamp for mine, stamp in zip(ours, theirs, strict=True)]
         is_wanted = np.array(is_older, np.bool_) & ~is_removed
@@ -238,22 +264,6 @@ class Index:
             for url, stamp, is_here in zip(urls, theirs, is_told.tolist(), strict=True)
             if is_here
         ]
-
-    def _same_documents(self, segment: Segment, candidates: Ints) -> Ints:
-        """Return which of these documents of a segment are here exactly as they are there."""
-        urls = [segment.url(document) for document in candidates.tolist()]
-        theirs = list(segment.encoded_documents(candidates))
-        is_same = np.zeros(len(urls), np.bool_)
-        for each in self._working:
-            documents = each.segment.find_urls(urls)
-            is_here = np.flatnonzero((documents >= 0) & (each.live[documents] != 0))
-            ours = each.segment.encoded_documents(documents[is_here])
-            for number, raw in zip(is_here.tolist(), ours, strict=True):
-                is_same[number] = bytes(raw) == bytes(theirs[number])
-        for number, url in enumerate(urls):
-            if item := self._buffer.get(url):
-                is_same[number] = item.encoded == bytes(theirs[number])
-        return candidates[is_same]
 
     def put_aside(self, name: str) -> SlotMask:
         """Give a damaged segment up, and commit; nothing happens when it is not in use any more.
@@ -355,19 +365,9 @@ class Index:
 
         Documents that were deleted or replaced since the plan are deleted in the merged segment.
         """
-        names = [each.segment.name for each in merge.sources]
-        present = {each.segment.name: each for each in self._working}
-        replacement = working_segment(merged.segment)
         self._being_merged.discard(merge.name)
-        gone: list[int] = []
-        for source, documents in zip(merge.sources, merged.documents, strict=True):
-            now = present.get(source.segment.name)
-            live_now = now.live if now else np.zeros_like(source.live)
-            gone += documents[(source.live != 0) & (live_now == 0)].tolist()
-            if now is not None:
-                replacement.mark_copies(marks_moved(now, documents))
-        if gone:
-            replacement.delete(gone)
+        replacement = carried_over(merge.sources, merged, self._working)
+        names = {each.segment.name for each in merge.sources}
         self._working = [each for each in self._working if each.segment.name not in names]
         self._working.append(replacement)
         return self.commit()
@@ -406,15 +406,17 @@ class Index:
         """Write the buffer as a segment, not yet part of the manifest."""
         if not self._buffer:
             return
-        data = build_segment(list(self._buffer.values()))
-        segment = write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data))
-        written = working_segment(segment)
-        documents = segment.find_urls(list(self._buffer_copies)).tolist()
+        written = self._written(build_segment(list(self._buffer.values())))
+        documents = written.segment.find_urls(list(self._buffer_copies)).tolist()
         written.mark_copies(dict(zip(documents, self._buffer_copies.values(), strict=True)))
         self._working.append(written)
         self._buffer_copies = {}
         self._buffer = {}
         self._buffer_bytes = 0
+
+    def _written(self, data: SegmentData) -> WorkingSegment:
+        """Write a segment, not yet part of the manifest. OSError."""
+        return working_segment(write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data)))
 
     def _new_name(self, kind: str) -> str:
         self._next_file += 1

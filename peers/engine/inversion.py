@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from peers.engine.document import Document
 from peers.engine.kernels import (
+    ANCHORS,
     BODY,
     BOILERPLATE,
     DOCUMENT_SHIFT,
@@ -238,24 +239,25 @@ class Inverter:
 
     def add(self, number: int, document: Document) -> None:
         """Add a document; its fields in the order of the lengths in `segment_format`."""
-        self._natives[number] = _NATIVE_NUMBERS[native_language(document.language)]
-        self._own[number] = own_language(document.language)
+        self._begin(number, document)
         self._add_text(number, 0, document.title)
-        anchors_chars = 0
-        for anchor in document.anchors[:ANCHORS_MAX]:
-            self._add_text(number, 1, anchor)
-            anchors_chars += len(anchor)
-            if anchors_chars > FIELD_CHARS_MAX:
-                break
+        self._add_anchors(number, document)
         self._add_text(number, 2, document.headings)
         self._add_text(number, BODY, document.text)
         self._add_text(number, URL, unquote(document.url.partition("://")[2], errors="replace"))
         self._add_text(number, BOILERPLATE, document.boilerplate)
-        names = names_of(document)
-        self._names += names
-        self._name_keys += [number << DOCUMENT_SHIFT | URL << FIELD_SHIFT] * len(names)
-        if self._batch_chars > _BATCH_CHARS:
-            self._flush_batch()
+        self._end(number, document)
+
+    def add_links(self, number: int, document: Document, other_language: str) -> None:
+        """Add of a document only what links tell of it: their texts, and the names that it has by them.
+
+        Args:
+          other_language: what `languages` has returned of the whole document.
+        """
+        self._begin(number, document)
+        self._others[number] = LANGUAGES.index(other_language) if other_language else NONE
+        self._add_anchors(number, document)
+        self._end(number, document)
 
     def mark(self, number: int, entries: Sequence[str]) -> None:
         """Put a document under entries that are not from its text; after those before it."""
@@ -281,6 +283,25 @@ class Inverter:
         for numbers, keys in self._streams:
             scatter(numbers, keys, cursors, grouped)
         return Occurrences(list(self._vocabulary), starts, grouped)
+
+    def _begin(self, number: int, document: Document) -> None:
+        self._natives[number] = _NATIVE_NUMBERS[native_language(document.language)]
+        self._own[number] = own_language(document.language)
+
+    def _add_anchors(self, number: int, document: Document) -> None:
+        anchors_chars = 0
+        for anchor in document.anchors[:ANCHORS_MAX]:
+            self._add_text(number, ANCHORS, anchor)
+            anchors_chars += len(anchor)
+            if anchors_chars > FIELD_CHARS_MAX:
+                break
+
+    def _end(self, number: int, document: Document) -> None:
+        names = names_of(document)
+        self._names += names
+        self._name_keys += [number << DOCUMENT_SHIFT | URL << FIELD_SHIFT] * len(names)
+        if self._batch_chars > _BATCH_CHARS:
+            self._flush_batch()
 
     def _add_text(self, number: int, field: int, text: str) -> None:
         if text:
@@ -322,7 +343,9 @@ class Inverter:
         found = line_languages(Runs(lines, *batch.telling(is_word, masks)), self._own[documents])
         first, end = int(documents[0]), int(documents[-1]) + 1
         pages = np.where(is_body, documents - first, NONE)
-        self._others[first:end] = other_languages(found, pages, self._own[first:end])
+        # Those of which only links were added have theirs already, and no main text: NONE, the least.
+        in_texts = other_languages(found, pages, self._own[first:end])
+        self._others[first:end] = np.maximum(self._others[first:end], in_texts)
         natives, others = self._natives[documents], self._others[documents]
         if (others != NONE).any():
             is_other = (found.told == others) & (others != NONE)

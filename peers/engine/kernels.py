@@ -11,6 +11,7 @@ from peers.engine.compiled import kernel
 from peers.kernel import Bytes, Codes, Ints, Lengths, Strings, Sums
 
 FIELD_COUNT = 6
+ANCHORS = 1
 BODY = 3
 URL = 4
 BOILERPLATE = 5

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
+from peers.engine.copies import marks_moved
 from peers.engine.live_segment import LiveSegment
 from peers.engine.merging import merge_segments
 from peers.engine.segment import Segment
 from peers.engine.segment_file import write_segment
 from peers.engine.segment_format import encode_segment
 from peers.engine.storage import Buffer, Storage
+from peers.engine.working_segment import WorkingSegment, working_segment
 from peers.kernel import Ints
 
 
@@ -45,3 +49,26 @@ class Merge(NamedTuple):
         merged = merge_segments(self.sources, self.storage.scratch)
         segment = write_segment(self.storage, self.name, pace(encode_segment(merged.data)))
         return Merged(segment, merged.documents)
+
+
+def carried_over(
+    sources: Iterable[LiveSegment], merged: Merged, working: Iterable[WorkingSegment]
+) -> WorkingSegment:
+    """Return the merged segment as the next commit will have it.
+
+    Args:
+      sources: as they were when the merge was planned.
+      working: as all segments are now: what is no more live there is not in the outcome either.
+    """
+    present = {each.segment.name: each for each in working}
+    replacement = working_segment(merged.segment)
+    gone: list[int] = []
+    for source, documents in zip(sources, merged.documents, strict=True):
+        now = present.get(source.segment.name)
+        live_now = now.live if now else np.zeros_like(source.live)
+        gone += documents[(source.live != 0) & (live_now == 0)].tolist()
+        if now is not None:
+            replacement.mark_copies(marks_moved(now, documents))
+    if gone:
+        replacement.delete(gone)
+    return replacement

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from peers.engine.dictionary import BLOCK_ENTRIES, BLOCK_NUMBERS, Dictionary
-from peers.engine.kernels import merge_order
+from peers.engine.document import Document
+from peers.engine.kernels import ANCHORS, merge_order
 from peers.engine.live_segment import LiveSegment
+from peers.engine.marks import NAME_PREFIX
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
-from peers.engine.postings.merging import Sources, merge_postings
+from peers.engine.postings.merging import Relinked, Sources, merge_postings
 from peers.engine.postings.reader import Inverted
 from peers.engine.postings.writer import Written
 from peers.engine.scratch import Scratch, in_memory, room
@@ -42,6 +47,19 @@ REST_FACTOR = 4
 RANGE_BYTES = 16 * 1024 * 1024
 ENTRY_BYTES = 100  # what an entry takes besides, while its range is merged
 GATHERED_AT_ONCE = 4_096  # strings; each byte of theirs takes 24 meanwhile
+
+_NONE_RELINKED: Final = np.empty(0, np.uint8)
+# Of each document one item or row, which it keeps.
+_COLUMNS: Final = (
+    "slots",
+    "visits",
+    "fetched_at",
+    "dates",
+    "linking_hosts",
+    "contents",
+    "sketches",
+    "lengths",
+)
 
 
 class SegmentSize(NamedTuple):
@@ -98,6 +116,13 @@ def _tier_of(size_bytes: int) -> int:
     return tier
 
 
+class NewLinks(NamedTuple):
+    """What links tell of some live documents of the sources, instead of what these have of that."""
+
+    segment: Segment  # of what `builder.build_links` makes of them
+    documents: Ints  # which they are, numbered over all sources
+
+
 class MergedSegment(NamedTuple):
     """A segment made of others, and where their documents went."""
 
@@ -106,7 +131,10 @@ class MergedSegment(NamedTuple):
 
 
 def merge_segments(
-    sources: Sequence[LiveSegment], scratch: Scratch = in_memory, range_bytes: int = RANGE_BYTES
+    sources: Sequence[LiveSegment],
+    scratch: Scratch = in_memory,
+    range_bytes: int = RANGE_BYTES,
+    links: NewLinks | None = None,
 ) -> MergedSegment:
     """Merge the live documents of segments whose live URLs are distinct; at least one is live.
 
@@ -115,6 +143,7 @@ def merge_segments(
     Args:
       scratch: for texts, addresses, postings and positions of the outcome.
       range_bytes: of postings, positions and entries, to be merged in one go.
+      links: the outcome is what it would be if their documents had been indexed with these.
 
     Raises:
       DamagedSegmentError: a source is damaged; nothing of it gets a new checksum. OSError: no scratch.
@@ -132,22 +161,22 @@ def merge_segments(
     is_kept = documents >= 0
     source_of[documents[is_kept]] = np.flatnonzero(is_kept)
     merged_urls, merged_url_starts = gathered(urls, url_starts, source_of, scratch)
+    columns = {
+        name: np.concatenate([getattr(segment, name) for segment in segments])[source_of] for name in _COLUMNS
+    }
+    renumbered = _Renumbered(bases, documents, _NONE_RELINKED, columns["lengths"])
     encoded = _interleaved(sources, np.searchsorted(bases, source_of, "right") - 1)
+    having_terms = segments
+    if links is not None:
+        having_terms, renumbered = [*segments, links.segment], _renumbered_with(renumbered, links)
+        is_relinked = renumbered.is_relinked != 0
+        columns["linking_hosts"][is_relinked] = links.segment.linking_hosts
+        encoded = _with_links(encoded, is_relinked, links.segment)
     n_stored = sum(segment.stored_bytes for segment in segments)
     stored, block_starts, block_documents, block_sums = pack_blocks(encoded, scratch, n_stored)
-    lengths = np.concatenate([segment.lengths for segment in segments])[source_of]
-    dictionary, postings, positions = _merge_dictionaries(
-        segments, bases, documents, lengths, scratch, range_bytes
-    )
+    dictionary, postings, positions = _merge_dictionaries(having_terms, renumbered, scratch, range_bytes)
     data = SegmentData(
-        slots=np.concatenate([segment.slots for segment in segments])[source_of],
-        visits=np.concatenate([segment.visits for segment in segments])[source_of],
-        fetched_at=np.concatenate([segment.fetched_at for segment in segments])[source_of],
-        dates=np.concatenate([segment.dates for segment in segments])[source_of],
-        linking_hosts=np.concatenate([segment.linking_hosts for segment in segments])[source_of],
-        contents=np.concatenate([segment.contents for segment in segments])[source_of],
-        sketches=np.concatenate([segment.sketches for segment in segments])[source_of],
-        lengths=lengths,
+        **columns,
         urls=merged_urls,
         url_starts=merged_url_starts,
         stored=stored,
@@ -161,6 +190,25 @@ def merge_segments(
     return MergedSegment(data, [documents[bases[i] : bases[i + 1]] for i in range(len(sources))])
 
 
+class _Renumbered(NamedTuple):
+    """How documents of segments become those of one."""
+
+    bases: Ints  # where those of each segment start in `documents`, and the end
+    documents: Ints  # the new number of each, -1 when it is dead
+    is_relinked: Bytes  # of each new document: the last segment has what links tell of it; empty for none
+    lengths: Lengths  # of the new documents
+
+
+def _renumbered_with(before: _Renumbered, links: NewLinks) -> _Renumbered:
+    """Put the segment of links, whose documents are in ascending order, behind the others."""
+    linked = before.documents[links.documents]
+    is_relinked = np.zeros(len(before.lengths), np.uint8)
+    is_relinked[linked] = 1
+    before.lengths[linked, ANCHORS] = links.segment.lengths[:, ANCHORS]
+    bases = np.append(before.bases, before.bases[-1] + len(linked))
+    return _Renumbered(bases, np.concatenate([before.documents, linked]), is_relinked, before.lengths)
+
+
 def _interleaved(sources: Sequence[LiveSegment], source_of: Ints) -> Iterator[bytes]:
     """Yield the stored documents of all live documents, each from the source that is next.
 
@@ -171,13 +219,20 @@ def _interleaved(sources: Sequence[LiveSegment], source_of: Ints) -> Iterator[by
         yield bytes(next(streams[source]))
 
 
+def _with_links(encoded: Iterator[bytes], is_relinked: NDArray[np.bool_], links: Segment) -> Iterator[bytes]:
+    """Yield stored documents with what links tell of some of them, as of those in a segment."""
+    linked = links.encoded_documents(np.arange(links.document_count))
+    for raw, has_new in zip(encoded, is_relinked.tolist(), strict=True):
+        if has_new:
+            new = _decode(next(linked))
+            document = replace(_decode(raw), anchors=new.anchors, linking_hosts=new.linking_hosts)
+            yield msgspec.msgpack.encode(document)
+        else:
+            yield raw
+
+
 def _merge_dictionaries(
-    segments: Sequence[Segment],
-    bases: Ints,
-    documents: Ints,
-    lengths: Lengths,
-    scratch: Scratch,
-    range_bytes: int,
+    segments: Sequence[Segment], renumbered: _Renumbered, scratch: Scratch, range_bytes: int
 ) -> tuple[Dictionary, Bytes, Bytes]:
     """Merge terms and postings; terms of deleted documents only are dropped.
 
@@ -199,9 +254,10 @@ def _merge_dictionaries(
         order_starts = _starts_of(np.bincount(ranks, minlength=n_here))
         lists, starts, places, place_ends = _lists_in(segments, dictionaries)
         doc_freqs = np.concatenate([dictionary.doc_freqs for dictionary in dictionaries])
-        document_bases = np.repeat(bases[:-1], counts)
+        document_bases = np.repeat(renumbered.bases[:-1], counts)
         sources = Sources(starts, doc_freqs, places, place_ends, document_bases, order, order_starts)
-        merged.add(n_terms, lists, sources, documents, lengths)
+        firsts = terms[term_starts[order[order_starts[:-1]]]]
+        merged.add(n_terms, lists, sources, renumbered, _fields_of_links(firsts))
         is_kept = merged.doc_freqs[n_terms : n_terms + n_here] > 0
         kept.append(gathered(terms, term_starts, order[order_starts[:-1][is_kept]]))
         n_terms += n_here
@@ -231,6 +287,11 @@ def _bounds(segments: Sequence[Segment], part_bytes: int) -> list[bytes]:
         for block in np.unique(cuts[cuts < len(blocks) - 1]).tolist():
             bounds.add(segment.first_of_block(block))
     return sorted(bounds)
+
+
+def _fields_of_links(first_bytes: Bytes) -> Bytes:
+    """Return of terms, by their first bytes, which fields documents have them in by links alone, as bits."""
+    return np.where(first_bytes == ord(NAME_PREFIX), 0xFF, 1 << ANCHORS).astype(np.uint8)
 
 
 def _entries_between(segment: Segment, first: bytes, end: bytes | None) -> Dictionary:
@@ -284,8 +345,11 @@ class _Merged:
         self._scratch = scratch
         self._words = self._room_for(sum(len(segment.postings_words) for segment in segments) + 1)
 
-    def add(self, first: int, lists: Inverted, sources: Sources, documents: Ints, lengths: Lengths) -> None:
+    def add(
+        self, first: int, lists: Inverted, sources: Sources, renumbered: _Renumbered, from_links: Bytes
+    ) -> None:
         """Merge the terms of a range, the first of which has the number `first`."""
+        relinked = Relinked(renumbered.is_relinked, from_links, int(renumbered.bases[-2]))
         n_terms = len(sources.order_starts) - 1
         starts, places = self.starts[first : first + n_terms + 1], self.places[first : first + n_terms + 1]
         doc_freqs = self.doc_freqs[first : first + n_terms]
@@ -293,7 +357,9 @@ class _Merged:
         while done < n_terms:
             words = self._words
             written = Written(words.view(np.uint8), words, self.positions, starts, places, doc_freqs)
-            done = merge_postings(lists, sources, documents, lengths, done, written)
+            done = merge_postings(
+                lists, sources, relinked, renumbered.documents, renumbered.lengths, done, written
+            )
             if done < n_terms:
                 wanting = sources.order[sources.order_starts[done] : sources.order_starts[done + 1]]
                 n_postings = int(sources.doc_freqs[wanting].sum())
@@ -343,3 +409,6 @@ def gathered(blob: Bytes, starts: Ints, items: Ints, scratch: Scratch = in_memor
         places = np.repeat(starts[items[first:end]] - new_starts[first:end], lengths[first:end])
         joined[begin:stop] = blob[places + np.arange(begin, stop)]
     return joined, new_starts
+
+
+_decode = msgspec.msgpack.Decoder(Document).decode

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mesh.stamp import BEFORE_ALL, Stamp
-from peers.engine.document import Document
 from peers.engine.index import Index
-from peers.engine.linkers import with_anchors
 from peers.index.messages import CommitDocuments
 
 
@@ -22,14 +20,14 @@ def commit_documents(index: Index, order: CommitDocuments) -> int:
       OSError: nothing changed for readers; the order may be given again.
       DamagedSegmentError: nothing changed; give the segment up and repeat the order.
     """
-    changed = _with_new_anchors(index, order)
     if order.forgotten:
         index.delete_slots(order.forgotten)
     ruling = _not_older(index, order.removed)
     index.delete(url for (url, _), rules in zip(order.removed, ruling, strict=True) if rules)
-    documents = [*order.documents, *changed]
-    ruling = _not_older(index, [(document.url, document.stamp) for _, document in documents])
-    index.add([item for item, rules in zip(documents, ruling, strict=True) if rules])
+    ruling = _not_older(index, [(document.url, document.stamp) for _, document in order.documents])
+    index.add([item for item, rules in zip(order.documents, ruling, strict=True) if rules])
+    if order.anchors:
+        index.relink({url: anchors for _, url, anchors in order.anchors})
     return index.commit()
 
 
@@ -37,20 +35,3 @@ def _not_older(index: Index, versions: Sequence[tuple[str, Stamp]]) -> list[bool
     """Tell of each version whether it is as new as what the index has of the page."""
     there = index.versions([url.encode(errors="replace") for url, _ in versions])
     return [stamp >= (other or BEFORE_ALL) for (_, stamp), other in zip(versions, there, strict=True)]
-
-
-def _with_new_anchors(index: Index, order: CommitDocuments) -> list[tuple[int, Document]]:
-    if not order.anchors:
-        return []
-    in_batch = {document.url: document for _, document in order.documents}
-    deleted, forgotten = {url for url, _ in order.removed}, set(order.forgotten)
-    committed = index.snapshot().everything()
-    changed: list[tuple[int, Document]] = []
-    for slot, url, anchors in order.anchors:
-        document = in_batch.get(url)
-        if document is None and slot not in forgotten and url not in deleted:
-            document = committed.stored(url)
-        linked = None if document is None else with_anchors(document, anchors)
-        if linked is not None and linked is not document:
-            changed.append((slot, linked))
-    return changed

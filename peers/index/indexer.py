@@ -72,6 +72,7 @@ class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     """How large a commit gets, whichever comes first, and what is remembered."""
 
     documents_max: int = 512
+    links_max: int = 8_192  # pages that get other link texts: a segment is written anew for one or for many
     text_chars_max: int = 4_000_000  # inverted in memory at about 30 bytes each
     pause_s: float = 0.5  # after the last document that came; there is no use in waiting when no more come
     longest_s: float = 2.5  # from the first document of a batch; how fresh the index is at least
@@ -302,15 +303,17 @@ class Indexer(Actor):
         if self._batch is not None:
             return []
         settings = self._settings
-        is_large = size >= settings.documents_max or self._text_chars >= settings.text_chars_max
+        is_large = (
+            len(self._pages) >= settings.documents_max
+            or len(self._anchors) >= settings.links_max
+            or self._text_chars >= settings.text_chars_max
+        )
         return [self._commit()] if is_large or now >= self._due_s() else []
 
     def _commit(self) -> Send:
         """Hand the port what came first, up to the limits."""
-        limit = self._settings.documents_max
-        # Link texts cost what documents cost; pages leave them half of the batch, so that they come at all.
-        pages = self._take_first_pages(limit - min(len(self._anchors), limit // 2))
-        anchors = [self._anchors.pop(url) for url in list(islice(self._anchors, limit - len(pages)))]
+        pages = self._take_first_pages(self._settings.documents_max)
+        anchors = [self._anchors.pop(url) for url in list(islice(self._anchors, self._settings.links_max))]
         versions = [(page.url, at) for page in pages for at in page.versions]
         texts = [(page.url, texts) for page in pages for texts in page.anchors]
         texts += [(each.url, each.anchors) for each in anchors]

@@ -16,6 +16,14 @@ typedef struct {
 } Sources;
 #define SOURCES "(iiiiiii)"
 
+/* Documents that links tell something new of: the last segment has what they tell, and nothing else. */
+typedef struct {
+    Bytes is_relinked; /* of each new document; empty when there is none, and no such segment */
+    Bytes fields; /* of each term the fields, a bit for each, that it has from links alone */
+    int64_t base; /* where the documents of that segment start in `documents` */
+} Relinked;
+#define RELINKED "(bbn)"
+
 /* Return how many postings a term has in all segments, and how many bytes of positions. */
 static inline int64_t sizes_of(const Sources *sources, int64_t term, int64_t *n_position_bytes)
 {
@@ -53,9 +61,59 @@ static inline int64_t place_of_least(const int64_t *numbers, int64_t n)
     return least;
 }
 
-KERNEL(merge_postings, INVERTED SOURCES "iw2n" WRITTEN, {
+/* Return whether a field of a document comes from its old posting, or else from that of its links. */
+static inline bool is_kept(int64_t from_links, int field)
+{
+    return !(from_links >> field & 1);
+}
+
+/* Write the posting of a relinked document: the fields that links tell from the reader of links, the others
+   from the old one. Each of the readers stands at the document, or is NULL; both go on to the next posting.
+
+   Returns the index after the positions, -1 if nothing was written, for the term is not in the document. */
+static inline int64_t join_posting(
+    Reader *old, Reader *links, int64_t from_links, Writer *writer, int64_t document, uint8_t *positions,
+    int64_t first, int64_t place)
+{
+    int64_t frequencies[FIELD_COUNT], n = 0;
+    for (int field = 0; field < FIELD_COUNT; field++) {
+        const Reader *reader = is_kept(from_links, field) ? old : links;
+        frequencies[field] = reader ? reader->frequencies[field * BLOCK + (reader->at & (BLOCK - 1))] : 0;
+        n += frequencies[field];
+    }
+    if (n == 0) { /* only links had the term, and have it no more */
+        skip_posting(old);
+        return -1;
+    }
+    int64_t to = begin_posting(writer, document, place - first);
+    for (int field = 0; field < FIELD_COUNT; field++) {
+        writer->frequencies[field * BLOCK + to] = frequencies[field];
+        /* What is not taken from the old posting is passed by. */
+        for (int is_old = 1; is_old >= 0; is_old--) {
+            Reader *reader = is_old ? old : links;
+            if (reader == NULL || !reader->has_positions)
+                continue;
+            int64_t here = reader->frequencies[field * BLOCK + (reader->at & (BLOCK - 1))];
+            int64_t end = skip_varints(reader->lists->positions.at, reader->place, here);
+            if (is_kept(from_links, field) == (bool)is_old) {
+                memcpy(positions + place, reader->lists->positions.at + reader->place,
+                       (size_t)(end - reader->place));
+                place += end - reader->place;
+            }
+            reader->place = end;
+        }
+    }
+    if (old)
+        old->at++;
+    if (links)
+        links->at++;
+    return place;
+}
+
+KERNEL(merge_postings, INVERTED SOURCES RELINKED "iw2n" WRITTEN, {
     Inverted lists;
     Sources sources;
+    Relinked relinked;
     Ints documents;
     WordRows lengths;
     int64_t first_term;
@@ -63,6 +121,7 @@ KERNEL(merge_postings, INVERTED SOURCES "iw2n" WRITTEN, {
 })
 {
     const Sources *sources = &a->sources;
+    const Relinked *relinked = &a->relinked;
     const Written *written = &a->written;
     const int64_t *order_starts = sources->order_starts.at, *documents = a->documents.at;
     int64_t n_terms = sources->order_starts.size - 1;
@@ -106,13 +165,28 @@ KERNEL(merge_postings, INVERTED SOURCES "iw2n" WRITTEN, {
         int64_t first_place = place, doc_freq = 0;
         begin_list(&writer);
         /* The posting with the least new document is next, as often as there is one. */
+        int64_t last = n_sources - 1;
+        bool has_links = relinked->is_relinked.size && sources->bases.at[order[last]] == relinked->base;
         for (;;) {
             int64_t row = place_of_least(next_documents, n_sources);
-            if (next_documents[row] == NO_POSTING)
+            int64_t document = next_documents[row];
+            if (document == NO_POSTING)
                 break;
-            place = copy_posting(
-                readers + row, &writer, next_documents[row], written->positions.at, first_place, place);
-            doc_freq++;
+            if (relinked->is_relinked.size && relinked->is_relinked.at[document]) {
+                /* That of its links comes after its old one. */
+                bool is_linked = has_links && next_documents[last] == document;
+                int64_t end = join_posting(
+                    has_links && row == last ? NULL : readers + row, is_linked ? readers + last : NULL,
+                    relinked->fields.at[term], &writer, document, written->positions.at, first_place, place);
+                doc_freq += end >= 0;
+                place = end >= 0 ? end : place;
+                if (is_linked && row != last)
+                    next_documents[last] = next_live(readers + last, documents, relinked->base);
+            } else {
+                place = copy_posting(
+                    readers + row, &writer, document, written->positions.at, first_place, place);
+                doc_freq++;
+            }
             next_documents[row] = next_live(readers + row, documents, sources->bases.at[order[row]]);
         }
         /* A term of deleted documents only has no list; its start is that of the next term. */

@@ -9,7 +9,7 @@ from peers.engine.postings.reader import (
     Inverted,
 )
 from peers.engine.postings.writer import Written
-from peers.kernel import Ints, Lengths
+from peers.kernel import Bytes, Ints, Lengths
 
 
 class Sources(NamedTuple):
@@ -24,14 +24,29 @@ class Sources(NamedTuple):
     order_starts: Ints  # terms + 1: where the sources of each term start in `order`
 
 
+class Relinked(NamedTuple):
+    """Documents that links tell something new of: the last segment has what they tell, and nothing else."""
+
+    is_relinked: Bytes  # of each new document; empty when there is none, and no such segment
+    fields: Bytes  # of each term the fields, a bit for each, that it has from links alone
+    base: int  # where the documents of that segment start in `documents`
+
+
 @kernel
 def merge_postings(
-    lists: Inverted, sources: Sources, documents: Ints, lengths: Lengths, first_term: int, written: Written
+    lists: Inverted,
+    sources: Sources,
+    relinked: Relinked,
+    documents: Ints,
+    lengths: Lengths,
+    first_term: int,
+    written: Written,
 ) -> int:
     """Merge the postings of each term over segments, renumbering documents and leaving out the dead.
 
     Args:
       lists: of all segments.
+      relinked: of these documents the last segment has the fields that links tell, the others the rest.
       documents: new number of every document of every segment, ascending within a segment; -1 when dead.
       lengths: of the new documents.
       first_term: where to begin; what is before it has been written, up to starts and places of it.

@@ -365,8 +365,13 @@ def change(index: Index) -> None:
     """One commit with all kinds of changes."""
     index.delete([document.url for _, document in random_documents(1, 40)[:10]])
     index.add(random_documents(2, 20))
+    relink(index)
     index.commit()
     index.merge_if_needed()
+
+
+def relink(index: Index) -> None:
+    index.relink({document.url: ("a link",) for _, document in random_documents(1, 40)[5:30:2]})
 
 
 def committed_files() -> dict[str, bytes]:
@@ -425,6 +430,7 @@ def test_after_a_full_disk_the_commit_can_be_repeated(is_half_done: bool) -> Non
         except OSError:
             if index.generation == generation:
                 assert contents(index) == old
+                relink(index)
             index.commit()
             index.merge_if_needed()
         assert contents(index) == new

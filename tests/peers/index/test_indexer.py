@@ -203,8 +203,8 @@ def test_newer_version_of_a_page_brings_its_own_link_texts() -> None:
     assert driven.wake(0.5) == [commit(1, page(1, anchors=("new",)))]
 
 
-def test_link_texts_get_a_share_of_every_batch() -> None:
-    driven = Driven(settings=IndexerSettings(documents_max=4))
+def test_link_texts_are_in_every_batch_up_to_a_limit_of_their_own() -> None:
+    driven = Driven(settings=IndexerSettings(documents_max=4, links_max=6))
     driven.tell(IndexPage(3, page(0)))
     driven.wake(0.5)
     for n in range(1, 9):
@@ -212,7 +212,7 @@ def test_link_texts_get_a_share_of_every_batch() -> None:
         driven.tell(IndexAnchors(page(100 + n).url, 3, ("a",)))
     sent = driven.tell(DocumentsCommitted(1, 1), SEGMENTS)[-1].message
     assert isinstance(sent, CommitDocuments)
-    assert (len(sent.documents), len(sent.anchors)) == (2, 2)
+    assert (len(sent.documents), len(sent.anchors)) == (4, 6)
 
 
 def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped() -> None:
