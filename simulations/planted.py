@@ -5,7 +5,7 @@ Each was a plausible way to write that code. Nothing leads to them but `planted`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from math import inf
@@ -86,7 +86,7 @@ def _forgotten_clocks() -> list[_Patch]:
     """Bring the URLs of a slot without its clocks, and do not count its hosts as just asked."""
     hold, merge = Frontier.hold, FrontierStore.merge_located
 
-    def hold_at_once(self: Frontier, slots: Iterable[int], asked_s: float = -inf) -> None:
+    def hold_at_once(self: Frontier, slots: Collection[int], asked_s: float = -inf) -> None:
         hold(self, slots)
 
     def merge_without_clocks(self: FrontierStore, located: Located, clock_offset_s: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -35,6 +36,11 @@ class FilledSlots:
 
     def __contains__(self, slot: int) -> bool:
         return bool(self._filled[slot])
+
+    def filled_among(self, slots: Iterable[int]) -> list[int]:
+        """Return those of them in which anything is."""
+        filled = self._filled
+        return [slot for slot in slots if filled[slot]]
 
     def mask(self, slot_count: int) -> SlotMask:
         return np.frombuffer(self._filled, np.bool_, slot_count)

@@ -30,7 +30,7 @@ pages to come has its next turn when the first of them is due.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from math import inf
 from typing import Final
 
@@ -283,18 +283,18 @@ class Frontier:
 
     # --- slots ---
 
-    def hold(self, slots: Iterable[int], asked_s: float = -inf) -> None:
+    def hold(self, slots: Collection[int], asked_s: float = -inf) -> None:
         """Bring slots into memory, or let hosts of slots that were stopped be taken again.
 
         Args:
           asked_s: all their hosts, known or not, count as asked at that time or later.
         """
-        for slot in slots:
-            if self._hosts.hold(slot, asked_s) and slot in self.slots:
-                self._load(slot)
-            self._turns.stopped.discard(slot)
-            for state in self._hosts.of_slot(slot):
-                self._turns.schedule(state, -inf)
+        new = self._hosts.hold(slots, asked_s)
+        for slot in self.slots.filled_among(new):
+            self._load(slot)
+        self._turns.stopped.difference_update(slots)
+        for state in self._hosts.of_slots(slots):
+            self._turns.schedule(state, -inf)
 
     def stop(self, slots: Iterable[int]) -> None:
         """Give out no more hosts of held slots."""

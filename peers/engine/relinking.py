@@ -10,8 +10,8 @@ Measured on 5,000 documents of 9,000 characters, CPU ms, where indexing one anew
     for a document of the segment       .187    .147    .090    .071    .086
     for one with other texts            .187    .295    .910    1.61    10.8
 
-On the way of 4,600 real pages that is 15 % of the processor time and 77 MB at the peak, since before each page
-was indexed 1.5 times.
+On the way of 4,600 real pages that is 15 % of the processor time and 77 MB at the peak: before, each page was
+indexed 1.5 times.
 """
 
 from __future__ import annotations
