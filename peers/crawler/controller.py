@@ -281,7 +281,7 @@ class Controller(StoreActor):
             anchors_changed=frontier.changed_texts.count,
             slots_held=0 if self._held is None else int(self._held.sum()),
             held_back=len(self._store.held_back),
-            hot_hosts=frontier.longest_queues(HOT_HOSTS),
+            hot_hosts=frontier.hosts.longest_queues(HOT_HOSTS),
             deaf=len(links.deaf.now),
             is_held_up=self._is_held_up(),
             is_shared=self._mirror.is_idle,

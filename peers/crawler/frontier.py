@@ -30,7 +30,7 @@ pages to come has its next turn when the first of them is due.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final
 
@@ -129,13 +129,27 @@ class Frontier:
     # --- adding ---
 
     def add(
-        self, url: str, host: str, slot: int, depth: int, hops: int, now: float, course: Course | None = None
+        self,
+        url: str,
+        host: str,
+        slot: int,
+        depth: int,
+        hops: int,
+        now: float,
+        course: Course | None = None,
+        entries: Sequence[str] = (),
     ) -> bool:
-        """Queue a URL unless it is known; tell whether it was new. A known one may get less depth or rank."""
+        """Queue a URL unless it is known; tell whether it was new. A known one may get less depth or rank.
+
+        Args:
+          entries: what the link tells of the page, see `add_anchor`.
+        """
         self.slots.fill(slot)
         mark = fingerprint(url)
         key = url_key(slot, mark)
         row = self._table.get(key)
+        if entries:
+            self._tell(url, slot, mark, row, entries)
         if row is None:
             state, digest, is_new_host = self._hosts.know(host, slot)
             if is_new_host:
@@ -178,16 +192,20 @@ class Frontier:
     def add_anchor(self, url: str, slot: int, *entries: str) -> None:
         """Remember what a link tells of a page, known or not; see `peers.engine.linkers.entries_of`."""
         self.slots.fill(slot)
-        key = texts_key(slot, mark := fingerprint(url))
+        mark = fingerprint(url)
+        self._tell(url, slot, mark, self._table.get(url_key(slot, mark)), entries)
+
+    def _tell(self, url: str, slot: int, mark: bytes, row: bytes | None, entries: Sequence[str]) -> None:
+        key = texts_key(slot, mark)
         stored = self._table.get(key)
         texts = _anchors_decoder.decode(stored) if stored else ()
         if all(entry in texts for entry in entries):
             return
-        joined = join_anchors(texts, entries)
+        joined = join_anchors(texts, tuple(entries))
         if joined != texts:
             self._table.put(key, _encode(joined))
             self.note_change(key)
-            if (row := self.row_of(url, slot)) is not None and row.is_stored:
+            if row is not None and not is_new_row(row) and row_in(row).is_stored:
                 self.changed_texts.mark(slot, mark, url)
 
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
@@ -418,19 +436,10 @@ class Frontier:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
         return min(self._turns.next_time(), self._hosts.next_time())
 
-    def state_of(self, url: str, slot: int) -> str | None:
-        """What came of the last visit: Q, D200, Ftimeout, Xrobots; None for a URL never heard of."""
-        row = self.row_of(url, slot)
-        return None if row is None else row.outcome
-
     def row_of(self, url: str, slot: int) -> UrlRow | None:
-        """All that is known of a URL."""
+        """All that is known of a URL; None for one never heard of."""
         row = self._table.get(url_key(slot, fingerprint(url)))
         return None if row is None else row_in(row)
-
-    def longest_queues(self, count: int) -> tuple[tuple[str, int], ...]:
-        """Hosts of held slots with most new URLs, and how many, longest first."""
-        return self._hosts.longest_queues(count)
 
     @property
     def hosts(self) -> HeldHosts:

@@ -279,12 +279,14 @@ class Links:
                 self._memory.note(url)  # that of the alias says so again, once it is its turn
 
     def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
+        entries = _entries_of(link)
         if link.use in _TO_BE_FETCHED:
             if link.is_listed and not self._has_room_for_listed(host):
                 self.overlisted_count += 1
             elif self._policy.has_room_for(link.url, link.depth, is_abroad=link.use is LinkUse.ABROAD):
                 course = self._course_of(link, slot)
-                self._frontier.add(link.url, host, slot, link.depth, link.hops, now, course)
+                self._frontier.add(link.url, host, slot, link.depth, link.hops, now, course, entries)
+                entries = ()  # are told
                 if link.changed_s:
                     self._make_due(link, slot, now)
             else:
@@ -292,7 +294,7 @@ class Links:
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self.quiet_s = now + QUIET_S
-        if entries := _entries_of(link):
+        if entries:
             self._frontier.add_anchor(link.url, slot, *entries)
 
     def _course_of(self, link: FoundLink, slot: int) -> Course | None:

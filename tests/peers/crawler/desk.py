@@ -128,7 +128,8 @@ class Desk:
 
     def state_of(self, url: str) -> str | None:
         slot = owned_by(self.peers).slot_of(host_of(url))
-        return self.controller._frontier.state_of(url, slot)
+        row = self.controller._frontier.row_of(url, slot)
+        return None if row is None else row.outcome
 
     def anchors_of(self, url: str) -> tuple[str, ...]:
         slot = owned_by(self.peers).slot_of(host_of(url))

@@ -269,7 +269,8 @@ class SmallCrawl:
         return self.state_at(self._owner(url), url)
 
     def state_at(self, peer: Peer, url: str) -> str | None:
-        return peer.controller._frontier.state_of(url, owned_by(PEERS).slot_of(host_of(url)))
+        row = peer.controller._frontier.row_of(url, owned_by(PEERS).slot_of(host_of(url)))
+        return None if row is None else row.outcome
 
     def _check_fetches(self, expected: dict[str, str]) -> None:
         for url, outcome in expected.items():

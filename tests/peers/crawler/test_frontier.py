@@ -271,7 +271,8 @@ class FrontierMachine(RuleBasedStateMachine):
         states = dict.fromkeys(queued, "Q") | self.settled
         for host in HOSTS:
             for url in [each for each in states if each.startswith(f"http://{host}/")]:
-                assert self.frontier.state_of(url, slot_of(host)) == states[url]
+                row = self.frontier.row_of(url, slot_of(host))
+                assert (None if row is None else row.outcome) == states[url]
         kinds = [key[2:3] for key, _ in self.table.scan(b"")]
         assert kinds.count(b"u") == len(states) == self.frontier.url_count
         assert kinds.count(b"q") == len(queued) == self.frontier.queued_count
@@ -479,7 +480,9 @@ def test_a_restart_repeats_only_what_was_out() -> None:
     assert again.queued_count == 3
     state, repeated = must_take(again)
     assert repeated.url == second.url
-    assert again.state_of(first.url, 0) == "D200"
+    row = again.row_of(first.url, 0)
+    assert row is not None
+    assert row.outcome == "D200"
 
 
 def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
@@ -919,9 +922,9 @@ def test_the_longest_queues_are_shown_first_and_empty_ones_not_at_all() -> None:
     frontier.add("http://bb.test/1", "bb.test", slot_of("bb.test"), 0, 0, now=0.0)
     state = frontier.find("bb.test")
     assert state is not None
-    assert frontier.longest_queues(5) == ((HOST, 3), ("bb.test", 1))
-    assert frontier.longest_queues(1) == ((HOST, 3),)
+    assert frontier.hosts.longest_queues(5) == ((HOST, 3), ("bb.test", 1))
+    assert frontier.hosts.longest_queues(1) == ((HOST, 3),)
     taken = frontier.take_url(state, 0.0)
     assert taken is not None
     frontier.settle(state, taken, STORED)
-    assert frontier.longest_queues(5) == ((HOST, 3),)
+    assert frontier.hosts.longest_queues(5) == ((HOST, 3),)

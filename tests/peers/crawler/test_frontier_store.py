@@ -99,7 +99,8 @@ class Side:
         return n_parts
 
     def state_of(self, url: str) -> str | None:
-        return self.frontier.state_of(url, slot_of(host_of(url), SLOT_COUNT))
+        row = self.frontier.row_of(url, slot_of(host_of(url), SLOT_COUNT))
+        return None if row is None else row.outcome
 
     def check(self) -> None:
         """Is what is in memory what a frontier that reads the table would have?"""
