@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -91,6 +92,11 @@ def seconds_in(text: str) -> float:
     return seconds
 
 
+TOKEN_IN_CLEAR: Final = "TIANMESH_TOKEN_IN_CLEAR"  # name of the variable that lets tokens go over plain http
+_ON_THE_WAY: Final = (
+    "others on the way could read a token. Give https://, run the command on that machine (`tianmesh lab ...`"
+    f" does), or set {TOKEN_IN_CLEAR}=1 where all on the way are trusted"
+)
 DATA: Final = Path("tianmesh-data")
 LAB_PEER: Final = Path("tianmesh") / "peer"  # in the home folder of a machine of a lab
 
@@ -127,24 +133,43 @@ def administrator_of(
     """
     _check_folder(data)
     if not token:
-        return _client(gateway, tokens_for(data, key) if signer is None else tokens_by(signer))
-    return _client(gateway, token)
+        return client_with(gateway, tokens_for(data, key) if signer is None else tokens_by(signer))
+    return client_with(gateway, token)
 
 
 def reader_of(gateway: str, token: str, data: Path) -> GatewayClient:
-    """Return a client that sees what administrators see, likewise. Raises as `administrator_of` does."""
+    """Return a client that sees what administrators see, likewise. Raises as `administrator_of` does.
+
+    Where others could read a token on the way none is made for that: it sees what everybody sees.
+    """
     _check_folder(data)
-    return _client(gateway, token or tokens_for(data, right=TokenRight.READ))
+    if token:
+        return client_with(gateway, token)
+    tokens = tokens_for(data, right=TokenRight.READ)
+    client = GatewayClient(gateway, tokens)
+    if not _would_show(client, tokens):
+        return client
+    print(f"tianmesh: asking {client.url} as everybody does: {_ON_THE_WAY}", file=sys.stderr)
+    return GatewayClient(gateway)
 
 
-def _client(gateway: str, token: str | Callable[[], str]) -> GatewayClient:
+def client_with(gateway: str, token: str | Callable[[], str]) -> GatewayClient:
+    """Return a client that sends a token, or what gives the one of the moment; "" for none.
+
+    Raises:
+      ConfigError: others could read it on the way, and nobody has said that they may; the gateway is none.
+    """
     client = GatewayClient(gateway, token)
-    if client.is_readable:
-        print(
-            f"tianmesh: others on the way to {client.url} can read the token: give https://, or do it there",
-            file=sys.stderr,
-        )
+    if _would_show(client, token):
+        raise ConfigError(f"no token is sent to {client.url}: {_ON_THE_WAY}")
     return client
+
+
+def _would_show(client: GatewayClient, token: str | Callable[[], str]) -> bool:
+    """Would a client show a token to others who may not see it?"""
+    if not client.is_readable or os.environ.get(TOKEN_IN_CLEAR) == "1":
+        return False
+    return bool(token if isinstance(token, str) else token())
 
 
 def _check_folder(data: Path) -> None:

@@ -21,6 +21,7 @@ from peers.options import (
     GatewayOption,
     JsonOption,
     TokenOption,
+    client_with,
     print_json,
 )
 from peers.waiting import WAIT_S, NotReady, WaitOption, wait_until_ready
@@ -79,7 +80,7 @@ def import_files(
             raise ConfigError(f"there is no file {file}")
     console = Console(stderr=True, quiet=as_json, highlight=False)
     tokens = token or tokens_for(data)
-    with GatewayClient(gateway, tokens) as client:
+    with client_with(gateway, tokens) as client:
         _wait(client, wait, console)
         # Asks for leave before anything is read, and who it is that would take the pages.
         peer = str(client.import_pages(encode([]))["peer"])

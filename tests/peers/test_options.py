@@ -1,4 +1,4 @@
-"""Where commands find a mesh that nobody has named."""
+"""Where commands find a mesh that nobody has named, and to whom they show their tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from peers.options import DATA, LAB_PEER, data_here
+from mesh.errors import ConfigError
+from peers.options import DATA, LAB_PEER, TOKEN_IN_CLEAR, administrator_of, client_with, data_here, reader_of
+
+AFAR, HERE, SAFE = "http://10.0.0.5:8017", "http://127.0.0.1:8017", "https://gateway.test"
 
 
 def test_on_a_machine_of_a_lab_its_peer_is_meant_unless_there_is_another_or_one_is_named(
@@ -24,3 +27,38 @@ def test_on_a_machine_of_a_lab_its_peer_is_meant_unless_there_is_another_or_one_
     assert data_here(Path("mymesh")) == Path("mymesh")
     DATA.mkdir()
     assert data_here(DATA) == DATA
+
+
+@pytest.fixture
+def peer(tmp_path: Path) -> Path:
+    """The folder of a peer with a token of its own."""
+    (tmp_path / "admin.token").write_text("secret")
+    (tmp_path / "admin.token").chmod(0o600)
+    return tmp_path
+
+
+@pytest.mark.parametrize("token", ["", "told"])
+def test_no_order_shows_its_token_on_the_way(peer: Path, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=f"no token is sent to {AFAR}.*{TOKEN_IN_CLEAR}=1"):
+        administrator_of(AFAR, token, peer)
+    for gateway in (HERE, SAFE):
+        administrator_of(gateway, token, peer).close()
+    monkeypatch.setenv(TOKEN_IN_CLEAR, "1")
+    administrator_of(AFAR, token, peer).close()
+
+
+def test_who_has_no_token_shows_none(tmp_path: Path) -> None:
+    administrator_of(AFAR, "", tmp_path).close()
+    client_with(AFAR, "").close()
+    reader_of(AFAR, "", tmp_path).close()
+
+
+def test_who_looks_from_afar_sees_what_everybody_sees(peer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def sent(gateway: str) -> str:
+        token = reader_of(gateway, "", peer)._token
+        return token if isinstance(token, str) else token()
+
+    assert [sent(gateway) for gateway in (HERE, SAFE, AFAR)] == ["secret", "secret", ""]
+    assert f"asking {AFAR} as everybody does" in capsys.readouterr().err
+    with pytest.raises(ConfigError):
+        reader_of(AFAR, "told", peer)
