@@ -2,6 +2,14 @@
 
 b"L" then two bytes a slot, big endian, rising     for few slots
 b"M" then one bit a slot, the first one highest    for many
+b"E" then what follows                             for those between, as a peer's share of a mesh is
+
+The slots are n numbers of which each is split into its low l bits and what is above. There are l (one byte),
+n (two bytes, big endian), the low bits of all numbers one after the other, and a bitmap in which the i-th
+number has the bit i + what is above; both end with a byte. That is 2 + l bits a slot: of 50,000 slots an
+eighth takes 3.9 kB instead of 6.3, where .54 bits for each slot, the least on average, would be 3.4.
+
+Source: Elias, "Efficient storage and retrieval by content and address of static files", J. ACM 1974.
 """
 
 from __future__ import annotations
@@ -20,6 +28,9 @@ SlotMask: TypeAlias = npt.NDArray[np.bool_]
 
 _LIST: Final = b"L"
 _MASK: Final = b"M"
+_SPLIT: Final = b"E"
+_SPLIT_HEAD: Final = struct.Struct(">cBH")
+_LOW_BITS_MAX: Final = 15
 
 SLOTS_WITHOUT_MASK: Final = 256
 
@@ -27,11 +38,45 @@ NO_SLOTS: Final = _LIST  # the empty set
 
 
 def encode_slots(mask: SlotMask) -> bytes:
-    """Return the shorter of the two forms; equal masks give equal bytes."""
-    slots = np.flatnonzero(mask)
-    if 2 * len(slots) <= (len(mask) + 7) // 8:
+    """Return the shortest form, for a few slots of the first two; equal masks give equal bytes."""
+    (slots,) = mask.nonzero()
+    mask_bytes = (len(mask) + 7) // 8
+    is_between = SLOTS_WITHOUT_MASK < len(slots) < 4 * mask_bytes  # two bits of each are never spared
+    if is_between and (split := _split(slots, mask_bytes)):
+        return split
+    if 2 * len(slots) <= mask_bytes:
         return _LIST + slots.astype(">u2").tobytes()
     return _MASK + np.packbits(mask).tobytes()
+
+
+def _split(slots: npt.NDArray[np.int64], bytes_max: int) -> bytes:
+    """Return the third form, if it has no more bytes than that, else nothing."""
+    n, last = len(slots), int(slots[-1])
+    n_low = min(max(((last + 1) // n).bit_length() - 1, 0), _LOW_BITS_MAX)
+    above = slots >> n_low
+    if _SPLIT_HEAD.size + (n * n_low + 7) // 8 + (int(above[-1]) + n + 7) // 8 > bytes_max:
+        return b""
+    low = (slots[:, None] >> np.arange(n_low)[::-1] & 1).astype(np.uint8)
+    bitmap = np.zeros(int(above[-1]) + n, np.uint8)
+    bitmap[above + np.arange(n)] = 1
+    head = _SPLIT_HEAD.pack(_SPLIT, n_low, n)
+    return head + np.packbits(low).tobytes() + np.packbits(bitmap).tobytes()
+
+
+def _joined(encoded: bytes, slot_count: int) -> npt.NDArray[np.int64]:
+    """Return the slots of the third form. RemoteProtocolError."""
+    if len(encoded) > _SPLIT_HEAD.size:
+        _, n_low, n = _SPLIT_HEAD.unpack_from(encoded)
+        end = _SPLIT_HEAD.size + (n * n_low + 7) // 8
+        (above,) = np.unpackbits(np.frombuffer(encoded[end:], np.uint8)).nonzero()
+        if n_low <= _LOW_BITS_MAX and 0 < n == len(above) and above[-1] >> 3 == len(encoded) - end - 1:
+            low = np.frombuffer(encoded[_SPLIT_HEAD.size : end], np.uint8)
+            bits = np.unpackbits(low, count=n * n_low).reshape(n, n_low)
+            slots: npt.NDArray[np.int64] = above - np.arange(n) << n_low
+            slots |= bits @ (1 << np.arange(n_low)[::-1])
+            if slots[-1] < slot_count and (slots[1:] > slots[:-1]).all():
+                return slots
+    raise RemoteProtocolError(f"{len(encoded)} bytes that are no slot set")
 
 
 def encode_slot_list(slots: Iterable[int], slot_count: int) -> bytes:
@@ -72,6 +117,10 @@ def decode_slots(encoded: bytes, slot_count: int) -> SlotMask:
         if len(slots) and int(slots.max()) >= slot_count:
             raise RemoteProtocolError(f"slot {int(slots.max())} of a mesh with {slot_count}")
         mask[slots] = True
+        return mask
+    if kind == _SPLIT:
+        mask = np.zeros(slot_count, np.bool_)
+        mask[_joined(encoded, slot_count)] = True
         return mask
     if kind == _MASK and len(content) == (slot_count + 7) // 8:
         return np.unpackbits(np.frombuffer(content, np.uint8), count=slot_count).view(np.bool_)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log2
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,7 +30,10 @@ def mask_of(slot_count: int, slots: set[int]) -> SlotMask:
 def masks(draw: st.DrawFn) -> SlotMask:
     slot_count = draw(st.one_of(st.integers(1, 40), st.sampled_from([1_000, 50_000, SLOTS_MAX])))
     slots = draw(st.sets(st.integers(0, slot_count - 1), max_size=80))
-    mask = mask_of(slot_count, slots)
+    share = draw(st.sampled_from([0.0, 0.003, 0.01, 0.125, 0.3, 1.0]))
+    random_ = np.random.default_rng(draw(st.integers(0, 1_000)))
+    mask = mask_of(slot_count, slots) | (random_.random(slot_count) < share)
+    mask[draw(st.integers(0, slot_count)) :] = False
     return ~mask if draw(st.booleans()) else mask
 
 
@@ -42,8 +47,34 @@ def test_a_set_comes_back_as_it_was(mask: SlotMask) -> None:
 @given(masks())
 def test_a_set_takes_no_more_bytes_than_the_shorter_of_list_and_mask(mask: SlotMask) -> None:
     encoded = encode_slots(mask)
-    assert len(encoded) == 1 + min(2 * int(mask.sum()), (len(mask) + 7) // 8)
-    assert len(encoded) <= SLOT_SET_BYTES_MAX
+    shorter = 1 + min(2 * int(mask.sum()), (len(mask) + 7) // 8)
+    assert len(encoded) <= shorter <= SLOT_SET_BYTES_MAX
+    assert encoded[:1] == b"E" or len(encoded) == shorter
+
+
+@pytest.mark.parametrize("peers", [8, 56, 150])
+def test_the_share_of_a_peer_takes_two_bits_more_than_the_distance_of_its_slots(peers: int) -> None:
+    mask = np.random.default_rng(peers).random(50_000) < 1 / peers
+    encoded = encode_slots(mask)
+    n_slots = int(mask.sum())
+    assert 8 * len(encoded) <= n_slots * (2 + log2(50_000 / n_slots)) + 64
+    assert (decode_slots(encoded, 50_000) == mask).all()
+
+
+@given(st.data())
+def test_a_share_that_was_changed_on_the_way_is_another_or_refused(data: st.DataObject) -> None:
+    mask = np.random.default_rng(1).random(4_000) < 0.1
+    encoded = bytearray(encode_slots(mask))
+    assert encoded[:1] == b"E"
+    encoded[data.draw(st.integers(1, len(encoded) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        decoded = decode_slots(bytes(encoded), 4_000)
+    except RemoteProtocolError:
+        return
+    assert (decode_slots(encode_slots(decoded), 4_000) == decoded).all()
+    for cut in (bytes(encoded[:-1]), bytes(encoded) + b"\0"):
+        with pytest.raises(RemoteProtocolError):
+            decode_slots(cut, 4_000)
 
 
 @given(masks())
