@@ -13,16 +13,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from functools import reduce
-from typing import Final, Generic, TypeVar
+from functools import cache, reduce
+from typing import Final, Generic, TypeVar, get_type_hints
 
 import msgspec
+from msgspec.structs import replace
 
 from mesh.actor import Message
 from mesh.errors import RemoteProtocolError
-from mesh.wire_fields import Name
+from mesh.slot_set import without_third_form
+from mesh.wire_fields import Name, SlotSet
 
-PROTOCOL_VERSION: Final = 4  # since 4 a frame can say that its sender speaks a newer version than it is of
+# Since 4 a frame can say that its sender speaks a newer version than it is of; since 5 sets of slots have a
+# third form.
+PROTOCOL_VERSION: Final = 5
 VERSION_BEFORE: Final = PROTOCOL_VERSION - 1  # that peers may still run
 
 FRAME_BYTES_MAX: Final = 16 << 20  # the largest page with its records and text, and slack
@@ -67,7 +71,21 @@ def encode(source: str, target: str, message: Message, version: int = PROTOCOL_V
     """
     if version == PROTOCOL_VERSION:
         return _encoder.encode((version, source, target, message))
-    return _encoder.encode((version, source, target, message, PROTOCOL_VERSION))
+    return _encoder.encode((version, source, target, as_before(message), PROTOCOL_VERSION))
+
+
+def as_before(message: Message) -> Message:
+    """Return a message as the version before knows it."""
+    sets = {name: getattr(message, name) for name in _slot_sets_of(type(message))}
+    known = {name: without_third_form(encoded) for name, encoded in sets.items()}
+    return message if known == sets else replace(message, **known)
+
+
+@cache
+def _slot_sets_of(kind: type[Message]) -> tuple[str, ...]:
+    """Return the names of the fields that are sets of slots."""
+    types = get_type_hints(kind, include_extras=True)
+    return tuple(name for name in kind.__struct_fields__ if types[name] == SlotSet)
 
 
 class Decoder:

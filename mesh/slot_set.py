@@ -5,9 +5,10 @@ b"M" then one bit a slot, the first one highest    for many
 b"E" then what follows                             for those between, as a peer's share of a mesh is
 
 The slots are n numbers of which each is split into its low l bits and what is above. There are l (one byte),
-n (two bytes, big endian), the low bits of all numbers one after the other, and a bitmap in which the i-th
-number has the bit i + what is above; both end with a byte. That is 2 + l bits a slot: of 50,000 slots an
-eighth takes 3.9 kB instead of 6.3, where .54 bits for each slot, the least on average, would be 3.4.
+n and how many bytes a mask has (two bytes each, big endian), the low bits of all numbers one after the other,
+and a bitmap in which the i-th number has the bit i + what is above; both end with a byte. That is 2 + l bits
+a slot: an eighth of 50,000 takes 3.9 kB instead of 6.3, where 3.4, .54 bits for each of all, are the least on
+average.
 
 Source: Elias, "Efficient storage and retrieval by content and address of static files", J. ACM 1974.
 """
@@ -29,7 +30,7 @@ SlotMask: TypeAlias = npt.NDArray[np.bool_]
 _LIST: Final = b"L"
 _MASK: Final = b"M"
 _SPLIT: Final = b"E"
-_SPLIT_HEAD: Final = struct.Struct(">cBH")
+_SPLIT_HEAD: Final = struct.Struct(">cBHH")
 _LOW_BITS_MAX: Final = 15
 
 SLOTS_WITHOUT_MASK: Final = 256
@@ -44,29 +45,42 @@ def encode_slots(mask: SlotMask) -> bytes:
     is_between = SLOTS_WITHOUT_MASK < len(slots) < 4 * mask_bytes  # two bits of each are never spared
     if is_between and (split := _split(slots, mask_bytes)):
         return split
-    if 2 * len(slots) <= mask_bytes:
+    return _list_or_mask(mask)
+
+
+def without_third_form(encoded: bytes) -> bytes:
+    """Return what `encode_slots` has made in one of the first two forms: peers of version 4 know no other."""
+    if encoded[:1] != _SPLIT:
+        return encoded
+    _, _, _, mask_bytes = _SPLIT_HEAD.unpack_from(encoded)
+    return _list_or_mask(decode_slots(encoded, 8 * mask_bytes))
+
+
+def _list_or_mask(mask: SlotMask) -> bytes:
+    (slots,) = mask.nonzero()
+    if 2 * len(slots) <= (len(mask) + 7) // 8:
         return _LIST + slots.astype(">u2").tobytes()
     return _MASK + np.packbits(mask).tobytes()
 
 
-def _split(slots: npt.NDArray[np.int64], bytes_max: int) -> bytes:
-    """Return the third form, if it has no more bytes than that, else nothing."""
+def _split(slots: npt.NDArray[np.int64], mask_bytes: int) -> bytes:
+    """Return the third form, if it has no more bytes than a mask, else nothing."""
     n, last = len(slots), int(slots[-1])
     n_low = min(max(((last + 1) // n).bit_length() - 1, 0), _LOW_BITS_MAX)
     above = slots >> n_low
-    if _SPLIT_HEAD.size + (n * n_low + 7) // 8 + (int(above[-1]) + n + 7) // 8 > bytes_max:
+    if _SPLIT_HEAD.size + (n * n_low + 7) // 8 + (int(above[-1]) + n + 7) // 8 > mask_bytes:
         return b""
     low = (slots[:, None] >> np.arange(n_low)[::-1] & 1).astype(np.uint8)
     bitmap = np.zeros(int(above[-1]) + n, np.uint8)
     bitmap[above + np.arange(n)] = 1
-    head = _SPLIT_HEAD.pack(_SPLIT, n_low, n)
+    head = _SPLIT_HEAD.pack(_SPLIT, n_low, n, mask_bytes)
     return head + np.packbits(low).tobytes() + np.packbits(bitmap).tobytes()
 
 
 def _joined(encoded: bytes, slot_count: int) -> npt.NDArray[np.int64]:
     """Return the slots of the third form. RemoteProtocolError."""
     if len(encoded) > _SPLIT_HEAD.size:
-        _, n_low, n = _SPLIT_HEAD.unpack_from(encoded)
+        _, n_low, n, _ = _SPLIT_HEAD.unpack_from(encoded)
         end = _SPLIT_HEAD.size + (n * n_low + 7) // 8
         (above,) = np.unpackbits(np.frombuffer(encoded[end:], np.uint8)).nonzero()
         if n_low <= _LOW_BITS_MAX and 0 < n == len(above) and above[-1] >> 3 == len(encoded) - end - 1:

@@ -30,6 +30,7 @@ from typing import Final
 
 import pytest
 
+from peers.options import TOKEN_IN_CLEAR
 from tests.live.place import Place
 from tests.live.web import WebPlace
 
@@ -166,17 +167,22 @@ class SmallInternet:
 
 @contextmanager
 def small_internet(peers: int) -> Iterator[SmallInternet]:
-    """Build one, and remove it with all that still runs in it."""
+    """Build one, and remove it with all that still runs in it.
+
+    Commands may show their tokens in it: whoever is on its ways is the test's own.
+    """
     assert 1 <= peers <= PEERS_MAX
     if why := why_impossible():
         pytest.skip(why)
     _remove_left_behind()
     internet = _free_internet(peers)
-    try:
-        internet.build()
-        yield internet
-    finally:
-        internet.remove()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(TOKEN_IN_CLEAR, "1")
+        try:
+            internet.build()
+            yield internet
+        finally:
+            internet.remove()
 
 
 def has_netem() -> bool:

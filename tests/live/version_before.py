@@ -1,17 +1,18 @@
 """The command `tianmesh` as of the version of the protocol before this one. [io]
 
 Frames are written and read as that version did: it knew no other version, refused every frame that was not of
-its own, and said nothing of what else it speaks. What messages look like has not changed since; when it does,
-this is the place to leave out what the version before did not have.
+its own, and said nothing of what else it speaks. It knew two forms of sets of slots; the third was nonsense
+to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 import msgspec
 
-from mesh import codec
+from mesh import codec, slot_set
 from mesh.actor import Message
 from mesh.codec import VERSION_BEFORE, Decoder, Envelope
 from mesh.errors import RemoteProtocolError
@@ -24,6 +25,14 @@ def encode(source: str, target: str, message: Message, version: int = VERSION_BE
     return _pack((VERSION_BEFORE, source, target, message))
 
 
+def no_third_form(slots: object, mask_bytes: int) -> bytes:
+    return b""
+
+
+def refused(encoded: bytes, slot_count: int) -> NoReturn:
+    raise RemoteProtocolError(f"{len(encoded)} bytes that are no slot set")
+
+
 def decode(decoder: Decoder, frame: bytes) -> Envelope[Message]:
     envelope = _read(decoder, frame)
     if envelope.version != VERSION_BEFORE:
@@ -34,6 +43,8 @@ def decode(decoder: Decoder, frame: bytes) -> Envelope[Message]:
 if __name__ == "__main__":
     codec.encode = encode
     Decoder.decode = decode  # type: ignore[method-assign, assignment]
+    slot_set._split = no_third_form
+    slot_set._joined = refused
     from peers.cli import main  # only now: others take `encode` by its name
 
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgpack
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,8 @@ from mesh.membership.wire_messages import (
     Rumour,
     Welcomed,
 )
+from mesh.slot_set import encode_slots
+from peers.handover.wire_messages import ClaimSlots
 from tests.mesh.membership_world import record_of
 
 MESSAGES = (Ping, PingAnswered, Welcomed, JoinRefused)
@@ -69,6 +72,16 @@ def test_messages_that_cannot_be_told_apart_are_not_decoded(other: type[Message]
 def test_another_reader_sees_plain_messagepack_arrays() -> None:
     frame = encode("a", "b", PingAnswered(7, "p"))
     assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0, 0, b""]]
+
+
+def test_sets_of_slots_are_told_to_the_version_before_in_the_forms_that_it_knows() -> None:
+    mask = np.arange(50_000) % 8 == 0
+    claim = ClaimSlots(1, b"epoch", encode_slots(mask))
+    assert claim.slots[:1] == b"E"
+    ours = msgpack.unpackb(encode("a", "b", claim))
+    before = msgpack.unpackb(encode("a", "b", claim, VERSION_BEFORE))
+    assert ours[3] == [60, 1, b"epoch", claim.slots]
+    assert before[3] == [60, 1, b"epoch", b"M" + np.packbits(mask).tobytes()]
 
 
 @given(st.binary(max_size=200))
