@@ -38,7 +38,8 @@ from peers.engine.working_segment import WorkingSegment
 from peers.kernel import Ints
 from peers.text.line_languages import LANGUAGES
 
-# Of the live documents of a segment: from so many on it costs less to write all anew than to index these.
+# Of the live documents of a segment: from so many on it costs less to write all anew than to index these,
+# which leaves as many deleted ones, and a segment more to be merged.
 RELINKED_SHARE_MIN: Final = 1 / 16
 
 

@@ -72,7 +72,9 @@ class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     """How large a commit gets, whichever comes first, and what is remembered."""
 
     documents_max: int = 512
-    links_max: int = 8_192  # pages that get other link texts: a segment is written anew for one or for many
+    # Pages that get other link texts: a segment is written anew for few or for many. What a commit of so many
+    # takes at most, since others are indexed anew, is some 5 s.
+    links_max: int = 4_096
     text_chars_max: int = 4_000_000  # inverted in memory at about 30 bytes each
     pause_s: float = 0.5  # after the last document that came; there is no use in waiting when no more come
     longest_s: float = 2.5  # from the first document of a batch; how fresh the index is at least
