@@ -22,6 +22,7 @@ LF alone, a length beside a transfer coding (RFC 9112, 6.1), a target whose host
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from email.utils import formatdate
@@ -35,6 +36,8 @@ import trio
 
 from peers.gateway.asgi import Header, ReadBody, Request, Response
 from peers.gateway.memory_budget import MemoryBudget
+
+logger = logging.getLogger(__name__)
 
 HEAD_BYTES_MAX: Final = 16 << 10  # as node.js; a query of 500 Chinese characters has 4,500 bytes
 HEAD_S_MAX: Final = 20.0  # also how long a connection without a request is kept
@@ -133,6 +136,9 @@ class HttpConnection:
             self.is_slow = self._time.cancelled_caught and not (self._is_idle or self._is_turned_out)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the client has gone
+        except h11.LocalProtocolError:
+            # An answer that is none is a mistake of ours: whoever knows it must not end the peer by it.
+            logger.exception("answer broken off")
         finally:
             self._release()
             await trio.aclose_forcefully(self._stream)
@@ -161,7 +167,6 @@ class HttpConnection:
     async def _answer_next(self) -> bool:
         """Answer a request; tell whether there may be another."""
         self._rest()
-        self._is_to_head = False
         self._limit(HEAD_S_MAX)
         head = await self._next_event()
         if not isinstance(head, h11.Request):
@@ -233,6 +238,7 @@ class HttpConnection:
         """Go on with the next request, of which something may have come with the one before."""
         self._protocol.start_next_cycle()
         self._is_request_line = self._is_head = True
+        self._is_to_head = False  # should it be refused before its method is known
         begun, is_over = self._protocol.trailing_data
         if begun:
             self._protocol = _new_protocol()  # the one before cannot be given again what it holds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -104,7 +105,9 @@ async def exchange(port: int, data: bytes) -> bytes:
     return reply
 
 
-async def ask_all(inputs: Iterator[bytes], told: Callable[[bytes], bytes]) -> None:
+async def ask_all(
+    inputs: Iterator[bytes], told: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
+) -> None:
     """Send what is made of each input; nothing may fail, and an honest request is answered at the end."""
     async with running() as http:
         honest = request(b"GET", b"/search?q=crawler")
@@ -113,13 +116,14 @@ async def ask_all(inputs: Iterator[bytes], told: Callable[[bytes], bytes]) -> No
             for data in inputs:
                 reply = await exchange(http.port, told(data))
                 assert b"HTTP/1.1 500" not in reply, reply
+                assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
             assert b" 200 " in (await exchange(http.port, honest))[:20]
             while http.statistics()["http"]["connections"]:  # type: ignore[index]
                 await trio.sleep(0.01)
 
 
 @pytest.mark.inputs(1_000)
-async def test_no_request_crashes_the_gateway(fuzzer: Fuzzer) -> None:
+async def test_no_request_crashes_the_gateway(fuzzer: Fuzzer, caplog: pytest.LogCaptureFixture) -> None:
     token = f"Authorization: Bearer {TOKEN}".encode()
     samples = [
         request(b"GET", b"/search?q=crawler&page=2&facets=1&lang=zh", b"Accept-Language: zh;q=0.3,en"),
@@ -135,11 +139,11 @@ async def test_no_request_crashes_the_gateway(fuzzer: Fuzzer) -> None:
         request(b"POST", b"/api/import", token, body=BODIES[3]),
         request(b"GET", b"/metrics", token),
     ]
-    await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), lambda data: data)
+    await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), lambda data: data, caplog)
 
 
 @pytest.mark.inputs(1_000)
-async def test_no_parameter_crashes_the_gateway(fuzzer: Fuzzer) -> None:
+async def test_no_parameter_crashes_the_gateway(fuzzer: Fuzzer, caplog: pytest.LogCaptureFixture) -> None:
     paths = [b"/search", b"/api/search", b"/page", b"/api/status", b"/", b"/api/seeds"]
     names = [
         b"q",
@@ -166,7 +170,7 @@ async def test_no_parameter_crashes_the_gateway(fuzzer: Fuzzer) -> None:
             return request(b"POST", path, body=data)
         return request(b"GET", path + b"?" + query)
 
-    await ask_all(fuzzer.inputs(values, QUERY_BYTES_MAX), told)
+    await ask_all(fuzzer.inputs(values, QUERY_BYTES_MAX), told, caplog)
 
 
 @pytest.fixture

@@ -426,6 +426,18 @@ async def test_head_with_a_body_that_is_none_is_refused_without_a_body(body: byt
     assert client.connection.is_malformed
 
 
+async def test_an_answer_that_is_none_costs_its_connection_and_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def mistaken(request: Request, read_body: ReadBody) -> Response:
+        return Response(200, [(b"content-length", b"10")], b"hello")
+
+    async with client_of(mistaken) as client:
+        await client.send(GET)
+        assert (await client.read_to_end()).endswith(b"hello")
+    assert [record.message for record in caplog.records] == ["answer broken off"]
+
+
 # --- What others may read otherwise --------------------------------------------------------------
 
 
@@ -440,7 +452,7 @@ async def test_head_with_a_body_that_is_none_is_refused_without_a_body(body: byt
     ],
 )
 @pytest.mark.parametrize("step", [1, 3, 7, 1_000])
-@pytest.mark.parametrize("before", [b"", GET])
+@pytest.mark.parametrize("before", [b"", GET, GET.replace(b"GET", b"HEAD")], ids=["first", "GET", "HEAD"])
 async def test_a_head_that_can_be_read_in_two_ways_is_refused(
     head: bytes, why: bytes, step: int, before: bytes
 ) -> None:
