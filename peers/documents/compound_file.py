@@ -5,16 +5,25 @@ Source: [MS-CFB] of the container, [MS-OLEPS] of the properties.
 
 from __future__ import annotations
 
-from datetime import datetime
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
 from io import BytesIO
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import olefile
 
 from peers.documents.content import Lack, Unreadable, sound
 from peers.documents.titles import is_title
 
-_SIGNED: Final = 0xFFFF  # the library takes the number of a code page for a signed one
+_Property: TypeAlias = int | bytes | str | datetime
+_CODE_PAGE, _TITLE, _MADE, _SAVED = 1, 2, 12, 13  # [MS-OLEPS] 3.1
+_SHORT, _TEXT, _WIDE_TEXT, _TIME = 2, 30, 31, 64  # 2.15: types
+_OFFSET: Final = struct.Struct("<I")
+_PAIR: Final = struct.Struct("<2I")
+_TICKS: Final = struct.Struct("<Q")  # of 100 ns
+_FIRST_TIME: Final = datetime(1601, 1, 1)
 _CODE_PAGES: Final = {
     10_000: "mac_roman",
     20_866: "koi8_r",
@@ -53,26 +62,52 @@ class CompoundFile:
     def title(self) -> str:
         """Return the title that its author gave it; "" when that says nothing."""
         properties = self._properties()
-        title = properties.get(2, b"")  # [MS-OLEPS] 3.1: PIDSI_TITLE
+        title = properties.get(_TITLE, b"")
         if isinstance(title, bytes):
-            code_page = properties.get(1)
-            title = decoded(title, code_page & _SIGNED if isinstance(code_page, int) else 1_252)
+            code_page = properties.get(_CODE_PAGE)
+            title = decoded(title, code_page if isinstance(code_page, int) else 1_252)
         title = " ".join(sound(title).split()) if isinstance(title, str) else ""
         return title if is_title(title) else ""
 
     def dates(self) -> tuple[str, ...]:
         """Return when it was last saved and when it was made, in ISO 8601, as far as it says."""
         properties = self._properties()
-        moments = (properties.get(13), properties.get(12))  # PIDSI_LASTSAVE_DTM, PIDSI_CREATE_DTM
+        moments = (properties.get(_SAVED), properties.get(_MADE))
         return tuple(f"{each.isoformat()}Z" for each in moments if isinstance(each, datetime))
 
-    def _properties(self) -> dict[int, Any]:
-        name = "\x05SummaryInformation"
-        try:
-            properties: dict[int, Any] = self._file.getproperties(name, convert_time=True)
-        except Exception:  # a fault in them costs them only
-            return {}
+    def _properties(self) -> dict[int, _Property]:
+        properties: dict[int, _Property] = {}
+        with suppress(struct.error, OverflowError):  # a fault in them costs those behind it
+            properties.update(_properties_in(self.stream("\x05SummaryInformation")))
         return properties
+
+
+def _properties_in(content: bytes) -> Iterator[tuple[int, _Property]]:
+    """Yield the first of each that is wanted, by its number: a number, a text, a time.
+
+    olefile reads all, and believes of a vector how many items it says to have.
+
+    Source: [MS-OLEPS] 2.21, 2.20, 2.15.
+    """
+    wanted = {_CODE_PAGE, _TITLE, _MADE, _SAVED}
+    (start,) = _OFFSET.unpack_from(content, 44)
+    _, count = _PAIR.unpack_from(content, start)
+    for number in range(min(count, len(content) // _PAIR.size)):
+        name, offset = _PAIR.unpack_from(content, start + (number + 1) * _PAIR.size)
+        if name not in wanted:
+            continue
+        wanted.discard(name)
+        kind, n = _PAIR.unpack_from(content, start + offset)
+        at = start + offset + _PAIR.size
+        if kind == _SHORT:
+            yield name, n & 0xFFFF
+        elif kind == _TEXT:
+            yield name, content[at : at + n].replace(b"\0", b"")
+        elif kind == _WIDE_TEXT:
+            yield name, content[at : at + 2 * n].decode("utf-16-le", "replace").rstrip("\0")
+        elif kind == _TIME:
+            (ticks,) = _TICKS.unpack_from(content, at - 4)
+            yield name, _FIRST_TIME + timedelta(microseconds=ticks // 10)
 
 
 def decoded(text: bytes, code_page: int) -> str:

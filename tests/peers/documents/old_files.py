@@ -41,10 +41,11 @@ def _entry(name: str, kind: int, right: int, child: int, begin: int, n_bytes: in
     return head + pack("<36xIQ", begin, n_bytes)
 
 
-def summary(title: bytes, code_page: int = 1252) -> bytes:
-    """The stream of properties: a title, and when it was saved."""
+def summary(title: bytes, code_page: int = 1252, more: Sequence[tuple[int, bytes]] = ()) -> bytes:
+    """The stream of properties: some more, a title, and when it was saved."""
     saved = 132_484_032_000_000_000  # 2020-10-29
     values = [
+        *more,
         (1, pack("<2I", 2, code_page)),
         (2, pack("<2I", 30, len(title) + 1) + title.ljust(len(title) // 4 * 4 + 4, b"\0")),
         (13, pack("<IQ", 64, saved)),

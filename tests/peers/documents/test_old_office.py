@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from struct import pack
 
 import pytest
 
 from peers.crawler.page_reader import read_markup
+from peers.documents.compound_file import CompoundFile
 from peers.documents.content import Content, Lack
 from peers.documents.formats import Format
 from peers.documents.reader import read_document
 from tests.peers.documents import old_files
+from tests.processor import processor_seconds
 
 
 def read(body: bytes) -> Content:
@@ -38,6 +41,17 @@ def test_documents_of_word_97_have_paragraphs_headings_fields_and_properties() -
         links=(("http://b.test/", "the 7 link"),),
         dates=("2020-10-29T00:00:00Z",),
     )
+
+
+def test_a_vector_of_properties_is_not_believed_how_long_it_is() -> None:
+    """Each of its items, of no bytes, took the reader time and memory: minutes for some kilobytes."""
+    vector = pack("<2I", 0x1000, 20_000_000)
+    file = old_files.compound(
+        {"\x05SummaryInformation": old_files.summary(b"Annual report", more=[(4, vector)])}
+    )
+    opened = CompoundFile(file)
+    assert processor_seconds(opened.title) < 0.5
+    assert (opened.title(), opened.dates()) == ("Annual report", ("2020-10-29T00:00:00Z",))
 
 
 def test_documents_of_word_6_are_in_the_code_page_of_their_language() -> None:
