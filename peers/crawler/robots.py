@@ -259,4 +259,5 @@ def _spellings(value: bytes) -> list[str]:
     except UnicodeDecodeError:
         for encoding in _OTHER_ENCODINGS:
             spellings.append(value.decode(encoding, "ignore").encode())
+    spellings = [each for each in spellings if each]  # what means nothing in an encoding is no path there
     return [_HIGH_BYTE.sub(lambda match: b"%%%02X" % match[0][0], each).decode() for each in spellings]

@@ -212,6 +212,13 @@ def test_several_agents_on_one_line_are_all_meant(names: str) -> None:
     assert not allowed(f"User-agent: {names}\nDisallow: /\n\nUser-agent: *\nAllow: /\n", "/")
 
 
+def test_bytes_that_mean_nothing_in_an_encoding_forbid_nothing_there() -> None:
+    """They were an empty path of GB 18030, which forbade the whole site."""
+    rules = parse(b"User-agent: *\nDisallow: \xc6\xff\xff\n", "tianmesh")
+    assert rules.allows(SITE + "/")
+    assert rules.deciding(SITE + "/") is None
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "gb18030"])
 def test_rules_in_an_old_encoding_are_read_as_urls_spell_them(encoding: str) -> None:
     word = "caf\xe9s" if encoding == "latin-1" else "\u4e2d\u56fd"
