@@ -73,9 +73,9 @@ class HeldHosts:
         return bool(self._held[slot])
 
     def hold(self, slots: Collection[int], asked_s: float) -> list[int]:
-        """Count slots as held; return those that were not: what is queued is told, see `load_entry`.
+        """Count slots as held. Return those that were not; what they have queued is to be loaded.
 
-        A peer that is alone holds all of 50,000 slots at once, so that empty ones cost no call.
+        A peer that is alone holds all 50,000 slots at once, so there is no call for each empty one.
 
         Args:
           asked_s: all their hosts, known or not, count as asked at that time or later.

@@ -162,10 +162,9 @@ class Index:
         mark_copies(self._working, marks)
 
     def relink(self, entries: Mapping[str, Sequence[str]]) -> None:
-        """Have documents, by URL, found by what links tell of them; effective with the next commit.
+        """Give documents new link texts, by URL; effective with the next commit. Those not here are left out.
 
-        A segment in which many of them are is written anew, of others these are indexed anew. What is not
-        here is left out.
+        A segment is written anew where many of its documents are among them; elsewhere each is indexed anew.
 
         Args:
           entries: as `linkers.with_anchors` takes them.

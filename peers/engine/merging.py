@@ -117,7 +117,7 @@ def _tier_of(size_bytes: int) -> int:
 
 
 class NewLinks(NamedTuple):
-    """What links tell of some live documents of the sources, instead of what these have of that."""
+    """New link texts of some live documents of the sources, indexed already; they replace the old ones."""
 
     segment: Segment  # of what `builder.build_links` makes of them
     documents: Ints  # which they are, numbered over all sources

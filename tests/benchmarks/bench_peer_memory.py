@@ -6,9 +6,10 @@ Private bytes as the status tells them: of the peer and of the processes that ta
 is the dev web of the live tests, without delay; imported are texts of `real_documents`, BENCH_IMPORTED of
 them (default 50,000). At rest is a minute after the last page is found.
 
-Wanted, in MB: with 5,000 pages crawled 200, a minute after 50,000 imported pages 300. Measured: 4,625 pages
-of the dev web 389 at most, 166 at rest; 50,000 texts made of theirs 324 and 228; `mesh.allocator` has what
-it was before, and with other settings.
+Wanted, in MB: with 5,000 pages crawled 200, a minute after 50,000 imported pages 300. Measured: 4,623 pages
+of the dev web 306 and 329 at most, 199 and 206 after 15 s (380 and 409, 204 and 238 in turn before link texts
+were merged in); 50,000 texts made of theirs 324 and 228; `mesh.allocator` has what it was before, and with
+other settings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What web servers send to be read, whatever it is, costs that page at most: lists, robots.txt, documents."""
+"""Bytes of any kind from web servers cost at most the page: markup, documents, lists, robots.txt."""
 
 from __future__ import annotations
 
