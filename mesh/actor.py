@@ -76,6 +76,9 @@ class Actor(ABC):
         """
         return inf
 
+    def before_commit(self) -> None:  # noqa: B027 (most have nothing to write)
+        """Write to the table what most changes move, such as counters: once a commit, not once a change."""
+
     def observe(self) -> Statistics:
         """Counters and gauges for tests, status pages and simulations."""
         return Statistics()

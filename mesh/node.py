@@ -38,6 +38,11 @@ class Node:
         self._wake_times = {name: actor.wake_at() for name, actor in self._actors.items()}
         self._stirred: set[str] = set()
         self._depart: Callable[[Outgoing], None] | None = None
+        self._write_counters = [
+            actor.before_commit
+            for actor in self._actors.values()
+            if type(actor).before_commit is not Actor.before_commit
+        ]
 
     def send_at_once(self, depart: Callable[[Outgoing], None]) -> None:
         """Hand what goes to other peers to `depart` when it is sent, instead of returning it.
@@ -97,6 +102,11 @@ class Node:
         if self._stirred:
             self._ask_stirred()
         return min(self._wake_times.values())
+
+    def before_commit(self) -> None:
+        """Have the actors write what goes with their changes; to be called before these are committed."""
+        for write in self._write_counters:
+            write()
 
     def actor(self, name: str) -> Actor:
         """One of the actors, for who wants to know more than it lets be seen."""

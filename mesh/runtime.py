@@ -281,6 +281,7 @@ class Runtime:
         """Make all changes so far durable, then keep the promises that were waiting for it."""
         if self._table.has_changes:
             self.clock.write_down()
+            self._node.before_commit()
         batch = self._table.begin_commit()
         promises, self._promises = self._promises, []
         if batch is not None:

@@ -47,5 +47,8 @@ class Overheard(Actor):
     def wake_at(self) -> float:
         return self._controller.wake_at()
 
+    def before_commit(self) -> None:
+        self._controller.before_commit()
+
     def observe(self) -> Statistics:
         return self._controller.observe()

@@ -485,6 +485,7 @@ class World:
             return
         if peer.clock is not None:
             peer.clock.commit(self.now)
+        peer.node.before_commit()
         if peer.table is not None:
             peer.table.commit()
         peer.is_committing = False

@@ -56,6 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from math import inf
+from operator import call
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -500,7 +501,7 @@ class Membership(Actor):
             self._settling.follow(now)
         if self._catching_up.is_done and not self._standing.is_ended:
             self._announcing.follow()
-        self._wake_at = inf if self._standing.is_ended else min([wake_at() for wake_at in self._wake_times])
+        self._wake_at = inf if self._standing.is_ended else min(map(call, self._wake_times))
         return self._outbox.take()
 
     # --- Starting, joining, leaving ---------------------------------------------------------------

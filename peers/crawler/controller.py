@@ -137,7 +137,7 @@ class Controller(StoreActor):
         neighbours = self._mirror, Reordering(TableSection(table, b"w"), self._frontier)
         self._links = Links(me, self.name, self._frontier, outbox, left_out, *neighbours, settings, tuning)
         self._pages = PagesInProgress(me, self._frontier, self._store, self._links, stored, settings, tuning)
-        budgets = DomainBudgets(TableSection(table, b"b"))
+        budgets = self._budgets = DomainBudgets(TableSection(table, b"b"))
         recalls, self._limit = TableSection(table, b"g"), PageLimit()
         self._visits = Visits(me, self._frontier, self._pages, budgets, recalls, settings, self._limit)
         sources = Sources(self._frontier, self._visits, budgets, left_out, stored)
@@ -252,6 +252,9 @@ class Controller(StoreActor):
         if fetch_at < at and fetch_at < licensed_until and self._may_fetch() and self._visits.has_room():
             at = fetch_at
         return at
+
+    def before_commit(self) -> None:
+        self._budgets.save()
 
     def observe(self) -> CrawlStatistics:
         frontier, links, pages, visits = self._frontier, self._links, self._pages, self._visits

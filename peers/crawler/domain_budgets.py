@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from mesh.table import Table
 
+DOMAINS_REMEMBERED: Final = 1 << 16  # with more, all are forgotten after a commit
 _COUNT_BYTES: Final = 8
 _EXHAUSTED: Final = Struct(">dB")  # behind the count, if there is anything to say
 
@@ -30,10 +31,20 @@ NEVER_EXHAUSTED: Final = Exhausted(0.0, 0)
 
 
 class DomainBudgets:
-    """Rows by name of the domain, in a table."""
+    """Rows by name of the domain, in a table; those that have changed are in memory until `save`."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
+        self._rows: dict[str, bytes] = {}  # those that were asked for of late
+        self._changed: set[str] = set()
+
+    def save(self) -> None:
+        """Write what has changed; to be called before every commit."""
+        for domain in self._changed:
+            self._table.put(domain.encode(), self._rows[domain])
+        self._changed.clear()
+        if len(self._rows) > DOMAINS_REMEMBERED:
+            self._rows.clear()
 
     def asked_count(self, domain: str) -> int:
         """Return how many questions were asked, for pages and for robots.txts."""
@@ -42,7 +53,7 @@ class DomainBudgets:
     def count_questions(self, domain: str, count: int) -> None:
         row = self._row(domain)
         asked = int.from_bytes(row[:_COUNT_BYTES], "big") + count
-        self._table.put(domain.encode(), asked.to_bytes(_COUNT_BYTES, "big") + row[_COUNT_BYTES:])
+        self._change(domain, asked.to_bytes(_COUNT_BYTES, "big") + row[_COUNT_BYTES:])
 
     def exhausted(self, domain: str) -> Exhausted:
         rest = self._row(domain)[_COUNT_BYTES:]
@@ -50,7 +61,14 @@ class DomainBudgets:
 
     def note_exhausted(self, domain: str, exhausted: Exhausted) -> None:
         asked = self.asked_count(domain).to_bytes(_COUNT_BYTES, "big")
-        self._table.put(domain.encode(), asked + _EXHAUSTED.pack(*exhausted))
+        self._change(domain, asked + _EXHAUSTED.pack(*exhausted))
+
+    def _change(self, domain: str, row: bytes) -> None:
+        self._rows[domain] = row
+        self._changed.add(domain)
 
     def _row(self, domain: str) -> bytes:
-        return self._table.get(domain.encode()) or b""
+        row = self._rows.get(domain)
+        if row is None:
+            row = self._rows[domain] = self._table.get(domain.encode()) or b""
+        return row

@@ -29,12 +29,12 @@ class HostClocks:
         self._frontier.lift_pauses(self._opens_at)
 
     def delay_s(self, state: HostState) -> float:
-        return self._delay_s(state, self.policy.host_rule(state.host, state.address))
+        return self._delay_s(state, self.policy.host_rule(state.host, state.address), state.record.seconds)
 
-    def _delay_s(self, state: HostState, rule: Rule | None) -> float:
+    def _delay_s(self, state: HostState, rule: Rule | None, seconds: float) -> float:
         origins = self._frontier.origins.of(state).values()
         crawl_delays = [origin.rules.crawl_delay_s for origin in origins]
-        return politeness.delay_s(crawl_delays, self.settings, rule, state.record.seconds)
+        return politeness.delay_s(crawl_delays, self.settings, rule, seconds)
 
     def address_delay_s(self, host: str) -> float:
         """Return for how long the address of a host is left alone after a question to that host."""
@@ -97,9 +97,6 @@ class HostClocks:
             if state is not None:
                 self.recall(state.slot, state.record, now)
 
-    def count_page(self, state: HostState) -> None:
-        self._frontier.save_quietly(state, politeness.with_page_asked(state.record))
-
     def note_question(self, states: Iterable[HostState], now: float) -> None:
         """Let the delay of hosts that are being asked begin, in case we die before the answer.
 
@@ -114,19 +111,31 @@ class HostClocks:
         for state, next_fetch_s in clocks:
             self._frontier.save_quietly(state, politeness.unasked(state.record, next_fetch_s))
 
-    def note_answer(self, states: Iterable[HostState], seconds: float, now: float, further: int = 0) -> None:
-        """Let the delay begin anew.
+    def note_answer(
+        self,
+        states: Iterable[HostState],
+        seconds: float,
+        now: float,
+        *,
+        further: int = 0,
+        page_of: HostState | None = None,
+    ) -> None:
+        """Let the delay begin anew; others hear at once of a clock that is later by that.
 
         Args:
+          page_of: the host one of whose pages, not visited before, counts against its budget.
           seconds: that the answer took; 0.0 when there was none.
           further: questions that a browser asked besides.
         """
         for state in states:
             rule = self.policy.host_rule(state.host, state.address)
             day_max = politeness.requests_a_day(self.settings, rule)
-            answered = politeness.with_answer(state.record, seconds, day_max, now, further)
-            self._frontier.save_quietly(state, answered)
-            self._frontier.save(state, politeness.after_question(answered, self._delay_s(state, rule), now))
+            counted = politeness.with_page_asked(state.record) if state is page_of else state.record
+            answered = politeness.with_answer(counted, seconds, day_max, now, further)
+            delay_s = self._delay_s(state, rule, answered.seconds)
+            record = politeness.after_question(answered, delay_s, now)
+            is_later = record.next_fetch_s > state.record.next_fetch_s
+            (self._frontier.save if is_later else self._frontier.save_quietly)(state, record)
 
     def forgive(self, state: HostState) -> None:
         self._frontier.save(state, politeness.after_success(state.record))

@@ -283,9 +283,14 @@ class Visits:
             _note_address(visit.state, url, ip, now)
             self._asked.remove(host_of(url))
             self._budgets.count_questions(visit.state.domain.name, 1 + further)
-            if visit.robots is None and not visit.taken.is_stored:
-                self.clocks.count_page(visit.state)
-            self.clocks.note_answer(self._hosts_of(url, visit.state), seconds, now, further)
+            is_new_page = visit.robots is None and not visit.taken.is_stored
+            self.clocks.note_answer(
+                self._hosts_of(url, visit.state),
+                seconds,
+                now,
+                further=further,
+                page_of=visit.state if is_new_page else None,
+            )
         return visit
 
     def fetched(self, fetched: PageFetched, now: float) -> list[Send]:

@@ -207,6 +207,9 @@ class Cell(StoreActor):
             self._news.wake_at(),
         )
 
+    def before_commit(self) -> None:
+        self._ledger.save()
+
     def observe(self) -> CellStatistics:
         totals, intake = self._ledger.totals, self._intake
         return CellStatistics(
@@ -284,15 +287,13 @@ class Cell(StoreActor):
         return self._trade(source, message, now)
 
     def _end_turn(self, sends: list[Send], now: float) -> list[Send]:
-        """Add what follows from the state of the table, and write its counters."""
+        """Add what follows from the state of the table."""
         ledger = self._ledger
         sends += self._keeper.end_turn(now)
         if ledger.segments.has_dead:
             in_use = self._intake.segments() | self._readings.segments() | self._compaction.segments()
             sends += self._dead_segments.remove(in_use)
-        sends += self._store.stop_abandoned()
-        ledger.save()
-        return sends
+        return sends + self._store.stop_abandoned()
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         is_first = not self._teams.are_known

@@ -81,8 +81,7 @@ def last_extent(table: Table) -> Extent | None:
 class Ledger:
     """A cell's entries in its table. Holds nothing itself but counters.
 
-    Whoever changes something calls `save` once before giving control back, so that the counters are in the
-    same commit.
+    Counters are in memory until `save`, which is to be called before every commit.
     """
 
     def __init__(self, table: Table) -> None:

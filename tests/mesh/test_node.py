@@ -125,6 +125,18 @@ def test_only_those_are_woken_that_are_due() -> None:
     assert node.wake_at() == 2.0
 
 
+def test_those_are_told_of_a_commit_that_have_something_to_write_then() -> None:
+    written: list[str] = []
+
+    class Counter(Parrot):
+        def before_commit(self) -> None:
+            written.append(self.name)
+
+    node = Node("me", [Parrot("mouth"), Counter("ear")])
+    node.before_commit()
+    assert written == ["ear"]
+
+
 def test_a_node_tells_its_actors_and_what_they_let_be_seen() -> None:
     node = Node("me", [Parrot("mouth")])
     node.receive(Address("you", "x"), "mouth", Said("hello"), 0.0)

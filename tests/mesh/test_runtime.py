@@ -82,12 +82,14 @@ class Scribe(Actor):
         self.on_wake: list[Send] = []
         self.on_ping: list[Send] = []
         self.on_links: list[Send] = []
+        self.n_batches = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self.heard.append(message)
         match message:
             case LinksFound(batch):
                 self.table.put(b"batch %d" % batch, b"x")
+                self.n_batches += 1
                 return [Send(source, LinksAccepted(batch)), *self.on_links]
             case Ping(sequence):
                 return self.on_ping or [Send(source, PingAnswered(sequence, ME))]
@@ -106,6 +108,9 @@ class Scribe(Actor):
 
     def wake_at(self) -> float:
         return self.wake_time
+
+    def before_commit(self) -> None:
+        self.table.put(b"count", b"%d" % self.n_batches)
 
 
 class Echo:
@@ -250,6 +255,28 @@ async def test_ending_makes_a_last_commit_and_keeps_its_promises(tmp_path: Path)
     assert bench.transport.sent == [("you", LinksAccepted(1))]
     bench.table.close()
     assert LmdbTable(tmp_path).get(b"batch 1") == b"x"
+
+
+async def test_a_commit_has_the_counters_of_the_changes_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[bytes | None, int]] = []
+    write = Batch.write
+
+    def noting_write(batch: Batch) -> None:
+        rows = dict(batch._changes.items_unsorted())
+        written.append((rows[b"count"], sum(key.startswith(b"batch") for key in rows)))
+        write(batch)
+
+    monkeypatch.setattr(Batch, "write", noting_write)
+    bench = Bench(tmp_path)
+    async with running(bench):
+        for batch in (1, 2):
+            bench.tell(LinksFound(batch, ()))
+        await until(lambda: len(bench.transport.sent) == 2)
+        bench.tell(LinksFound(3, ()))
+        await until(lambda: len(bench.transport.sent) == 3)
+    assert written == [(b"2", 2), (b"3", 1)]
 
 
 class Culprit:

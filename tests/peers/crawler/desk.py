@@ -45,7 +45,7 @@ MINE, THEIRS = host_of_peer(ME), host_of_peer(OTHER)
 
 
 class Desk:
-    """A controller, its table and the time."""
+    """A controller, its table and the time; whatever it does is committed at once."""
 
     def __init__(
         self,
@@ -90,6 +90,7 @@ class Desk:
         return self.without_news(self.controller.wake(self.now))
 
     def without_news(self, sends: list[Send]) -> list[Send]:
+        self.controller.before_commit()
         news = [send for send in sends if isinstance(send.message, QueueMeasured | SlotsFilled)]
         self.news += news
         return [send for send in sends if send not in news]

@@ -346,6 +346,8 @@ class SmallCrawl:
 
     def _commit(self, peer: Peer, life: int) -> None:
         if life == peer.life:
+            for each in peer.actors.values():
+                each.before_commit()
             peer.table.commit()
             promises, peer.promises = peer.promises, []
             for actor, send in promises:

@@ -236,6 +236,7 @@ class Peer:
         )
 
     def commit(self) -> list[Outgoing]:
+        self.node.before_commit()
         self.committed = dict(self.table.scan(b""))
         for url, at in self.told.items():
             self.acknowledged[url] = max(at, self.acknowledged.get(url, at))

@@ -127,7 +127,7 @@ def owned(*alive: str, replicas: int = 2, peers: tuple[str, ...] = (ME, OTHER)) 
 
 
 class Driven:
-    """A cell and a clock."""
+    """A cell and a clock; whatever it does is committed at once."""
 
     def __init__(
         self,
@@ -150,6 +150,7 @@ class Driven:
         return self._without_filled(self.cell.wake(self.now)) if self.cell.wake_at() <= self.now else []
 
     def _without_filled(self, sends: list[Send]) -> list[Send]:
+        self.cell.before_commit()
         for target, message in sends:
             if isinstance(message, SlotsFilled):
                 assert target == HANDOVER
