@@ -7,7 +7,7 @@ long renews it from time to time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -54,7 +54,13 @@ class LmdbReader:
         row = self._snapshot.get(key)
         return None if row is None else opened(key, row)
 
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return list(map(self.get, keys))
+
     def put(self, key: bytes, value: bytes) -> None:
+        raise AssertionError("this table is another process's")
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         raise AssertionError("this table is another process's")
 
     def delete(self, key: bytes) -> None:

@@ -25,7 +25,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -109,10 +109,36 @@ class LmdbTable:
         row = self._snapshot.get(key)
         return None if row is None else self._opened(key, row)
 
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        if not keys:
+            return []
+        found: dict[bytes, bytes | None] = {}
+        on_disk: list[bytes] = []
+        overlay, frozen = self._overlay.get, self._frozen.get
+        for key in keys:
+            value = overlay(key, _ABSENT)
+            if value is _ABSENT:
+                value = frozen(key, _ABSENT)
+            if value is _ABSENT:
+                on_disk.append(key)
+            else:
+                found[key] = value
+        if on_disk:
+            with self._snapshot.cursor() as cursor:
+                for key, row in cursor.getmulti(on_disk):
+                    found[key] = self._opened(key, row)
+        return list(map(found.get, keys))
+
     def put(self, key: bytes, value: bytes) -> None:
         assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
         self._overlay.put(key, value)
         self._overlay_bytes += len(value)
+        self._version += 1
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        assert all(0 < len(key) <= KEY_BYTES_MAX for key, _ in rows), "a key that is too long"
+        self._overlay.put_many(rows)
+        self._overlay_bytes += sum(len(value) for _, value in rows)
         self._version += 1
 
     def delete(self, key: bytes) -> None:

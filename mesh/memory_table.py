@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from mesh.sorted_map import SortedMap
@@ -19,9 +19,16 @@ class MemoryTable:
     def __len__(self) -> int:
         return len(self._map)
 
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return list(map(self.get, keys))
+
     def put(self, key: bytes, value: bytes) -> None:
         assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
         self._map.put(key, value)
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        assert all(0 < len(key) <= KEY_BYTES_MAX for key, _ in rows), "a key that is too long"
+        self._map.put_many(rows)
 
     def delete(self, key: bytes) -> None:
         assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"

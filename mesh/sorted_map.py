@@ -9,7 +9,7 @@ between two walks are sorted together in one pass of timsort, which merges runs 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 Value = TypeVar("Value")
@@ -40,6 +40,14 @@ class SortedMap(Generic[Value]):
             self._waiting.add(key)
             self.changes += 1
         self._values[key] = value
+
+    def put_many(self, items: Iterable[tuple[bytes, Value]]) -> None:
+        values, waiting = self._values, self._waiting
+        for key, value in items:
+            if key not in values:
+                waiting.add(key)
+                self.changes += 1
+            values[key] = value
 
     def delete(self, key: bytes) -> None:
         if key not in self._values:

@@ -10,7 +10,7 @@ actor may put and delete while it iterates, and sees the same in both tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 KEY_BYTES_MAX = 511  # MDB_MAXKEYSIZE of LMDB; a longer key is our bug, so it is asserted
@@ -21,7 +21,13 @@ class Table(Protocol):
 
     def get(self, key: bytes) -> bytes | None: ...
 
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return what `get` does of each key, in one step."""
+
     def put(self, key: bytes, value: bytes) -> None: ...
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Put many rows in one step; of two with one key the last one stays."""
 
     def delete(self, key: bytes) -> None:
         """Remove the key; a key that is absent is no error."""
@@ -57,9 +63,17 @@ class TableSection:
     def get(self, key: bytes) -> bytes | None:
         return self._table.get(self._prefix + key)
 
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        prefix = self._prefix
+        return self._table.get_many([prefix + key for key in keys])
+
     def put(self, key: bytes, value: bytes) -> None:
         assert key, "an empty key"
         self._table.put(self._prefix + key, value)
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        prefix = self._prefix
+        self._table.put_many([(prefix + key, value) for key, value in rows])
 
     def delete(self, key: bytes) -> None:
         self._table.delete(self._prefix + key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from mesh.memory_table import MemoryTable
 
@@ -13,6 +13,7 @@ class RevertibleTable:
     def __init__(self) -> None:
         self._table = MemoryTable()
         self.get = self._table.get
+        self.get_many = self._table.get_many
         self.scan = self._table.scan
         self.scan_prefix = self._table.scan_prefix
         self._before: dict[bytes, bytes | None] = {}  # of changed keys: the value at the last commit
@@ -23,6 +24,10 @@ class RevertibleTable:
         if key not in self._before:
             self._before[key] = self._table.get(key)
         self._table.put(key, value)
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        for key, value in rows:
+            self.put(key, value)
 
     def delete(self, key: bytes) -> None:
         if key not in self._before:

@@ -71,13 +71,14 @@ from peers.crawler.politeness import HostRecord, judged
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.steering import Steering
 from peers.crawler.trap_rows import TrapRows
-from peers.crawler.url_queues import QueuedUrl, UrlQueues
+from peers.crawler.url_queues import LinkTo, QueuedUrl, UrlQueues
 from peers.crawler.url_rows import (
     Conclusion,
     UrlRow,
     after_visit,
     is_new_row,
     join_rows,
+    row_bytes,
     row_in,
 )
 from peers.handover.slot_digests import WatchedTable
@@ -128,44 +129,52 @@ class Frontier:
 
     # --- adding ---
 
-    def add(
-        self,
-        url: str,
-        host: str,
-        slot: int,
-        depth: int,
-        hops: int,
-        now: float,
-        course: Course | None = None,
-        entries: Sequence[str] = (),
-    ) -> bool:
-        """Queue a URL unless it is known; tell whether it was new. A known one may get less depth or rank.
+    def add(self, links: Sequence[LinkTo], now: float) -> None:
+        """Keep what links tell of pages, and queue those that are not known.
 
-        Args:
-          entries: what the link tells of the page, see `add_anchor`.
+        A page that is known and was never visited may get less depth or rank.
         """
-        self.slots.fill(slot)
-        mark = fingerprint(url)
-        key = url_key(slot, mark)
-        row = self._table.get(key)
-        if entries:
-            self._tell(url, slot, mark, row, entries)
-        if row is None:
-            state, digest, is_new_host = self._hosts.know(host, slot)
-            if is_new_host:
-                self.note_change(host_key(slot, digest))
-            self._queues.put_new(slot, mark, url, digest, state, depth, hops, course)
-            self.note_change(key)
-            self._count_url(slot, +1)
-            if state is not None:
-                self._turns.schedule(state, now)
-            return True
-        if is_new_row(row):
-            before = row_in(row)
-            if depth < before.depth or hops < before.hops or course != before.course:
-                better = join_rows(before, before._replace(depth=depth, hops=hops, course=course))
-                self._change(slot, mark, url, before, better)
-        return False
+        marks = [fingerprint(link.url) for link in links]
+        keys = [url_key(link.slot, mark) for link, mark in zip(links, marks, strict=True)]
+        texts = [texts_key(link.slot, mark) for link, mark in zip(links, marks, strict=True) if link.entries]
+        rows = dict(zip(keys + texts, self._table.get_many(keys + texts), strict=True))
+        unwritten: dict[bytes, bytes] = {}
+        grown: dict[HostState, None] = {}
+        for link, mark, key in zip(links, marks, keys, strict=True):
+            slot, row = link.slot, rows[key]
+            self.slots.fill(slot)
+            if link.entries:
+                self._tell(link, mark, row, rows, unwritten)
+            if not link.is_queued:
+                continue
+            if row is None:
+                state, digest, is_new_host = self._hosts.know(link.host, slot)
+                if is_new_host:
+                    self.note_change(host_key(slot, digest))
+                row, place, entry = self._queues.add_new(link, mark, digest, state)
+                rows[key] = unwritten[key] = row
+                unwritten[place] = entry
+                self.note_change(key)
+                self._count_url(slot, +1)
+                if state is not None:
+                    grown[state] = None
+            elif is_new_row(row):
+                before = row_in(row)
+                if link.depth >= before.depth and link.hops >= before.hops and link.course == before.course:
+                    continue
+                told = before._replace(depth=link.depth, hops=link.hops, course=link.course)
+                better = join_rows(before, told)
+                self._write(unwritten)
+                self._change(slot, mark, link.url, before, better)
+                rows[key] = row_bytes(better)
+        self._write(unwritten)
+        for state in grown:
+            self._turns.schedule(state, now)
+
+    def _write(self, rows: dict[bytes, bytes]) -> None:
+        if rows:
+            self._table.put_many(list(rows.items()))
+            rows.clear()
 
     def change_course(self, slot: int, mark: bytes, url: str, course: Course | None) -> None:
         """Have a URL that was never visited stand elsewhere in the queue of its host."""
@@ -189,24 +198,32 @@ class Frontier:
         if self._table.get(key) != before:
             self.note_change(key)
 
-    def add_anchor(self, url: str, slot: int, *entries: str) -> None:
-        """Remember what a link tells of a page, known or not; see `peers.engine.linkers.entries_of`."""
-        self.slots.fill(slot)
-        mark = fingerprint(url)
-        self._tell(url, slot, mark, self._table.get(url_key(slot, mark)), entries)
+    def _tell(
+        self,
+        link: LinkTo,
+        mark: bytes,
+        row: bytes | None,
+        rows: dict[bytes, bytes | None],
+        unwritten: dict[bytes, bytes],
+    ) -> None:
+        """Keep what a link tells of its page.
 
-    def _tell(self, url: str, slot: int, mark: bytes, row: bytes | None, entries: Sequence[str]) -> None:
-        key = texts_key(slot, mark)
-        stored = self._table.get(key)
+        Args:
+          row: of the page.
+          rows: those that were read.
+          unwritten: gets what is to be written.
+        """
+        key = texts_key(link.slot, mark)
+        stored = rows[key]
         texts = _anchors_decoder.decode(stored) if stored else ()
-        if all(entry in texts for entry in entries):
+        if all(entry in texts for entry in link.entries):
             return
-        joined = join_anchors(texts, tuple(entries))
+        joined = join_anchors(texts, link.entries)
         if joined != texts:
-            self._table.put(key, _encode(joined))
+            rows[key] = unwritten[key] = _encode(joined)
             self.note_change(key)
             if row is not None and not is_new_row(row) and row_in(row).is_stored:
-                self.changed_texts.mark(slot, mark, url)
+                self.changed_texts.mark(link.slot, mark, link.url)
 
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
         """The distinct texts of the links that are known to point to a page, sorted."""

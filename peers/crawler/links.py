@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -33,6 +33,7 @@ from peers.crawler.reordering import Reordering
 from peers.crawler.revisiting import due_now, made_due
 from peers.crawler.searchers_words import SearchersWords
 from peers.crawler.settings import CrawlSettings, Tuning
+from peers.crawler.url_queues import LinkTo
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.engine.linkers import entries_of, entries_of_move
@@ -43,6 +44,7 @@ FLUSH_S: Final = 0.05  # links to other peers wait this long for company
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 LOOK_S: Final = 5.0  # between two looks for members that accept no links
 QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once
+_Placed: TypeAlias = tuple[FoundLink, str, int]  # with the host of its target, and the slot of that
 _TO_BE_FETCHED: Final = (LinkUse.FETCH, LinkUse.ABROAD)
 
 
@@ -149,16 +151,18 @@ class Links:
         """
         if self._policy.is_of_domains:
             links = marked(page, links)
+        ours: list[_Placed] = []
         for link in self._and_moved(links):
             if not self._memory.is_new(link) or looks_like_trap(link.url):
                 continue
             host = host_of(link.url)
             slot, owner = self.place_of(host)
             if owner == self._me:
-                self._add(link, host, slot, now)
+                ours.append((link, host, slot))
             else:
                 self._unsent[owner].append(link)
                 self.flush_at_s = min(self.flush_at_s, now + FLUSH_S)
+        self._add(ours, now)
 
     def pack(self, now: float) -> list[int]:
         """Put what has gathered for others into the outbox; return the numbers of the batches."""
@@ -243,14 +247,16 @@ class Links:
         Args:
           is_instead: what is of slots that we keep for others is ours to take, too.
         """
+        ours: list[_Placed] = []
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
         for link in self._and_moved(links):
             host = host_of(link.url)
             slot, owner = self.place_of(host)
             if owner == self._me or (is_instead and self._is_kept(slot)):
-                self._add(link, host, slot, now)
+                ours.append((link, host, slot))
             else:
                 elsewhere[owner].append(link)
+        self._add(ours, now)
         return [
             batch
             for peer, theirs in elsewhere.items()
@@ -278,24 +284,43 @@ class Links:
                 yield replace(link, url=url)
                 self._memory.note(url)  # that of the alias says so again, once it is its turn
 
-    def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
-        entries = _entries_of(link)
-        if link.use in _TO_BE_FETCHED:
-            if link.is_listed and not self._has_room_for_listed(host):
+    def _add(self, links: Iterable[_Placed], now: float) -> None:
+        """Take links to pages of ours into the frontier, at once where none depends on one before."""
+        goes_by_citations = self._frontier.steering.goes_by_citations
+        batch: list[LinkTo] = []
+        for link, host, slot in links:
+            is_queued = link.use in _TO_BE_FETCHED and self._is_to_be_queued(link, host, batch, now)
+            if link.use is LinkUse.STORED:
+                self._add_batch(batch, now)
+                self._frontier.add_stored(link.url, slot)
+                self.quiet_s = now + QUIET_S
+            course = self._course_of(link, slot) if is_queued else None
+            entries = _entries_of(link)
+            if is_queued or entries:
+                batch.append(LinkTo(link.url, host, slot, link.depth, link.hops, course, entries, is_queued))
+            if is_queued and link.changed_s:
+                self._add_batch(batch, now)
+                self._make_due(link, slot, now)
+            elif goes_by_citations:
+                self._add_batch(batch, now)
+        self._add_batch(batch, now)
+
+    def _add_batch(self, batch: list[LinkTo], now: float) -> None:
+        if batch:
+            self._frontier.add(batch, now)
+            batch.clear()
+
+    def _is_to_be_queued(self, link: FoundLink, host: str, batch: list[LinkTo], now: float) -> bool:
+        """Is a page to be asked for? The batch is taken in if its size decides that."""
+        if link.is_listed and not self._has_room_for_listed(host, len(batch)):
+            self._add_batch(batch, now)
+            if not self._has_room_for_listed(host):
                 self.overlisted_count += 1
-            elif self._policy.has_room_for(link.url, link.depth, is_abroad=link.use is LinkUse.ABROAD):
-                course = self._course_of(link, slot)
-                self._frontier.add(link.url, host, slot, link.depth, link.hops, now, course, entries)
-                entries = ()  # are told
-                if link.changed_s:
-                    self._make_due(link, slot, now)
-            else:
-                self.leave_out(link)
-        elif link.use is LinkUse.STORED:
-            self._frontier.add_stored(link.url, slot)
-            self.quiet_s = now + QUIET_S
-        if entries:
-            self._frontier.add_anchor(link.url, slot, *entries)
+                return False
+        if self._policy.has_room_for(link.url, link.depth, is_abroad=link.use is LinkUse.ABROAD):
+            return True
+        self.leave_out(link)
+        return False
 
     def _course_of(self, link: FoundLink, slot: int) -> Course | None:
         steering = self._frontier.steering
@@ -309,12 +334,15 @@ class Links:
         self._left_out.keep(link)
         self.left_out_count += 1
 
-    def _has_room_for_listed(self, host: str) -> bool:
-        """Has less of a host been asked or queued than will ever be asked? A list names 50,000 at once."""
+    def _has_room_for_listed(self, host: str, coming: int = 0) -> bool:
+        """Has less of a host been asked or queued than will ever be asked? A list names 50,000 at once.
+
+        Args:
+          coming: how many of its pages, at most, are queued in a moment.
+        """
         state = self._frontier.find(host)
-        if state is None:
-            return True
-        return state.queued + state.record.fetched < self._settings.pages_per_host_max
+        known = 0 if state is None else state.queued + state.record.fetched
+        return known + coming < self._settings.pages_per_host_max
 
     # --- to other peers ---
 

@@ -60,6 +60,19 @@ class QueuedUrl(NamedTuple):
         return self.before is not None and self.before.is_stored
 
 
+class LinkTo(NamedTuple):
+    """What the frontier takes in of a link to a page."""
+
+    url: str
+    host: str
+    slot: int
+    depth: int = 0
+    hops: int = 0  # redirects followed in a row to get here
+    course: Course | None = None
+    entries: tuple[str, ...] = ()  # what it tells of the page, see `peers.engine.linkers.entries_of`
+    is_queued: bool = True  # False: it is known of the page, but nobody asks for it for that
+
+
 class UrlQueues:
     """Rows and queue entries of URLs, and what of them is in the windows of hosts in memory."""
 
@@ -132,31 +145,26 @@ class UrlQueues:
         self.put(state.slot, mark, taken.url, before, again, was_out=True)
         return True
 
-    def put_new(
-        self,
-        slot: int,
-        mark: bytes,
-        url: str,
-        digest: bytes,
-        state: HostState | None,
-        depth: int,
-        hops: int,
-        course: Course | None,
-    ) -> None:
-        """Do what `put` does for a URL that was not known, as most links want it.
+    def add_new(
+        self, link: LinkTo, mark: bytes, digest: bytes, state: HostState | None
+    ) -> tuple[bytes, bytes, bytes]:
+        """Do what `put` does for a URL that was not known, as most links want it, but for the writing.
 
         Args:
           digest: the hash of its host.
           state: of its host, if that is in memory.
+
+        Returns:
+          Its row, the key of its queue entry and the entry, to be written by the caller.
         """
-        key = new_queue_key(slot, mark, digest, depth if course is None else course.rank)
-        self._table.put(url_key(slot, mark), new_row_bytes(digest, depth, hops, course))
-        self._table.put(key, bytes((hops,)) + url.encode())
+        url, hops, course = link.url, link.hops, link.course
+        key = new_queue_key(link.slot, mark, digest, link.depth if course is None else course.rank)
         if state is None:
-            self._hosts.count_queued(slot, digest, +1)
+            self._hosts.count_queued(link.slot, digest, +1)
         else:
             self._hosts.count_new(state)
             state.push_new(key, url, hops)
+        return new_row_bytes(digest, link.depth, hops, course), key, bytes((hops,)) + url.encode()
 
     def put(
         self,

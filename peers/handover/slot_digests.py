@@ -7,7 +7,7 @@ looked at that have changed since it was asked for last. What an item's id is sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, NamedTuple
@@ -53,6 +53,7 @@ class WatchedTable:
         self._kind_at = kind_at
         self._kinds = frozenset(kinds)
         self.get = table.get
+        self.get_many = table.get_many
         self.scan = table.scan
         self.scan_prefix = table.scan_prefix
 
@@ -60,6 +61,13 @@ class WatchedTable:
         if self.before_change is not None and key[self._kind_at] in self._kinds:
             self.before_change(key)
         self._table.put(key, value)
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        if self.before_change is not None:
+            for key, _ in rows:
+                if key[self._kind_at] in self._kinds:
+                    self.before_change(key)
+        self._table.put_many(rows)
 
     def delete(self, key: bytes) -> None:
         if self.before_change is not None and key[self._kind_at] in self._kinds:

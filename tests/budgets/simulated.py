@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -28,6 +28,7 @@ SHAPE: Final = WebShape(pages_per_host=15.0, slow_hosts_share=0.0)
 MESHES: Final = {"1_peer": (1, 1), "3_peers": (3, 2), "8_peers": (8, 2)}  # peers, copies
 QUERY_WORDS: Final = (1, 3, 10)
 QUERIES: Final = 10
+QUERIES_AT_ONCE: Final = 64
 IDLE_S: Final = 120.0
 
 
@@ -48,6 +49,10 @@ class CountingTable(MemoryTable):
     def put(self, key: bytes, value: bytes) -> None:
         self.n_written += 1
         super().put(key, value)
+
+    def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        self.n_written += len(rows)
+        super().put_many(rows)
 
     def delete(self, key: bytes) -> None:
         self.n_deleted += 1
@@ -153,6 +158,15 @@ def query_costs() -> dict[str, float]:
         messages = mesh.world.traffic.total().messages - sent
         costs[f"messages_{n_words}_words"] = round(messages / QUERIES - idle_messages, 1)
         costs[f"calls_{n_words}_words"] = round(calls.total / QUERIES - idle_calls)
+    with counted() as calls:
+        for ticket in range(QUERIES_AT_ONCE):
+            mesh.machines[0].order(SearchPages(ticket, rare_word_of(f"{urls[0]}-at-once-{ticket}")))
+        mesh.world.run(until=mesh.world.now + 1.0)
+    assert (
+        len({each.ticket for each in mesh.answers[-QUERIES_AT_ONCE:] if isinstance(each, PagesFound)})
+        == QUERIES_AT_ONCE
+    )
+    costs[f"calls_of_{QUERIES_AT_ONCE}_at_once"] = round(calls.total / QUERIES_AT_ONCE)
     return costs
 
 

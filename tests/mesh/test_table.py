@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import ClassVar
@@ -51,11 +51,16 @@ class CommittingTable:
     def __init__(self, table: LmdbTable) -> None:
         self._table = table
         self.put = table.put
+        self.put_many = table.put_many
         self.delete = table.delete
 
     def get(self, key: bytes) -> bytes | None:
         self._table.commit()
         return self._table.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self._table.commit()
+        return self._table.get_many(keys)
 
     def scan(
         self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
@@ -90,6 +95,14 @@ def test_deleting_an_absent_key_is_no_error(table: Table) -> None:
     table.delete(b"a")
     assert table.get(b"a") is None
     assert keys_of(table.scan(b"")) == ""
+
+
+def test_many_rows_are_put_and_got_in_one_step(table: Table) -> None:
+    table.put_many([(b"a", b"1"), (b"c", b"2"), (b"a", b"3")])
+    assert table.get_many([b"c", b"b", b"a", b"c"]) == [b"2", None, b"3", b"2"]
+    assert table.get_many([]) == []
+    table.put_many([])
+    assert keys_of(table.scan(b"")) == "a c"
 
 
 def test_scan_is_in_key_order_and_half_open(table: Table) -> None:
@@ -224,10 +237,19 @@ class TableMachine(RuleBasedStateMachine):
         self.table.put(key, value)
         self.model[key] = value
 
+    @rule(rows=st.lists(st.tuples(keys, st.binary(max_size=2)), max_size=4))
+    def put_many(self, rows: list[tuple[bytes, bytes]]) -> None:
+        self.table.put_many(rows)
+        self.model.update(rows)
+
     @rule(key=keys)
     def delete(self, key: bytes) -> None:
         self.table.delete(key)
         self.model.pop(key, None)
+
+    @rule(some=st.lists(keys, max_size=4))
+    def get_many(self, some: list[bytes]) -> None:
+        assert self.table.get_many(some) == list(map(self.model.get, some))
 
     @rule(key=keys)
     def get(self, key: bytes) -> None:

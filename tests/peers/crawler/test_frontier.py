@@ -27,8 +27,9 @@ from peers.crawler.host_state import HostState
 from peers.crawler.parked_hosts import SOON_S
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_queues import QueuedUrl
+from peers.crawler.url_queues import LinkTo, QueuedUrl
 from peers.crawler.url_rows import Conclusion, UrlRow
+from tests.peers.crawler.frontiers import queue, tell
 
 SETTINGS = CrawlSettings(delay_s=0.0)
 HOST = "a.test"
@@ -58,7 +59,7 @@ def held(table: MemoryTable, window_urls: int = WINDOW_URLS, settings: CrawlSett
 def filled(n: int, host: str = HOST, depth: int = 0) -> Frontier:
     frontier = held(MemoryTable())
     for path in range(n):
-        frontier.add(url_of(path, host), host, slot_of(host), depth, 0, now=0.0)
+        queue(frontier, url_of(path, host), host, slot_of(host), depth, 0, now=0.0)
     return frontier
 
 
@@ -101,6 +102,8 @@ class ModelHost:
 
 
 HOSTS = ["a.one.test", "bb.one.test", "ccc.two.test", "d.two.test"]
+# Host, path, depth, and by how much its rank is better than that.
+LINKS = st.tuples(st.sampled_from(HOSTS), st.integers(0, 30), st.integers(0, 3), st.integers(-3, 3))
 
 
 class FrontierMachine(RuleBasedStateMachine):
@@ -118,31 +121,26 @@ class FrontierMachine(RuleBasedStateMachine):
         self.now = 0.0
         self.number = 0
 
-    @rule(
-        host=st.sampled_from(HOSTS),
-        path=st.integers(0, 30),
-        depth=st.integers(0, 3),
-        better=st.integers(-3, 3),
-    )
-    def add(self, host: str, path: int, depth: int, better: int = 0) -> None:
-        rank = max(0, depth - better)
-        url = url_of(path, host)
-        hops = (path + depth) % 3
-        mine = self.model.setdefault(host, ModelHost())
-        queued = next((each for each in mine.queue if each.url == url), None)
-        is_new = queued is None and url not in self.settled
-        course = as_kept(Course(rank), depth)
-        assert self.frontier.add(url, host, slot_of(host), depth, hops, self.now, course) == is_new
-        if queued is not None:
-            queued.depth, queued.hops = min(depth, queued.depth), min(hops, queued.hops)
-            queued.rank = min(rank, queued.rank)
-        elif is_new:
-            mine.queue.append(Queued(url, depth, hops=hops, rank=rank))
+    @rule(links=st.lists(LINKS, min_size=1, max_size=6))
+    def add(self, links: list[tuple[str, int, int, int]]) -> None:
+        batch: list[LinkTo] = []
+        for host, path, depth, better in links:
+            rank = max(0, depth - better)
+            url = url_of(path, host)
+            hops = (path + depth) % 3
+            mine = self.model.setdefault(host, ModelHost())
+            queued = next((each for each in mine.queue if each.url == url), None)
+            if queued is not None:
+                queued.depth, queued.hops = min(depth, queued.depth), min(hops, queued.hops)
+                queued.rank = min(rank, queued.rank)
+            elif url not in self.settled:
+                mine.queue.append(Queued(url, depth, hops=hops, rank=rank))
+            batch.append(LinkTo(url, host, slot_of(host), depth, hops, as_kept(Course(rank), depth)))
+        self.frontier.add(batch, self.now)
 
     @rule(host=st.sampled_from(HOSTS), depth=st.integers(0, 3), n=st.integers(3, 12))
     def add_many(self, host: str, depth: int, n: int) -> None:
-        for path in range(self.number, self.number + n):
-            self.add(host, 100 + path, depth)
+        self.add([(host, 100 + path, depth, 0) for path in range(self.number, self.number + n)])
         self.number += n
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 5.0]))
@@ -304,14 +302,47 @@ TestFrontierMachine.settings = settings(max_examples=150, stateful_step_count=50
 
 def test_a_url_is_added_once() -> None:
     frontier = filled(1)
-    assert frontier.add(url_of(0), HOST, slot_of(HOST), 5, 0, 0.0) is False
+    assert queue(frontier, url_of(0), HOST, slot_of(HOST), 5, 0, 0.0) is False
     assert frontier.url_count == frontier.queued_count == 1
+
+
+@given(
+    links=st.lists(
+        st.builds(
+            lambda host, path, depth, is_queued, entries: LinkTo(
+                url_of(path, host), host, slot_of(host), depth, 0, None, entries, is_queued
+            ),
+            st.sampled_from(HOSTS),
+            st.integers(0, 2),
+            st.integers(0, 2),
+            st.booleans(),
+            st.lists(st.sampled_from(["one", "two", "three"]), max_size=2).map(tuple),
+        ),
+        max_size=12,
+    )
+)
+def test_links_taken_in_at_once_leave_what_one_after_the_other_does(links: list[LinkTo]) -> None:
+    tables = MemoryTable(), MemoryTable()
+    at_once, one_by_one = (held(table, SMALL_WINDOW) for table in tables)
+    for frontier in (at_once, one_by_one):
+        frontier.changes = {}
+        queue(frontier, url_of(0), HOST, slot_of(HOST), 1, 0, 0.0)
+        stored = must_take(frontier)
+        frontier.settle(*stored, STORED)
+        frontier.release(stored[0], 0.0)
+    at_once.add(links, 0.0)
+    for link in links:
+        one_by_one.add([link], 0.0)
+    assert list(tables[0].scan(b"")) == list(tables[1].scan(b""))
+    assert at_once.changes == one_by_one.changes
+    assert at_once.changed_texts.take(9) == one_by_one.changed_texts.take(9)
+    assert at_once.queued_count == one_by_one.queued_count
 
 
 def test_urls_come_breadth_first_then_those_not_tried_then_by_fingerprint() -> None:
     frontier = held(MemoryTable())
     for path, depth in enumerate([2, 0, 1, 0, 2, 1]):
-        frontier.add(url_of(path), HOST, 0, depth, 0, 0.0)
+        queue(frontier, url_of(path), HOST, 0, depth, 0, 0.0)
     state, first = must_take(frontier)
     frontier.retry(state, first)
     order = [frontier.take_url(state, 0.0) for _ in range(6)]
@@ -341,7 +372,7 @@ def test_order_holds_beyond_the_window_whatever_comes_in_between() -> None:
         depths.append(taken.depth)
         frontier.settle(state, taken, STORED)
         if turn % 10 == 0:
-            frontier.add(url_of(10_000 + turn), HOST, slot_of(HOST), 3, 0, 0.0)
+            queue(frontier, url_of(10_000 + turn), HOST, slot_of(HOST), 3, 0, 0.0)
     assert depths.count(3) == n / 10
     for turn in range(0, n - 1, 10):
         assert depths[turn + 1] == 3
@@ -353,7 +384,7 @@ def with_pages(hosts: Iterable[str], n: int) -> Frontier:
     frontier = held(MemoryTable())
     for path in range(n):
         for number, host in enumerate(hosts):
-            frontier.add(url_of(path, host), host, number % 64, 0, 0, 0.0)
+            queue(frontier, url_of(path, host), host, number % 64, 0, 0, 0.0)
     return frontier
 
 
@@ -361,7 +392,7 @@ def turns(frontier: Frontier, late: str = "", n: int | None = None) -> Iterator[
     """Fetch a page of one host after the other, and tell of which; before the n-th a late one is found."""
     for number in count():
         if number == n:
-            frontier.add(f"http://{late}/", late, 1, 9, 0, 0.0)
+            queue(frontier, f"http://{late}/", late, 1, 9, 0, 0.0)
         state = frontier.take_host(0.0)
         if state is None:
             return
@@ -393,7 +424,7 @@ def test_new_domains_have_every_second_turn_and_keep_no_known_one_waiting() -> N
     frontier = with_pages([f"old{n}.test" for n in range(3)], 20)
     assert len(list(islice(turns(frontier), 9))) == 9
     for number in range(1_000):
-        frontier.add(f"http://new{number}.test/", f"new{number}.test", number % 64, 0, 0, 0.0)
+        queue(frontier, f"http://new{number}.test/", f"new{number}.test", number % 64, 0, 0, 0.0)
     order = list(islice(turns(frontier), 60))
     known = [host.startswith("old") for host in order]
     assert known == [known[0], not known[0]] * 30
@@ -428,15 +459,15 @@ def test_a_stopped_slot_takes_its_hosts_out_of_the_turns_of_their_domain() -> No
 def test_a_host_that_is_out_is_not_given_out_again_for_a_turn_that_it_had_before() -> None:
     """Something new came sooner than what it waited for: its later turn was taken for a valid one."""
     frontier = held(MemoryTable())
-    frontier.add(url_of(0), HOST, 0, 0, 0, 0.0)
+    queue(frontier, url_of(0), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
     frontier.settle(state, taken, Conclusion("D200", 0.0, 500.0, digest=b"somepage"))
     frontier.release(state, 0.0)
-    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    queue(frontier, url_of(1), HOST, 0, 0, 0, 0.0)
     assert must_take(frontier)[0] is state
     frontier.stop([0])
     frontier.hold([0])
-    frontier.add(url_of(2), HOST, 0, 0, 0, 0.0)
+    queue(frontier, url_of(2), HOST, 0, 0, 0, 0.0)
     assert frontier.take_host(1.0) is None
     frontier.release(state, 1.0)
     assert frontier.take_host(1.0) is state
@@ -457,8 +488,8 @@ def test_a_host_that_is_out_is_not_given_to_anybody_else() -> None:
 def test_the_politeness_clock_survives_a_restart() -> None:
     table = MemoryTable()
     frontier = held(table)
-    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
-    frontier.add(url_of(2), HOST, 0, 0, 0, 0.0)
+    queue(frontier, url_of(1), HOST, 0, 0, 0, 0.0)
+    queue(frontier, url_of(2), HOST, 0, 0, 0, 0.0)
     state, _ = must_take(frontier, 10.0)
     frontier.save(state, replace(state.record, next_fetch_s=17.0))
     again = held(table)
@@ -471,7 +502,7 @@ def test_a_restart_repeats_only_what_was_out() -> None:
     table = MemoryTable()
     frontier = held(table)
     for path in range(4):
-        frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
+        queue(frontier, url_of(path), HOST, 0, 0, 0, 0.0)
     state, first = must_take(frontier)
     second = frontier.take_url(state, 0.0)
     assert second is not None
@@ -488,13 +519,13 @@ def test_a_restart_repeats_only_what_was_out() -> None:
 def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
     table = MemoryTable()
     frontier = held(table)
-    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    queue(frontier, url_of(1), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
     frontier.save(state, replace(state.record, fetched=9, next_fetch_s=50.0))
     frontier.settle(state, taken, Conclusion("F404"))
     again = held(table)
     assert (again.host_count, again.queued_count, again.next_time()) == (1, 0, float("inf"))
-    again.add(url_of(2), HOST, 0, 0, 0, 1.0)
+    queue(again, url_of(2), HOST, 0, 0, 0, 1.0)
     assert again.next_time() == 50.0
     found = again.find(HOST)
     assert found is not None
@@ -504,7 +535,7 @@ def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
 def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
     table = MemoryTable()
     frontier = held(table)
-    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    queue(frontier, url_of(1), HOST, 0, 0, 0, 0.0)
     state, _ = must_take(frontier)
     body = b"User-agent: *\nDisallow: /private\nCrawl-delay: 7"
     frontier.origins.save(state, RobotsRecord(ORIGIN, 200, 99.0, body))
@@ -548,7 +579,7 @@ def test_a_host_has_another_origin_when_that_has_answered_or_stands_in_the_queue
     assert not frontier.origins.has_other(state, ORIGIN)
     frontier.origins.save(state, RobotsRecord("http://a.test:81", 0, 1.0, b""))
     assert not frontier.origins.has_other(state, ORIGIN), "that did not answer"
-    frontier.add("https://a.test/", HOST, slot_of(HOST), 0, 0, 0.0)
+    queue(frontier, "https://a.test/", HOST, slot_of(HOST), 0, 0, 0.0)
     assert frontier.origins.has_other(state, ORIGIN)
     answering = filled(1)
     state, _ = must_take(answering)
@@ -564,7 +595,7 @@ def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
     table = MemoryTable()
     frontier = held(table)
     for path in range(3):
-        frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
+        queue(frontier, url_of(path), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
     frontier.save(state, replace(state.record, given_up=True, next_fetch_s=100.0))
     frontier.put_back(state, taken)
@@ -572,7 +603,7 @@ def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
     assert (frontier.due_count, frontier.queued_count) == (0, 3)
     again = held(table)
     assert (again.due_count, again.queued_count, again.given_up_count) == (0, 3, 3)
-    again.add(url_of(3), HOST, 0, 0, 0, 0.0)
+    queue(again, url_of(3), HOST, 0, 0, 0, 0.0)
     assert (again.due_count, again.queued_count) == (0, 4)
     assert again.take_host(99.0) is None
     state, taken = must_take(again, 100.0)
@@ -603,7 +634,7 @@ def bounded(hosts: int, places: int, slots: int = 64) -> tuple[MemoryTable, Fron
     for path in range(2):
         for number in range(hosts):
             host = f"x{number}.trap.test"
-            frontier.add(url_of(path, host), host, number % slots, 0, 0, 0.0)
+            queue(frontier, url_of(path, host), host, number % slots, 0, 0, 0.0)
     return table, frontier
 
 
@@ -666,7 +697,7 @@ def name_of(number: int) -> str:
 def find_hosts(frontier: Frontier, numbers: Iterable[int], now: float = 0.0) -> None:
     """Let a page of each of some hosts under a wildcard be found."""
     for number in numbers:
-        frontier.add(url_of(0, name_of(number)), name_of(number), number % 64, 0, 0, now)
+        queue(frontier, url_of(0, name_of(number)), name_of(number), number % 64, 0, 0, now)
 
 
 def rest_all(frontier: Frontier, conclusion: Conclusion, **record: Any) -> list[str]:
@@ -736,7 +767,7 @@ def test_an_idle_host_that_leaves_memory_leaves_its_place_to_one_that_is_parked(
     while rest_all(frontier, Conclusion("D200", 10.0)):
         pass  # all five are idle, as many as may be
     find_hosts(frontier, range(5, 7), now=10.0)
-    frontier.add("http://other.test/", "other.test", 1, 0, 0, 10.0)
+    queue(frontier, "http://other.test/", "other.test", 1, 0, 0, 10.0)
     assert set(rest_all(frontier, Conclusion("D200", 10.0))) == {name_of(5), name_of(6), "other.test"}
 
 
@@ -775,7 +806,7 @@ def test_a_parked_host_counts_as_what_other_peers_know_of_it() -> None:
     slot = int(parked[1])
     frontier.merge_host(slot, HostRecord(parked, next_fetch_s=9.0, given_up=True))
     assert (frontier.given_up_count, frontier.due_count) == (2, 8)
-    frontier.add(url_of(7, parked), parked, slot, 0, 0, 0.0)
+    queue(frontier, url_of(7, parked), parked, slot, 0, 0, 0.0)
     assert (frontier.given_up_count, frontier.due_count) == (3, 8)
     frontier.merge_host(slot, HostRecord(parked, next_fetch_s=10.0))
     assert (frontier.given_up_count, frontier.due_count) == (0, 11)
@@ -802,7 +833,7 @@ def test_links_of_less_depth_do_not_make_the_window_grow() -> None:
     frontier = held(MemoryTable())
     n = 20 * WINDOW_URLS
     for path in range(n):
-        frontier.add(url_of(path), HOST, 0, n - path, 0, 0.0)
+        queue(frontier, url_of(path), HOST, 0, n - path, 0, 0.0)
     state = frontier.take_host(0.0)
     assert state is not None
     assert len(state.window) <= 2 * WINDOW_URLS
@@ -815,10 +846,10 @@ def test_windows_are_small_where_there_are_many_hosts_and_no_url_is_left_out() -
     frontier = held(MemoryTable())
     for number in range(WINDOWS_URLS // WINDOW_URLS_MIN):  # no two of a domain
         host = f"a.{number}.test"
-        frontier.add(url_of(0, host), host, slot_of(host), 0, 0, now=0.0)
+        queue(frontier, url_of(0, host), host, slot_of(host), 0, 0, now=0.0)
     urls = [url_of(path) for path in range(20)]
     for url in urls:
-        frontier.add(url, HOST, slot_of(HOST), 0, 0, now=0.0)
+        queue(frontier, url, HOST, slot_of(HOST), 0, 0, now=0.0)
     state = frontier.hosts.find(HOST)
     assert state is not None
     assert WINDOW_URLS_MIN <= len(state.window) <= 2 * WINDOW_URLS_MIN
@@ -831,7 +862,7 @@ def test_a_url_that_is_out_is_not_read_from_the_table_a_second_time() -> None:
     frontier = filled(3, depth=9)
     state, first = must_take(frontier)
     for path in range(100, 100 + 4 * WINDOW_URLS):
-        frontier.add(url_of(path), HOST, slot_of(HOST), 1, 0, 0.0)
+        queue(frontier, url_of(path), HOST, slot_of(HOST), 1, 0, 0.0)
     urls = []
     while (taken := frontier.take_url(state, 0.0)) is not None:
         urls.append(taken.url)
@@ -845,7 +876,7 @@ def test_a_url_that_is_out_is_not_read_from_the_table_a_second_time() -> None:
 def kept(texts: list[str]) -> tuple[str, ...]:
     frontier = held(MemoryTable())
     for text in texts:
-        frontier.add_anchor(url_of(1), 0, text)
+        tell(frontier, url_of(1), 0, text)
     return frontier.anchors_of(url_of(1), 0)
 
 
@@ -865,8 +896,8 @@ def test_which_anchors_are_kept_does_not_depend_on_the_order_of_their_arrival(
 
 def stored_page(table: MemoryTable) -> Frontier:
     frontier = held(table)
-    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
-    frontier.add_anchor(url_of(1), 0, "before")
+    queue(frontier, url_of(1), HOST, 0, 0, 0, 0.0)
+    tell(frontier, url_of(1), 0, "before")
     state, taken = must_take(frontier)
     assert frontier.changed_texts.count == 0
     frontier.settle(state, taken, STORED)
@@ -876,10 +907,10 @@ def stored_page(table: MemoryTable) -> Frontier:
 def test_a_new_anchor_of_a_stored_page_is_noted_until_it_is_taken_restart_or_not() -> None:
     table = MemoryTable()
     frontier = stored_page(table)
-    frontier.add_anchor(url_of(1), 0, "before")
+    tell(frontier, url_of(1), 0, "before")
     assert frontier.changed_texts.count == 0
-    frontier.add_anchor(url_of(1), 0, "after")
-    frontier.add_anchor(url_of(1), 0, "later")
+    tell(frontier, url_of(1), 0, "after")
+    tell(frontier, url_of(1), 0, "later")
     again = held(table)
     assert again.changed_texts.count == 1
     assert again.changed_texts.take(10) == [(url_of(1), 0)]
@@ -893,7 +924,7 @@ def test_anchors_of_what_is_no_stored_page_change_nothing(outcome: str) -> None:
     frontier = filled(1)
     state, taken = must_take(frontier)
     frontier.settle(state, taken, Conclusion(outcome))
-    frontier.add_anchor(url_of(0), slot_of(HOST), "text")
+    tell(frontier, url_of(0), slot_of(HOST), "text")
     assert frontier.changed_texts.count == 0
 
 
@@ -902,11 +933,11 @@ def test_changed_anchors_of_slots_that_are_forgotten_are_not_told() -> None:
     frontier = Frontier(table, SETTINGS)
     for path in range(3):
         frontier.changed_texts.mark(0, fingerprint(url_of(path)), url_of(path))
-        frontier.add_anchor(url_of(path), 0, "text")
+        tell(frontier, url_of(path), 0, "text")
     frontier.forget_later([0])
     assert (frontier.changed_texts.count, frontier.changed_texts.take(9)) == (0, [])
     frontier.slots.forget_some(1)
-    frontier.add_anchor(url_of(7), 0, "something new, so the rest stays")
+    tell(frontier, url_of(7), 0, "something new, so the rest stays")
     assert frontier.changed_texts.count == Frontier(table, SETTINGS).changed_texts.count > 0
 
 
@@ -919,7 +950,7 @@ def test_changed_anchors_are_taken_in_portions() -> None:
 
 def test_the_longest_queues_are_shown_first_and_empty_ones_not_at_all() -> None:
     frontier = filled(3)
-    frontier.add("http://bb.test/1", "bb.test", slot_of("bb.test"), 0, 0, now=0.0)
+    queue(frontier, "http://bb.test/1", "bb.test", slot_of("bb.test"), 0, 0, now=0.0)
     state = frontier.find("bb.test")
     assert state is not None
     assert frontier.hosts.longest_queues(5) == ((HOST, 3), ("bb.test", 1))

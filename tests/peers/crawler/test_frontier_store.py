@@ -34,6 +34,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, row_in
 from peers.handover.store import PAUSE, Part, Store
+from tests.peers.crawler.frontiers import queue, tell
 
 # What another peer tells of a clock or of a robots.txt is believed 1,000 s and 100 s ahead.
 SETTINGS = CrawlSettings(
@@ -68,9 +69,9 @@ class Side:
     def add(self, url: str, depth: int = 0, hops: int = 0, text: str = "") -> None:
         host = host_of(url)
         slot = slot_of(host, SLOT_COUNT)
-        self.frontier.add(url, host, slot, depth, hops, NOW)
+        queue(self.frontier, url, host, slot, depth, hops, NOW)
         if text:
-            self.frontier.add_anchor(url, slot, text)
+            tell(self.frontier, url, slot, text)
 
     def take(self) -> tuple[HostState, QueuedUrl]:
         state = self.frontier.take_host(NOW)
@@ -502,10 +503,10 @@ def test_it_is_told_once_when_a_slot_gets_its_first_item() -> None:
     table = MemoryTable()
     frontier = Frontier(table, SETTINGS)
     other = ORIGINS[1]
-    frontier.add(f"{ORIGIN}/1", HOST, 7, 0, 0, NOW)
-    frontier.add(f"{ORIGIN}/2", HOST, 7, 0, 0, NOW)
+    queue(frontier, f"{ORIGIN}/1", HOST, 7, 0, 0, NOW)
+    queue(frontier, f"{ORIGIN}/2", HOST, 7, 0, 0, NOW)
     assert frontier.slots.newly_filled == [7]
-    frontier.add(f"{other}/2", host_of(other), 65_535, 0, 0, NOW)
+    queue(frontier, f"{other}/2", host_of(other), 65_535, 0, 0, NOW)
     again = Frontier(table, SETTINGS)
     assert again.slots.newly_filled == [7, 65_535]
     assert np.flatnonzero(again.slots.mask(65_536)).tolist() == [7, 65_535]

@@ -64,6 +64,7 @@ from tests.helpers import (
     redirect,
 )
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
+from tests.peers.crawler.frontiers import tell
 
 AT = Address(OTHER, "controller")
 
@@ -522,7 +523,7 @@ def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
     slot = slot_of_url(THEIRS)
     source = team_desk()
     source.share((OTHER, ME))
-    source.controller._frontier.add_anchor(f"{THEIRS}/1", slot, "text")
+    tell(source.controller._frontier, f"{THEIRS}/1", slot, "text")
     texts = items_in(source.wake(SHIP_S) or source.seed(HOME) + source.wake(SHIP_S)).anchors
     items = Items(visited=(stored_item(f"{THEIRS}/1"),), anchors=texts)
     desk.tell(changed_by_other(items), "controller", OTHER)

@@ -25,6 +25,7 @@ from peers.policy.rules import Action, Policy, Rule
 from peers.storage.messages import PageStored, StorePage
 from tests.helpers import fetched, owned_by, parsed
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked, of_kind
+from tests.peers.crawler.frontiers import queue
 
 GUIDE = ("climate", "气候")
 WEIGHT, DEPTH = Ordering(order=Order.WEIGHT), Ordering(order=Order.DEPTH)
@@ -185,7 +186,7 @@ def test_hosts_wait_in_lanes_and_who_promises_most_is_asked_first() -> None:
     frontier = frontier_of(FISH)
     ranks = [700, 10, 300, 900, 20]
     for number, each in enumerate(ranks):
-        frontier.add(f"http://h{number}.test/", f"h{number}.test", 1, 5, 0, 0.0, Course(each))
+        queue(frontier, f"http://h{number}.test/", f"h{number}.test", 1, 5, 0, 0.0, Course(each))
     order = [ranks[int(url[8])] for url in taken_in_order(frontier)]
     assert order == [10, 20, 300, 700, 900]
 
@@ -193,7 +194,7 @@ def test_hosts_wait_in_lanes_and_who_promises_most_is_asked_first() -> None:
 def test_n_are_taken_by_weight_and_m_at_random() -> None:
     frontier = frontier_of(replace(WEIGHT, by_weight=3, at_random=1))
     for number in range(400):
-        frontier.add(f"{ORIGIN}/{number}", "a.test", 1, 5, 0, 0.0, Course(number))
+        queue(frontier, f"{ORIGIN}/{number}", "a.test", 1, 5, 0, 0.0, Course(number))
     order = [int(url.rpartition("/")[2]) for url in taken_in_order(frontier)]
     assert sorted(order) == list(range(400)), "each once"
     first = order[:80]
