@@ -7,6 +7,7 @@ It also answers other gateways that ask how this peer is.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Set
 from math import inf
 from typing import ClassVar, Final, TypeAlias
 
@@ -150,6 +151,8 @@ class Searcher(Actor):
         self._settings = settings or GatewaySettings()
         self._errand_numbers = errand_numbers(life)
         self._errands: dict[int, Errand] = {}  # in the order they began
+        self._due_s: dict[int, float] = {}  # when each wants to be woken
+        self._silent: Set[str] = frozenset()  # the members of which these times depend
         self._early: deque[tuple[float, Order]] = deque()  # given before there was a view, and until when
         self._view: View | None = None
         self._policy, self._policy_number = EVERYTHING, 0
@@ -210,10 +213,10 @@ class Searcher(Actor):
         sends: list[Send] = []
         while self._early and self._early[0][0] <= now:
             sends += self._refuse_early(self._early.popleft()[1])
-        for number, errand in list(self._errands.items()):
-            if errand.wake_at() <= now:
-                sends += errand.wake(now)
-                self._forget_if_done(number, errand)
+        for number in [number for number, due_s in self._due_s.items() if due_s <= now]:
+            errand = self._errands[number]
+            sends += errand.wake(now)
+            self._follow(number, errand)
         if self._tell_words_s <= now:
             self._tell_words_s = now + TELL_WORDS_S
             told = WordsSearched(self._searched.wanted(now))
@@ -224,9 +227,10 @@ class Searcher(Actor):
         at = min(self._early[0][0], self._tell_words_s) if self._early else self._tell_words_s
         if self._view is not None:
             at = min(at, self._view.doubts.wake_at())
-        for errand in self._errands.values():
-            at = min(at, errand.wake_at())
-        return at
+            if self._view.punctuality.silent != self._silent:
+                self._silent = frozenset(self._view.punctuality.silent)
+                self._due_s = {number: errand.wake_at() for number, errand in self._errands.items()}
+        return min(at, *self._due_s.values(), inf)
 
     def observe(self) -> SearcherStatistics:
         own = SearcherStatistics(
@@ -278,7 +282,7 @@ class Searcher(Actor):
         errand = self._errands[number] = self._errand(number, order, view)
         sends = self._refuse_oldest() if len(self._errands) > ERRANDS_MAX else []
         sends += errand.start(now)
-        self._forget_if_done(number, errand)
+        self._follow(number, errand)
         return sends
 
     def _refuse_early(self, order: Order) -> list[Send]:
@@ -321,7 +325,9 @@ class Searcher(Actor):
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1
-        oldest = self._errands.pop(next(iter(self._errands)))
+        number = next(iter(self._errands))
+        self._due_s.pop(number)
+        oldest = self._errands.pop(number)
         return oldest.refuse("too many requests at once")
 
     # --- Answers of other peers ------------------------------------------------------------------
@@ -336,7 +342,7 @@ class Searcher(Actor):
         if errand is None or sends is None:
             self._ignored += 1
             return []
-        self._forget_if_done(number, errand)
+        self._follow(number, errand)
         return sends + self._compare(now) + self._reports()
 
     def _ask_again(self, now: float) -> list[Send]:
@@ -349,7 +355,9 @@ class Searcher(Actor):
             return []  # those who are wrong will be again
         number = next(self._errand_numbers)
         errand = self._errands[number] = AskingAgain(number, self._me, doubts, view)
-        return errand.start(now)
+        sends = errand.start(now)
+        self._follow(number, errand)
+        return sends
 
     def _reports(self) -> list[Send]:
         """Report who has said what no honest member says."""
@@ -368,7 +376,7 @@ class Searcher(Actor):
         sends: list[Send] = []
         for number, errand in list(self._errands.items()):
             sends += errand.receive(source, members, now) or []
-            self._forget_if_done(number, errand)
+            self._follow(number, errand)
         return sends
 
     def _compare(self, now: float) -> list[Send]:
@@ -385,12 +393,16 @@ class Searcher(Actor):
         number = self._comparing = next(self._errand_numbers)
         errand = self._errands[number] = Comparing(number, self._me, peer, question, view)
         sends = errand.start(now)
-        self._forget_if_done(number, errand)
+        self._follow(number, errand)
         return sends
 
-    def _forget_if_done(self, number: int, errand: Errand) -> None:
+    def _follow(self, number: int, errand: Errand) -> None:
+        """Note when an errand that has just done something is to be woken, or forget it if it is done."""
         if errand.is_done:
             self._errands.pop(number, None)
+            self._due_s.pop(number, None)
+        elif number in self._errands:
+            self._due_s[number] = errand.wake_at()
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         if self._view is None:
@@ -407,7 +419,7 @@ class Searcher(Actor):
         sends: list[Send] = []
         for number, errand in list(self._errands.items()):
             sends += errand.ownership_changed(now)
-            self._forget_if_done(number, errand)
+            self._follow(number, errand)
         return sends
 
     def _change_settings(self, settings: GatewaySettings) -> None:

@@ -96,7 +96,10 @@ class Stage(ABC):
         return [send for asked in self._asked for send in asked.round.wake(now)]
 
     def wake_at(self) -> float:
-        return min(self.late_at, *(asked.round.wake_at() for asked in self._open), inf)
+        at = self.late_at
+        for asked in self._open:
+            at = min(at, asked.round.wake_at())
+        return at
 
     def bridge_incomplete(self, now: float) -> list[Send]:
         """Have others answer for those that have told that they cannot."""

@@ -110,10 +110,11 @@ class Indexing:
         ruling = self._ledger.ruling(identity)
         if ruling is None or not self._is_to_be_found(ruling):
             return []
-        if texts_digest(self.link_texts.of(identity)) == self._ledger.marks.texts_given(identity):
+        texts = self.link_texts.of(identity)
+        if texts_digest(texts) == self._ledger.marks.texts_given(identity):
             return []
         self._ledger.marks.mark_texts(identity)
-        return [] if self._pages_are_behind or self._recovering else self._send_texts(identity)
+        return [] if self._pages_are_behind or self._recovering else self._send_texts(identity, ruling, texts)
 
     def give_recovered(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
         """Index a page that was read back, unless a newer version has come.
@@ -210,13 +211,12 @@ class Indexing:
         marks = self._ledger.marks.marked_texts(self._texts_seen_to, limit)
         for identity in marks:
             self._texts_seen_to = identity
-            sends += self._send_texts(identity)
+            sends += self._send_texts(identity, self._ledger.ruling(identity), self.link_texts.of(identity))
         if len(marks) < limit:
             self._texts_seen_to = b""
         return sends
 
-    def _send_texts(self, identity: bytes) -> list[Send]:
-        place, texts = self._ledger.ruling(identity), self.link_texts.of(identity)
+    def _send_texts(self, identity: bytes, place: Place | None, texts: tuple[str, ...]) -> list[Send]:
         if place is None or not self._is_to_be_found(place) or not texts:
             self._ledger.marks.unmark_texts(identity)
             return []
