@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from getpass import getpass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -45,6 +46,7 @@ from peers.options import (
     TokenOption,
     administrator_of,
     print_json,
+    token_given,
 )
 
 INVITATION_DAYS: Final = 7.0
@@ -67,7 +69,7 @@ def register(app: typer.Typer) -> None:
         epilog="Examples: tianmesh invite --data mymesh   tianmesh invite --uses 10 --expires 1 --data mymesh"
     )(invite)
     app.command(
-        epilog="Examples: tianmesh join tianmesh1-k8Rt...   tianmesh join - --host 10.0.0.7 <token.txt"
+        epilog="Examples: tianmesh join   (asks for the token)   tianmesh join @token.txt --host 10.0.0.7"
     )(join)
 
 
@@ -150,7 +152,7 @@ def invite(
     ] = None,
     data: DataOption = DATA,
 ) -> None:
-    """Print a token with which other machines join: `tianmesh join TOKEN` there.
+    """Print a token with which other machines join: `tianmesh join` asks for it there.
 
     Whoever has it can join, so hand it on like a password. A machine that joins makes its own key.
     `tianmesh expel` of the ids that it prints makes the token void, also of those that have joined.
@@ -171,14 +173,21 @@ def invite(
             "[yellow]its doors are on this machine only: other machines need a mesh founded with "
             "`tianmesh init --host ADDRESS`[/yellow]"
         )
-    remarks.print("on each other machine run `tianmesh join TOKEN`, then `tianmesh start`:")
+    remarks.print("on each other machine run `tianmesh join`, give it this token, then run `tianmesh start`:")
     print(invitation.token())
 
 
 def join(
     token: Annotated[
-        str, typer.Argument(help="What `tianmesh invite` printed; - reads it from standard input.")
-    ],
+        str,
+        typer.Argument(
+            envvar="TIANMESH_INVITATION",
+            callback=token_given,
+            metavar="@FILE|-",
+            help="A file with what `tianmesh invite` printed, or - for standard input.",
+            show_default="asks for it",
+        ),
+    ] = "",
     folder: Annotated[
         Path, typer.Option(envvar="TIANMESH_DATA", help="Where the new peer shall live.")
     ] = DATA,
@@ -213,7 +222,7 @@ def join(
     """
     if gateway:
         checked_listen(gateway, "--gateway")
-    invitation = read_token(sys.stdin.read() if token == "-" else token)
+    invitation = read_token(token or _asked_for_token())
     reach = Reach.ALWAYS if relay else Reach.AUTO
     given = {"gateway": gateway, "contact": contact, "name": name}
     join_by(invitation, folder, host, weight=weight, relay=reach, **given)
@@ -227,6 +236,13 @@ def join(
     else:
         console.print(f"{peer} at {escape(member.announce)}; let its ports {ports} through")
     console.print(f"start it with\n  tianmesh start {escape(str(folder))}")
+
+
+def _asked_for_token() -> str:
+    """Return what a person types, or what stands in standard input."""
+    if sys.stdin.isatty():
+        return getpass("Token that `tianmesh invite` printed (it is not shown): ")
+    return sys.stdin.read()
 
 
 def _root_of(mesh_folder: MeshFolder) -> Signer:

@@ -142,7 +142,7 @@ def config_in(path: Path) -> Path:
         )
     if not config.exists():
         raise ConfigError(
-            f"there is no node in {path}: `tianmesh init FOLDER` founds a mesh, `tianmesh join TOKEN` joins "
+            f"there is no node in {path}: `tianmesh init FOLDER` founds a mesh, `tianmesh join` joins "
             "one, and `tianmesh start FOLDER` runs what either has made; or name a config.toml with --config"
         )
     return config

@@ -40,7 +40,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 TOKEN_CHARS_MAX: Final = 4_096
 
 
-def token_given(context: typer.Context, value: str) -> str:
+def token_given(context: typer.Context, parameter: typer.CallbackParam, value: str) -> str:
     """Return a token from where it is said to be; other users of a machine can read the words of a command.
 
     Raises:
@@ -54,11 +54,12 @@ def token_given(context: typer.Context, value: str) -> str:
                 return file.readline(TOKEN_CHARS_MAX).strip()
         except (OSError, ValueError) as error:
             raise ConfigError(f"cannot read a token in {value[1:]}: {error}") from error
-    source = context.get_parameter_source("token")
+    source = context.get_parameter_source(str(parameter.name))
     if value and source is not None and source.name == "COMMANDLINE":
+        option = "--token " if parameter.param_type_name == "option" else ""
         raise ConfigError(
-            "other users of this machine could read a token on the command line: give --token @FILE, or "
-            "--token - and the token on standard input, or set TIANMESH_ADMIN_TOKEN"
+            f"other users of this machine could read a token on the command line: give {option}@FILE, or "
+            f"{option}- and the token on standard input, or set {parameter.envvar}"
         )
     return value
 

@@ -29,11 +29,16 @@ PAUSE_S: Final = 0.2  # between two looks at what is going on: each is work for 
 Value = TypeVar("Value")
 
 
-def tianmesh(*arguments: str | Path, timeout: float = 3 * PATIENCE_S) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, check=False
-    )
+def tianmesh(
+    *arguments: str | Path, given: str = "", timeout: float = 3 * PATIENCE_S
+) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end.
+
+    Args:
+      given: to its standard input.
+    """
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, input=given)
 
 
 def wait_for(look: Callable[[], Value | None], what: str, timeout: float = PATIENCE_S) -> Value:

@@ -35,14 +35,15 @@ def test_two_machines_join_by_a_token_and_the_third_is_told_that_it_is_used_up(t
         [token] = invited.stdout.split()
         ids = {first["id"]}
         for name in ("b", "c"):
-            joined = tianmesh("join", token, "--folder", tmp_path / name)
+            joined = tianmesh("join", "--folder", tmp_path / name, given=token)
             assert joined.returncode == 0, joined.stderr
             ids.add(nodes.enter_context(node("peer", tmp_path / name))["id"])
             wait_for(lambda: are_steady(first["gateway"], founder, ids), f"{name} as a member")
-        refused = tianmesh("join", token, "--folder", tmp_path / "d")
+        refused = tianmesh("join", "-", "--folder", tmp_path / "d", given=token)
         assert "the invitation has been used by 2 machines" in refused.stderr
         invited = tianmesh("invite", "--data", founder, "--weight-max", "0", *doors)
-        joined = tianmesh("join", *invited.stdout.split(), "--folder", tmp_path / "e")
+        (tmp_path / "token").write_text(invited.stdout)
+        joined = tianmesh("join", f"@{tmp_path / 'token'}", "--folder", tmp_path / "e")
         assert joined.returncode == 0, joined.stderr
         asked = nodes.enter_context(node("peer", tmp_path / "e"))
         wait_for(lambda: answers_for_all(asked["gateway"]), "a machine that only answers")

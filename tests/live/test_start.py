@@ -43,7 +43,7 @@ def test_a_founder_and_a_machine_that_joins_are_started_by_their_folders(
         with started("mymesh") as founder:
             founder.wait_for_line(f"peer-1 runs: {gateway}")
             token = tianmesh("invite", "--data", "mymesh").stdout.strip()
-            assert tianmesh("join", token).returncode == 0
+            assert tianmesh("join", given=token).returncode == 0
             _reach(Path("tianmesh-data/config.toml"), web)
             with started() as joined:
                 joined.wait_for_line("tianmesh-data runs: http://127.0.0.1:")

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+import typer
+from typer.testing import CliRunner, Result
 
 from mesh.errors import ConfigError
-from peers.options import DATA, LAB_PEER, TOKEN_IN_CLEAR, administrator_of, client_with, data_here, reader_of
+from peers.options import (
+    DATA,
+    LAB_PEER,
+    TOKEN_IN_CLEAR,
+    TokenOption,
+    administrator_of,
+    client_with,
+    data_here,
+    reader_of,
+    token_given,
+)
 
 AFAR, HERE, SAFE = "http://10.0.0.5:8017", "http://127.0.0.1:8017", "https://gateway.test"
 
@@ -45,6 +58,43 @@ def test_no_order_shows_its_token_on_the_way(peer: Path, token: str, monkeypatch
         administrator_of(gateway, token, peer).close()
     monkeypatch.setenv(TOKEN_IN_CLEAR, "1")
     administrator_of(AFAR, token, peer).close()
+
+
+def _told(*words: str, environment: dict[str, str] | None = None, given: str = "") -> Result:
+    """Run a command with a token as an option, and as an argument, that prints what it was given."""
+    app = typer.Typer()
+
+    @app.command()
+    def order(token: TokenOption = "") -> None:
+        print(token)
+
+    @app.command()
+    def join(
+        invitation: Annotated[str, typer.Argument(envvar="TIANMESH_INVITATION", callback=token_given)] = "",
+    ) -> None:
+        print(invitation)
+
+    return CliRunner().invoke(app, words, env=environment, input=given)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "variable"),
+    [("order", ["--token"], "TIANMESH_ADMIN_TOKEN"), ("join", [], "TIANMESH_INVITATION")],
+)
+def test_a_token_comes_by_a_file_standard_input_or_the_environment_and_by_no_word_of_a_command(
+    command: str, option: list[str], variable: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("secret\n")
+    assert _told(command, *option, f"@{file}").stdout == "secret\n"
+    assert _told(command, *option, "-", given="secret\n").stdout == "secret\n"
+    assert _told(command, environment={variable: "secret"}).stdout == "secret\n"
+    refused = _told(command, *option, "secret")
+    assert isinstance(refused.exception, ConfigError)
+    ways = " ".join([*option, f"@FILE, or {' '.join([*option, '-'])} and"])
+    assert str(refused.exception).endswith(f"give {ways} the token on standard input, or set {variable}")
+    missing = _told(command, *option, f"@{tmp_path / 'nowhere'}")
+    assert "cannot read a token in" in str(missing.exception)
 
 
 def test_who_has_no_token_shows_none(tmp_path: Path) -> None:
