@@ -1,7 +1,7 @@
 # make demo    crawl and search the bundled web with three peers
 # make test    lint, types and all tests: everything that is promised, with what is in the repository
 # make quick   the same without those that start real peers, servers or a browser
-# make test-more   what larger data beside the repository adds; says what it skips
+# make test-more   what larger data beside the repository adds, and larger meshes; says what it skips
 # make soak    a thousand fresh seeds of simulated faults; can be stopped and gone on with
 # make wheel   build the wheel for all machines of this kind, of any Python from 3.11 on
 # make quality rank judged collections, beside other engines; first those left out of the fit
