@@ -3,11 +3,12 @@
 Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
 `questions`, `host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done; where
 `redirects` lead) and `links` (to their owners, unless `link_memory` has them, through the `outbox`, past
-`deaf_members`; `domain_links` tells those to other domains; what the policy
+`deaf_members`, ours by `own_links`; `domain_links` tells those to other domains; what the policy
 does not want waits in `left_out_links` for another one), all over the `frontier`: URLs as `url_rows` in
 `url_queues`, `held_hosts` (one of them and its registrable domain: `host_state`; those that have no place in
 memory: `parked_hosts`), who of them is next by `host_turns`, what their origins say to robots in
-`origin_rows`, `filled_slots`, `changed_texts` for the index; the shape of its keys is in `frontier_keys`.
+`origin_rows`, what links tell in `text_rows` (and `changed_texts` for the index), `filled_slots`; the shape
+of its keys is in `frontier_keys`.
 Which new page comes first say `orders`, by what is relevant to some words (`relevance`), held by `steering`,
 to which those come that searchers want (`searchers_words`); it is the `course` in a row, another order means
 `reordering`; URLs can be guessed (`ancestors`). When a page is due again says `revisiting`, by the

@@ -126,8 +126,7 @@ class Controller(StoreActor):
         tuning: Tuning | None = None,
     ) -> None:
         tuning = tuning or Tuning()
-        self._settings = settings
-        self._measure_s = tuning.measure_s
+        self._settings, self._measure_s = settings, tuning.measure_s
         self._frontier = Frontier(TableSection(table, FRONTIER_SECTION), settings)
         self._store = FrontierStore(self._frontier, settings)
         self._mirror = Mirror(me, self.name, self._store, life)
@@ -144,15 +143,16 @@ class Controller(StoreActor):
         self._explaining = Explaining(sources, self._pages, self._links, self._limit)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
         self._ownership: Ownership | None = None
-        self._licensed_until_s = inf
-        self._is_stopped = False
+        self._licensed_until_s, self._is_stopped = inf, False
         self._policy, self._rules_end_s = tuning.policy, inf  # mesh clock: when some of its rules end
         self._held: SlotMask | None = None  # what the handover said last
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s, self._anchors_at_s = inf, 0.0
         self._measured = self._measured_pages = 0
-        self._measure_at_s = -inf  # not before
-        self._measure_due_s = inf  # when the membership is to hear of it
+        self._measure_at_s, self._measure_due_s = (
+            -inf,
+            inf,
+        )  # not before; when others hear of it
         self._fetch_at_s = self._visits.next_time()  # at the end of the last turn
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -269,10 +269,10 @@ class Controller(StoreActor):
             links_sent=links.sent_count,
             links_received=links.received_count,
             links_refused=links.refused_count,
-            links_left_out=links.left_out_count,
-            links_overlisted=links.overlisted_count,
+            links_left_out=links.own.left_out_count,
+            links_overlisted=links.own.overlisted_count,
             lists_read=pages.list_count,
-            pages_told=links.told_count,
+            pages_told=links.own.told_count,
             hosts=frontier.host_count,
             aliases=len(frontier.hosts.aliases),
             queued=frontier.queued_count,
@@ -391,17 +391,12 @@ class Controller(StoreActor):
         sends: list[Send] = []
         for pledge in pledges:
             for key in pledge.keys:
-                self._release(key)
+                self._store.release(key)
             for target, message in pledge.sends:
                 if isinstance(message, LinksAccepted):
                     self._links.note_promise(target, message.batch)
             sends += pledge.sends
         return sends
-
-    def _release(self, key: bytes) -> None:
-        """Have others hear that a page is done."""
-        if self._store.release(key):
-            self._frontier.note_change(key)
 
     def _explain(self, source: Address, question: ExplainUrl | ExplainCrawl, now: float) -> list[Send]:
         halted = self._is_stopped, self._is_held_up()
@@ -452,7 +447,7 @@ class Controller(StoreActor):
         for key in list(self._store.held_back):
             slot = slot_in(key)
             if self._stopping.get(slot, inf) + STOP_PATIENCE_S <= now:
-                self._release(key)
+                self._store.release(key)
             else:
                 busy.add(slot)
         stopped = [slot for slot in self._stopping if slot not in busy]
@@ -503,7 +498,7 @@ class Controller(StoreActor):
             return inf
         pages = self._pages
         is_quiet = not (len(self._visits) or len(pages) or pages.finishing_count or self._is_anything_due())
-        return min(self._links.quiet_s, self._anchors_at_s) if is_quiet else self._anchors_at_s
+        return min(self._links.own.quiet_s, self._anchors_at_s) if is_quiet else self._anchors_at_s
 
     def _tell_anchors(self, now: float) -> list[Send]:
         changed = self._frontier.changed_texts.take(ANCHORS_PER_TURN)

@@ -130,7 +130,7 @@ class Explaining:
             slowest=tuple(islice(look.underway(), FETCHES_NAMED)),
             longest=tuple(look.host_wait(state) for state in longest if state.queued),
             answers=dict(visits.outcomes.most_common(LINES_MAX)),
-            links_left_out=self._links.left_out_count,
+            links_left_out=self._links.own.left_out_count,
             links_waiting=self._links.waiting_count,
             pages_max=self._limit.pages_max,
         )

@@ -8,8 +8,8 @@ is in `frontier_keys`.
 
 Rows are items that only grow (`frontier_items`): what another peer knows of a slot is merged in any order.
 The key of a queued URL follows from its row alone, so two peers that queue it have the same. Only "d" is a
-peer's own: it is written, also as a standby, whenever there may be texts that its cell does not know. The
-frontier is who keeps link texts because it takes links in: their sender was promised that its team has them.
+peer's own: it is written, also as a standby, whenever there may be texts that its cell does not know
+(`text_rows`).
 
 A host is a name. Its URLs on all schemes and ports share its queue, its clock and its turn; only what a
 robots.txt says is kept for each origin.
@@ -34,19 +34,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final
 
-import msgspec
-
 from mesh.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler.changed_texts import ChangedTexts
 from peers.crawler.course import Course
 from peers.crawler.filled_slots import FilledSlots
-from peers.crawler.frontier_items import (
-    QueuedItem,
-    course_of,
-    host_hash,
-    join_anchors,
-)
+from peers.crawler.frontier_items import QueuedItem, course_of, host_hash
 from peers.crawler.frontier_keys import (
     HOST,
     ITEM_KINDS,
@@ -70,6 +63,7 @@ from peers.crawler.parked_hosts import record_in
 from peers.crawler.politeness import HostRecord, judged
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.steering import Steering
+from peers.crawler.text_rows import TextRows
 from peers.crawler.trap_rows import TrapRows
 from peers.crawler.url_queues import LinkTo, QueuedUrl, UrlQueues
 from peers.crawler.url_rows import (
@@ -108,6 +102,7 @@ class Frontier:
         self.url_count = 0
         self.changed_texts = ChangedTexts(table)
         self.slots = FilledSlots(self._table, self.changed_texts)
+        self.texts = TextRows(self._table, self.slots, self.changed_texts)
         # Keys of rows of kind u, a, h and r that were changed here, not by merging; None while nobody cares.
         self.changes: dict[bytes, None] | None = None
 
@@ -144,7 +139,11 @@ class Frontier:
             slot, row = link.slot, rows[key]
             self.slots.fill(slot)
             if link.entries:
-                self._tell(link, mark, row, rows, unwritten)
+                texts_at = texts_key(slot, mark)
+                told = self.texts.told_by(link, mark, row, rows[texts_at])
+                if told is not None:
+                    rows[texts_at] = unwritten[texts_at] = told
+                    self.note_change(texts_at)
             if not link.is_queued:
                 continue
             if row is None:
@@ -162,19 +161,19 @@ class Frontier:
                 before = row_in(row)
                 if link.depth >= before.depth and link.hops >= before.hops and link.course == before.course:
                     continue
-                told = before._replace(depth=link.depth, hops=link.hops, course=link.course)
-                better = join_rows(before, told)
+                seen = before._replace(depth=link.depth, hops=link.hops, course=link.course)
+                better = join_rows(before, seen)
                 self._write(unwritten)
                 self._change(slot, mark, link.url, before, better)
                 rows[key] = row_bytes(better)
-        self._write(unwritten)
+        if unwritten:
+            self._write(unwritten)
         for state in grown:
             self._turns.schedule(state, now)
 
     def _write(self, rows: dict[bytes, bytes]) -> None:
-        if rows:
-            self._table.put_many(list(rows.items()))
-            rows.clear()
+        self._table.put_many(list(rows.items()))
+        rows.clear()
 
     def change_course(self, slot: int, mark: bytes, url: str, course: Course | None) -> None:
         """Have a URL that was never visited stand elsewhere in the queue of its host."""
@@ -197,38 +196,6 @@ class Frontier:
         self.merge_visited(slot, mark, imported, url)
         if self._table.get(key) != before:
             self.note_change(key)
-
-    def _tell(
-        self,
-        link: LinkTo,
-        mark: bytes,
-        row: bytes | None,
-        rows: dict[bytes, bytes | None],
-        unwritten: dict[bytes, bytes],
-    ) -> None:
-        """Keep what a link tells of its page.
-
-        Args:
-          row: of the page.
-          rows: those that were read.
-          unwritten: gets what is to be written.
-        """
-        key = texts_key(link.slot, mark)
-        stored = rows[key]
-        texts = _anchors_decoder.decode(stored) if stored else ()
-        if all(entry in texts for entry in link.entries):
-            return
-        joined = join_anchors(texts, link.entries)
-        if joined != texts:
-            rows[key] = unwritten[key] = _encode(joined)
-            self.note_change(key)
-            if row is not None and not is_new_row(row) and row_in(row).is_stored:
-                self.changed_texts.mark(link.slot, mark, link.url)
-
-    def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
-        """The distinct texts of the links that are known to point to a page, sorted."""
-        stored = self._table.get(texts_key(slot, fingerprint(url)))
-        return _anchors_decoder.decode(stored) if stored else ()
 
     # --- taking ---
 
@@ -391,20 +358,6 @@ class Frontier:
             self._turns.schedule(state, -inf)
         return joined
 
-    def merge_anchors(self, slot: int, mark: bytes, texts: tuple[str, ...]) -> None:
-        """Join link texts with those known here."""
-        self.slots.fill(slot)
-        key = texts_key(slot, mark)
-        stored = self._table.get(key)
-        before = _anchors_decoder.decode(stored) if stored else ()
-        joined = join_anchors(before, texts)
-        if joined == before:
-            return
-        self._table.put(key, _encode(joined))
-        row = self._table.get(url_key(slot, mark))
-        if row is not None and (url := row_in(row).url):
-            self.changed_texts.mark(slot, mark, url)
-
     def merge_host(self, slot: int, record: HostRecord) -> None:
         """Join a host with what is known of it here."""
         self.slots.fill(slot)
@@ -504,7 +457,3 @@ class Frontier:
         if self._hosts.is_held(slot):
             self._url_counts[slot] = self._url_counts.get(slot, 0) + change
             self.url_count += change
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_anchors_decoder = msgspec.msgpack.Decoder(tuple[str, ...])

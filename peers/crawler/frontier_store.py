@@ -133,10 +133,11 @@ class FrontierStore:
         self._digests.note(key)
         self.held_back[key] = held_back
 
-    def release(self, key: bytes) -> bool:
-        """Show others a row as it is; return whether they did not see it so before."""
+    def release(self, key: bytes) -> None:
+        """Show others a row as it is, and have them hear of it if they did not see it so before."""
         self._digests.note(key)
-        return self.held_back.pop(key, None) is not None
+        if self.held_back.pop(key, None) is not None:
+            self._frontier.note_change(key)
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield all items of these slots whose ids are not in `have`, and all hosts."""
@@ -185,7 +186,7 @@ class FrontierStore:
         for slot, mark, row, url in located.visited:
             frontier.merge_visited(slot, mark, row, url)
         for anchors in located.anchors:
-            frontier.merge_anchors(anchors.slot, anchors.fingerprint, anchors.texts)
+            frontier.texts.merge(anchors.slot, anchors.fingerprint, anchors.texts)
 
     # --- Forgetting
 

@@ -10,42 +10,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec.structs import replace
 
 from mesh.actor import Address, Send
 from mesh.conduct import CONDUCT, Misbehaved, Offence
-from mesh.domains import may_speak_for
 from mesh.ownership import Ownership
-from mesh.urls import canonical, fingerprint, host_of, is_canonical, looks_like_trap
+from mesh.urls import host_of, is_canonical, looks_like_trap
 from peers.crawler import politeness
 from peers.crawler.alias_judging import moved
-from peers.crawler.course import UNLIMITED, Course
 from peers.crawler.deaf_members import DeafMembers
 from peers.crawler.domain_links import marked
 from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_keys import url_key
 from peers.crawler.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
 from peers.crawler.link_memory import LinkMemory
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
+from peers.crawler.own_links import TO_BE_FETCHED, OwnLinks, Placed
 from peers.crawler.reordering import Reordering
-from peers.crawler.revisiting import due_now, made_due
+from peers.crawler.revisiting import due_now
 from peers.crawler.searchers_words import SearchersWords
 from peers.crawler.settings import CrawlSettings, Tuning
-from peers.crawler.url_queues import LinkTo
-from peers.crawler.url_rows import UrlRow
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
-from peers.engine.linkers import entries_of, entries_of_move
 from peers.handover.mirror import Mirror, Pledge
 from peers.policy.rules import Policy
 
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 LOOK_S: Final = 5.0  # between two looks for members that accept no links
-QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once
-_Placed: TypeAlias = tuple[FoundLink, str, int]  # with the host of its target, and the slot of that
-_TO_BE_FETCHED: Final = (LinkUse.FETCH, LinkUse.ABROAD)
 
 
 class Links:
@@ -84,14 +76,13 @@ class Links:
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
         self._memory = LinkMemory(tuning.links_remembered)
         self.flush_at_s = inf  # when `pack` is to be called
-        self.quiet_s = -inf  # pages of files come in until then
         self._policy, self._policy_number = tuning.policy, 0
-        self.sent_count = self.received_count = self.refused_count = self.left_out_count = 0
-        self.overlisted_count = self.told_count = 0
+        self.own = OwnLinks(frontier, left_out, settings, tuning.policy)
+        self.sent_count = self.received_count = self.refused_count = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
         """Go by these; the frontier does already."""
-        self._settings = settings
+        self._settings = self.own.settings = settings
         self._outbox.links_max = settings.outbox_links_max
         self._reordering.look()
 
@@ -101,7 +92,7 @@ class Links:
         What was brought to its owner before may have been left out there, and is wanted now.
         """
         if policy != self._policy:
-            self._policy = policy
+            self._policy = self.own.policy = policy
             self._memory.forget()
             self._left_out.begin_review()
             self._frontier.steering.change_decreed(policy.ordering)
@@ -151,7 +142,7 @@ class Links:
         """
         if self._policy.is_of_domains:
             links = marked(page, links)
-        ours: list[_Placed] = []
+        ours: list[Placed] = []
         for link in self._and_moved(links):
             if not self._memory.is_new(link) or looks_like_trap(link.url):
                 continue
@@ -162,7 +153,7 @@ class Links:
             else:
                 self._unsent[owner].append(link)
                 self.flush_at_s = min(self.flush_at_s, now + FLUSH_S)
-        self._add(ours, now)
+        self.own.add(ours, now)
 
     def pack(self, now: float) -> list[int]:
         """Put what has gathered for others into the outbox; return the numbers of the batches."""
@@ -195,7 +186,7 @@ class Links:
         sound = [link for link in links if is_canonical(link.url)]
         are_links = len(sound) == len(links) or source.peer == self._me
         wanted = [
-            link if link.use in _TO_BE_FETCHED else self._allowed(link, source.peer)
+            link if link.use in TO_BE_FETCHED else self._allowed(link, source.peer)
             for link in sound
             if link.depth <= depth_max
         ]
@@ -247,7 +238,7 @@ class Links:
         Args:
           is_instead: what is of slots that we keep for others is ours to take, too.
         """
-        ours: list[_Placed] = []
+        ours: list[Placed] = []
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
         for link in self._and_moved(links):
             host = host_of(link.url)
@@ -256,7 +247,7 @@ class Links:
                 ours.append((link, host, slot))
             else:
                 elsewhere[owner].append(link)
-        self._add(ours, now)
+        self.own.add(ours, now)
         return [
             batch
             for peer, theirs in elsewhere.items()
@@ -283,66 +274,6 @@ class Links:
                 url = there
                 yield replace(link, url=url)
                 self._memory.note(url)  # that of the alias says so again, once it is its turn
-
-    def _add(self, links: Iterable[_Placed], now: float) -> None:
-        """Take links to pages of ours into the frontier, at once where none depends on one before."""
-        goes_by_citations = self._frontier.steering.goes_by_citations
-        batch: list[LinkTo] = []
-        for link, host, slot in links:
-            is_queued = link.use in _TO_BE_FETCHED and self._is_to_be_queued(link, host, batch, now)
-            if link.use is LinkUse.STORED:
-                self._add_batch(batch, now)
-                self._frontier.add_stored(link.url, slot)
-                self.quiet_s = now + QUIET_S
-            course = self._course_of(link, slot) if is_queued else None
-            entries = _entries_of(link)
-            if is_queued or entries:
-                batch.append(LinkTo(link.url, host, slot, link.depth, link.hops, course, entries, is_queued))
-            if is_queued and link.changed_s:
-                self._add_batch(batch, now)
-                self._make_due(link, slot, now)
-            elif goes_by_citations:
-                self._add_batch(batch, now)
-        self._add_batch(batch, now)
-
-    def _add_batch(self, batch: list[LinkTo], now: float) -> None:
-        if batch:
-            self._frontier.add(batch, now)
-            batch.clear()
-
-    def _is_to_be_queued(self, link: FoundLink, host: str, batch: list[LinkTo], now: float) -> bool:
-        """Is a page to be asked for? The batch is taken in if its size decides that."""
-        if link.is_listed and not self._has_room_for_listed(host, len(batch)):
-            self._add_batch(batch, now)
-            if not self._has_room_for_listed(host):
-                self.overlisted_count += 1
-                return False
-        if self._policy.has_room_for(link.url, link.depth, is_abroad=link.use is LinkUse.ABROAD):
-            return True
-        self.leave_out(link)
-        return False
-
-    def _course_of(self, link: FoundLink, slot: int) -> Course | None:
-        steering = self._frontier.steering
-        if steering.is_plain and link.levels == UNLIMITED and not link.moved_from:
-            return None  # without asking what is known of other links
-        entries = self._frontier.anchors_of(link.url, slot) if steering.goes_by_citations else ()
-        return steering.course_of(link, entries)
-
-    def leave_out(self, link: FoundLink) -> None:
-        """Keep a link to a page that the policy does not want, for another policy."""
-        self._left_out.keep(link)
-        self.left_out_count += 1
-
-    def _has_room_for_listed(self, host: str, coming: int = 0) -> bool:
-        """Has less of a host been asked or queued than will ever be asked? A list names 50,000 at once.
-
-        Args:
-          coming: how many of its pages, at most, are queued in a moment.
-        """
-        state = self._frontier.find(host)
-        known = 0 if state is None else state.queued + state.record.fetched
-        return known + coming < self._settings.pages_per_host_max
 
     # --- to other peers ---
 
@@ -395,20 +326,7 @@ class Links:
         slot, _ = self.place_of(host_of(url))
         row = self._frontier.row_of(url, slot)
         if row is not None and politeness.was_left_out(row):
-            self._merge(slot, due_now(row, now), url)
-
-    def _make_due(self, link: FoundLink, slot: int, now: float) -> None:
-        """Have a page visited at once that has changed, as is said."""
-        row = self._frontier.row_of(link.url, slot)
-        due = None if row is None else made_due(row, link.changed_s, now)
-        if due is not None:
-            self.told_count += 1
-            self._merge(slot, due, link.url)
-
-    def _merge(self, slot: int, row: UrlRow, url: str) -> None:
-        mark = fingerprint(url)
-        self._frontier.merge_visited(slot, mark, row, url)
-        self._frontier.note_change(url_key(slot, mark))
+            self.own.merge(slot, due_now(row, now), url)
 
     def _is_for_its_peer(self, batch: Batch) -> bool:
         return all(self.place_of(host_of(link.url))[1] == batch.peer for link in batch.links)
@@ -467,12 +385,3 @@ class Links:
             slot = ownership.slot_of(host)
             place = self._places[host] = slot, self._taker_of(slot, ownership)
         return place
-
-
-def _entries_of(link: FoundLink) -> tuple[str, ...]:
-    """Return what is kept of what a link tells of its target."""
-    entries = entries_of(link.anchor, link.linker) if link.anchor or link.linker else ()
-    if link.moved_from and canonical(link.moved_from) == link.moved_from != link.url:
-        is_believed = may_speak_for(host_of(link.moved_from), host_of(link.url))
-        entries += entries_of_move(link.moved_from) if is_believed else ()
-    return entries

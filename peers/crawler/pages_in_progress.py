@@ -252,7 +252,7 @@ class PagesInProgress:
         state, taken = page.state, page.taken
         is_shown = self.is_shown(state, taken)
         was_page = is_shown or self._versions.newest(state.slot, taken.url) is not None
-        entries = self._frontier.anchors_of(taken.url, state.slot)
+        entries = self._frontier.texts.of(taken.url, state.slot)
         redirect = redirect_in(fetched, taken, entries, was_page=was_page, is_shown=is_shown)
         if redirect is not None:
             self.links_found += 1
@@ -263,7 +263,7 @@ class PagesInProgress:
         page = self._pages.get(parsed.url)
         if page is None:
             return []
-        page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
+        page.anchors = self._frontier.texts.of(parsed.url, page.state.slot)
         page.seen = self._frontier.steering.seen(parsed.url, page.taken.course, parsed.document, page.anchors)
         if parsed.is_list:
             return self._list_read(page, parsed.links, now)
@@ -334,7 +334,7 @@ class PagesInProgress:
     def leave_out_unseen(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         """Be done with a URL that the policy does not want to be visited, until another one does."""
         self._settle_left_out(state, taken, reason, now)
-        self._links.leave_out(link_to(taken.url, taken, hops=taken.hops))
+        self._links.own.leave_out(link_to(taken.url, taken, hops=taken.hops))
 
     def leave_to_representative(self, state: HostState, taken: QueuedUrl, now: float) -> None:
         """Be done with a URL of an alias: it is visited elsewhere, and looked at again in a day."""
@@ -468,7 +468,7 @@ class PagesInProgress:
         key = self._frontier.settle_quietly(state, taken, _conclusion_of(page, self.settings, now))
         if key not in self._store.held_back:
             self._frontier.note_change(key)
-        if page.status == 200 and page.anchors != self._frontier.anchors_of(taken.url, state.slot):
+        if page.status == 200 and page.anchors != self._frontier.texts.of(taken.url, state.slot):
             self._frontier.changed_texts.mark(state.slot, fingerprint(taken.url), taken.url)
         if not self.settings.is_recorded or not page.status:
             return []

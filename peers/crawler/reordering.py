@@ -78,7 +78,7 @@ class Reordering:
     def _place(self, slot: int, mark: bytes, row: UrlRow) -> None:
         frontier, steering = self._frontier, self._frontier.steering
         url = frontier.url_in_queue(slot, mark, row)
-        entries = frontier.anchors_of(url, slot)
+        entries = frontier.texts.of(url, slot)
         link = FoundLink(
             url,
             next(filter(is_text, entries), ""),

@@ -96,7 +96,7 @@ class UrlExplaining:
           hold_of: what a host in memory waits for.
         """
         row, link, record = self._row, self._left_out, self._record()
-        entries = self._sources.frontier.anchors_of(self._url, self._slot)
+        entries = self._sources.frontier.texts.of(self._url, self._slot)
         rulings = tuple(islice(self._rulings(record), LINES_MAX))
         return UrlFacts(
             at_s=self._now,

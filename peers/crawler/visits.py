@@ -284,13 +284,8 @@ class Visits:
             self._asked.remove(host_of(url))
             self._budgets.count_questions(visit.state.domain.name, 1 + further)
             is_new_page = visit.robots is None and not visit.taken.is_stored
-            self.clocks.note_answer(
-                self._hosts_of(url, visit.state),
-                seconds,
-                now,
-                further=further,
-                page_of=visit.state if is_new_page else None,
-            )
+            states, page_of = self._hosts_of(url, visit.state), visit.state if is_new_page else None
+            self.clocks.note_answer(states, seconds, now, further=further, page_of=page_of)
         return visit
 
     def fetched(self, fetched: PageFetched, now: float) -> list[Send]:

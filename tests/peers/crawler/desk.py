@@ -134,7 +134,7 @@ class Desk:
 
     def anchors_of(self, url: str) -> tuple[str, ...]:
         slot = owned_by(self.peers).slot_of(host_of(url))
-        return self.controller._frontier.anchors_of(url, slot)
+        return self.controller._frontier.texts.of(url, slot)
 
     def observe(self) -> CrawlStatistics:
         return self.controller.observe()

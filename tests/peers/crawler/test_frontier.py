@@ -877,7 +877,7 @@ def kept(texts: list[str]) -> tuple[str, ...]:
     frontier = held(MemoryTable())
     for text in texts:
         tell(frontier, url_of(1), 0, text)
-    return frontier.anchors_of(url_of(1), 0)
+    return frontier.texts.of(url_of(1), 0)
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), max_size=80), st.randoms(use_true_random=False))
@@ -916,7 +916,7 @@ def test_a_new_anchor_of_a_stored_page_is_noted_until_it_is_taken_restart_or_not
     assert again.changed_texts.take(10) == [(url_of(1), 0)]
     assert again.changed_texts.take(10) == []
     assert held(table).changed_texts.count == 0
-    assert again.anchors_of(url_of(1), 0) == ("after", "before", "later")
+    assert again.texts.of(url_of(1), 0) == ("after", "before", "later")
 
 
 @pytest.mark.parametrize("outcome", ["F404", "Xrobots", "D301"])

@@ -193,7 +193,7 @@ def test_two_that_tell_each_other_everything_have_the_same(
         for path in range(6):
             url = f"{origin}/{path}"
             assert one.state_of(url) == other.state_of(url)
-            assert one.frontier.anchors_of(url, slot) == other.frontier.anchors_of(url, slot)
+            assert one.frontier.texts.of(url, slot) == other.frontier.texts.of(url, slot)
         for kind in (b"h", b"r"):
             mine, theirs = [[row for _, row in side.frontier.rows(slot, kind)] for side in (one, other)]
             assert mine == theirs
@@ -370,7 +370,7 @@ def test_of_texts_that_come_for_a_stored_page_the_cell_hears_wherever_it_is_kept
     one.frontier.changed_texts.take(9)
     other.pull(one)
     assert other.frontier.changed_texts.take(9) == [(f"{ORIGIN}/1", SLOT)]
-    assert other.frontier.anchors_of(f"{ORIGIN}/1", SLOT) == ("after", "before")
+    assert other.frontier.texts.of(f"{ORIGIN}/1", SLOT) == ("after", "before")
 
 
 # --- Pages that are held back ---
@@ -391,7 +391,8 @@ def test_a_page_that_is_held_back_looks_queued_to_others() -> None:
     other.pull(one)
     assert (one.state_of(url), other.state_of(url)) == ("D200", "Q")
     assert other.take()[1].depth == 3
-    assert one.store.release(key)
+    one.store.release(key)
+    assert not one.store.held_back
     assert one.ids() != before
     other.pull(one)
     assert other.state_of(url) == "D200"
@@ -496,7 +497,7 @@ def test_something_new_ends_the_forgetting_wherever_it_is(n_forgotten: int) -> N
     side.frontier.hold([SLOT])
     side.check()
     assert side.state_of(f"{ORIGIN}/7") == "Q"
-    assert "new" in side.frontier.anchors_of(f"{ORIGIN}/7", SLOT)
+    assert "new" in side.frontier.texts.of(f"{ORIGIN}/7", SLOT)
 
 
 def test_it_is_told_once_when_a_slot_gets_its_first_item() -> None:
