@@ -29,7 +29,7 @@ from peers.copies.wire_messages import (
 )
 from peers.engine.copies import CopyMark
 from peers.engine.document import Document
-from peers.handover.item_store import Item, ItemStore, key_of
+from peers.handover.item_store import Item, ItemStore, key_at, key_of, slot_in
 from peers.handover.keeper import Keeper
 from peers.handover.messages import SlotsComplete
 from peers.handover.mirror import Mirror
@@ -82,7 +82,8 @@ class Copies(StoreActor):
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
         self._tellings = Tellings(me, self.name, TableSection(table, b"t"), life)
         self._namings = Namings(me, self.name, TableSection(table, b"g"), life)
-        self._marks = Marks(me)
+        self._marks = Marks(me, TableSection(table, b"m"))
+        self._has_begun = False  # are the marks known that an earlier life was to take back?
         self._ownership: Ownership | None = None
         self._answerers: np.ndarray[tuple[int], np.dtype[np.str_]] | None = None
         self._moved: SlotMask | None = None  # slots with another answerer, since all rows were looked at
@@ -164,7 +165,7 @@ class Copies(StoreActor):
             if row is None:
                 continue
             if row.n_copies:  # the index may have lost it
-                self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
+                self._marks.add(url, key_at(slot, name), CopyMark(row.content, row.n_copies), self._now)
             if row.content and self._answers(slot):
                 yield _told(slot, name, row, content=row.content)
 
@@ -182,7 +183,7 @@ class Copies(StoreActor):
     def _mark(self, slot: int, name: bytes, row: ContentRow) -> bool:
         url = self._url_of(slot, name)
         if url is not None:
-            self._marks.add(url, CopyMark(row.content, row.n_copies), self._now)
+            self._marks.add(url, key_at(slot, name), CopyMark(row.content, row.n_copies), self._now)
         return url is not None
 
     # --- What pages are named
@@ -239,6 +240,9 @@ class Copies(StoreActor):
     def _walk(self) -> None:
         """Look through some rows: tell again what is for another answerer, or is told by us now."""
         assert self._moved is not None
+        if not self._has_begun:
+            self._has_begun = True
+            self._take_marks_back()
         if self._tellings.is_full or self._marks.is_full:
             self._walk_at_s = self._now + 1.0
             return
@@ -252,6 +256,14 @@ class Copies(StoreActor):
         else:
             self._walked_to = key_of(items[-1])
             self._walk_at_s = self._now + TURN_PAUSE_S
+
+    def _take_marks_back(self) -> None:
+        """Have the index told what an earlier life had yet to tell it."""
+        for key in self._marks.to_be_taken_back():
+            slot, name = slot_in(key), key[2:]
+            value = self._store.get(slot, name)
+            if value is None or not self._mark(slot, name, row_in(value)):
+                self._marks.forget(key)
 
     def _moved_among(self, items: Iterable[Item]) -> Iterator[ToldContent]:
         moved = self._moved

@@ -1,4 +1,10 @@
-"""What the index of this peer is told of copies, an order at a time, and who waits for it."""
+"""What the index of this peer is told of copies, an order at a time, and who waits for it.
+
+After a restart every page that is marked is marked again. Which marks were to be taken back nobody could see
+then: the pages of those have rows in a table until the index has done so.
+
+    slot(2) page(16) -> nothing
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ from math import inf
 from typing import Final
 
 from mesh.actor import Address, Send
+from mesh.table import Table
 from peers.copies.wire_messages import CopiesNoted
 from peers.engine.copies import CopyMark
 from peers.index.messages import MarkCopies
@@ -17,18 +24,38 @@ PAUSE_S: Final = 1.0  # from the first mark: an order is a commit
 class Marks:
     """Marks by URL, and answers to who named pages."""
 
-    def __init__(self, me: str) -> None:
+    def __init__(self, me: str, table: Table) -> None:
         self._segments = Address(me, "segments")
-        self._marks: dict[str, CopyMark] = {}
+        self._table = table
+        self._taken_back = {key for key, _ in table.scan(b"")}  # those in the table
+        self._marks: dict[str, tuple[CopyMark, bytes]] = {}  # each with the key of its page
         self._answers: list[Send] = []  # to be given when all these marks are in the index
         self._ordered: list[Send] = []  # when those of the order are
         self._ticket = 0
-        self._is_ordered = False
+        self._under_way: dict[str, bytes] = {}  # keys of the pages of the order, by URL
         self._order_at_s = inf
 
-    def add(self, url: str, mark: CopyMark, now: float) -> None:
+    def to_be_taken_back(self) -> list[bytes]:
+        """Return the keys of pages whose marks an earlier life was to take back."""
+        return sorted(self._taken_back)
+
+    def forget(self, key: bytes) -> None:
+        """Note that no mark is to be taken back from a page, or not any more."""
+        if key in self._taken_back:
+            self._taken_back.remove(key)
+            self._table.delete(key)
+
+    def add(self, url: str, key: bytes, mark: CopyMark, now: float) -> None:
+        """Have the index told soon.
+
+        Args:
+          key: slot and fingerprint of the page.
+        """
         self._marks.pop(url, None)
-        self._marks[url] = mark
+        self._marks[url] = mark, key
+        if not mark.n_copies and key not in self._taken_back:
+            self._taken_back.add(key)
+            self._table.put(key, b"")
         self._order_at_s = min(self._order_at_s, now + PAUSE_S)
 
     def answer(self, to: Address, answer: CopiesNoted, now: float) -> None:
@@ -38,18 +65,22 @@ class Marks:
 
     def note_marked(self, ticket: int) -> list[Send]:
         """Return the answers that may be given."""
-        if not self._is_ordered or ticket != self._ticket:
+        if not self._under_way or ticket != self._ticket:
             return []
-        self._is_ordered = False
+        for url, key in self._under_way.items():
+            if url not in self._marks:
+                self.forget(key)
+        self._under_way = {}
         answers, self._ordered = self._ordered, []
         return answers
 
     def wake(self, now: float) -> list[Send]:
         """Order what has gathered."""
-        if self._is_ordered or now < self._order_at_s:
+        if self._under_way or now < self._order_at_s:
             return []
         urls = list(self._marks)[:MARKS_MAX]
-        pages = tuple((url, self._marks.pop(url)) for url in urls)
+        taken = [(url, *self._marks.pop(url)) for url in urls]
+        pages = tuple((url, mark) for url, mark, _ in taken)
         self._order_at_s = now if self._marks else inf
         if not self._marks:
             self._ordered, self._answers = self._answers, []
@@ -57,11 +88,11 @@ class Marks:
             answers, self._ordered = self._ordered, []
             return answers
         self._ticket += 1
-        self._is_ordered = True
+        self._under_way = {url: key for url, _, key in taken}
         return [Send(self._segments, MarkCopies(self._ticket, pages))]
 
     def wake_at(self) -> float:
-        return inf if self._is_ordered else self._order_at_s
+        return inf if self._under_way else self._order_at_s
 
     @property
     def is_full(self) -> bool:
@@ -70,4 +101,5 @@ class Marks:
 
     @property
     def waiting_count(self) -> int:
-        return len(self._marks)
+        """Marks that the index does not go by yet."""
+        return len(self._marks) + len(self._under_way)

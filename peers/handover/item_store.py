@@ -73,7 +73,7 @@ class ItemStore:
     # --- For the owner
 
     def get(self, slot: int, name: bytes) -> bytes | None:
-        return self._table.get(_key(slot, name))
+        return self._table.get(key_at(slot, name))
 
     def put(self, slot: int, name: bytes, value: bytes, *, is_news: bool = True) -> bool:
         """Join a value with the one that is there; return whether that changed it.
@@ -81,7 +81,7 @@ class ItemStore:
         Args:
           is_news: False where all of the team come to it by themselves: it is not shipped to them.
         """
-        key = _key(slot, name)
+        key = key_at(slot, name)
         before = self._table.get(key)
         joined = self._join(before, value) if before is not None else value
         if joined == before:
@@ -101,7 +101,7 @@ class ItemStore:
     def items_after(self, after: bytes, limit: int) -> list[Item]:
         """Return values in the order of their slots and names, from the one after `after`, see `key_of`."""
         rows = self._table.scan(after + b"\0" if after else b"", limit=limit)
-        return [Item(_slot_in(key), key[2:], value) for key, value in rows]
+        return [Item(slot_in(key), key[2:], value) for key, value in rows]
 
     def items(self, slot: int) -> Iterator[Item]:
         """Yield all values of a slot, by name."""
@@ -180,7 +180,7 @@ class ItemStore:
     def shipments(self, keys: Iterable[bytes]) -> Iterator[Shipment]:
         """See `MirroredStore`."""
         rows = ((key, self._table.get(key)) for key in keys)
-        items = (Item(_slot_in(key), key[2:], value) for key, value in rows if value is not None)
+        items = (Item(slot_in(key), key[2:], value) for key, value in rows if value is not None)
         for some in _in_messages(items, self._part_bytes):
             yield Shipment(_encode(some), len(some), frozenset(item.slot for item in some))
 
@@ -217,13 +217,13 @@ class ItemStore:
 
     def _id_at(self, key: bytes) -> bytes | None:
         value = self._table.get(key)
-        return None if value is None else _id_of(Item(_slot_in(key), key[2:], value))
+        return None if value is None else _id_of(Item(slot_in(key), key[2:], value))
 
     def _find_filled(self) -> None:
         """See in which slots anything is, by one step of a scan for each."""
         start = key_of_slot(0)
         while (first := next(self._table.scan(start, limit=1), None)) is not None:
-            slot = _slot_in(first[0])
+            slot = slot_in(first[0])
             self._filled[slot] = True
             self.newly_filled.append(slot)
             if slot + 1 == SLOTS_MAX:
@@ -236,15 +236,15 @@ def key_of_slot(slot: int) -> bytes:
 
 
 def key_of(item: Item) -> bytes:
-    return _key(item.slot, item.name)
+    return key_at(item.slot, item.name)
 
 
-def _key(slot: int, name: bytes) -> bytes:
+def key_at(slot: int, name: bytes) -> bytes:
     assert 0 < len(name) <= NAME_BYTES_MAX, name
     return key_of_slot(slot) + name
 
 
-def _slot_in(key: bytes) -> int:
+def slot_in(key: bytes) -> int:
     return int.from_bytes(key[:2], "big")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+import pytest
+
 from mesh.actor import Address, Message, Send
 from mesh.memory_table import MemoryTable
 from mesh.ownership import Ownership, OwnershipChanged
@@ -210,3 +212,24 @@ def test_a_page_is_hidden_by_nobody_but_who_answers_for_its_content() -> None:
     sends += actor.wake(mesh.now + 1.0)
     assert Send(Address(right, "copies"), CopiesNoted(2, (0,))) in sends
     assert mesh.shown(page) == [page.url]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_mark_that_a_peer_was_about_to_take_back_is_taken_back_by_its_next_life(rank: int) -> None:
+    mesh = Mesh(*SAME[:2])
+    for page in SAME[:2]:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    (shown,) = mesh.shown(*SAME[:2])
+    [hidden] = [page for page in SAME[:2] if page.url != shown]
+    peer = VIEW.team_of(next(slot_of(page) for page in SAME[:2] if page.url == shown))[rank]
+    assert mesh.marks[peer][shown].n_copies == 1
+    mesh.commit(hidden, 2.0, is_found=False)
+    while not mesh.actors[peer].observe().unmarked:
+        mesh.now += 0.1
+        for each, actor in mesh.actors.items():
+            if actor.wake_at() <= mesh.now and not mesh.actors[peer].observe().unmarked:
+                mesh._carry(each, actor.wake(mesh.now))
+    mesh.restart(peer)
+    mesh.rest()
+    assert mesh.marks[peer][shown].n_copies == 0
