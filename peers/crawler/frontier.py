@@ -129,6 +129,8 @@ class Frontier:
 
         A page that is known and was never visited may get less depth or rank.
         """
+        for slot in dict.fromkeys([link.slot for link in links]):
+            self.slots.fill(slot)
         marks = [fingerprint(link.url) for link in links]
         keys = [url_key(link.slot, mark) for link, mark in zip(links, marks, strict=True)]
         texts = [texts_key(link.slot, mark) for link, mark in zip(links, marks, strict=True) if link.entries]
@@ -137,7 +139,6 @@ class Frontier:
         grown: dict[HostState, None] = {}
         for link, mark, key in zip(links, marks, keys, strict=True):
             slot, row = link.slot, rows[key]
-            self.slots.fill(slot)
             if link.entries:
                 texts_at = texts_key(slot, mark)
                 told = self.texts.told_by(link, mark, row, rows[texts_at])
