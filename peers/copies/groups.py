@@ -142,8 +142,10 @@ class Groups:
                 self._table.delete(key)
             return before is not None
         is_known = before is not None and before.has_confirmed and before.version == told.version
-        # What was told before the page left the group may come after that: whoever is new to it is asked.
-        named = UNKNOWN if before is None and told.n_copies == COPY else told.n_copies
+        # What was told before the page left the group may come after that, and more than once: whoever is new
+        # to it is asked.
+        is_new = before is None or (before.told == UNKNOWN and before.version == told.version)
+        named = UNKNOWN if is_new and told.n_copies == COPY else told.n_copies
         said = told.standing, told.canonical, told.first_s, told.domain
         self._put(Member(key, told.version, named, is_known, *said))
         return True

@@ -137,6 +137,15 @@ def test_what_was_told_before_a_page_left_and_comes_after_that_is_asked_again() 
     assert (2, COPY) in numbers_told(groups), "else it would be one of the group for ever"
 
 
+def test_what_was_told_before_a_page_left_may_come_twice_and_is_asked_again_all_the_same() -> None:
+    late = told(2, 2, n_copies=COPY)
+    groups = groups_of(told(1), late, told(2, 3, is_there=False), late, late)
+    (_, copy) = groups.members(GROUP)
+    assert copy.told == UNKNOWN
+    note_all(groups)
+    assert numbers_told(groups) == [(2, COPY)], "its index is asked, which does not have that content"
+
+
 def test_pages_of_unknown_domains_are_of_none_with_each_other() -> None:
     original, thief = told(1, rank=LONG, domain=0), told(2, rank=LONG, canonical=2, domain=0, first_s=9)
     assert shown_of(groups_of(original, thief)) == 1
