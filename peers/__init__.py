@@ -33,7 +33,7 @@ The way of a page:
     -LinksFound-> the controllers that own the links
 
 The way of a copy: indexer -PagesCommitted-> copies -ContentsTold-> copies of who answers for the slot of its
-content -CopiesNamed-> copies of who answers for it -MarkCopies-> segments
+content -CopiesNamed-> copies of who answers for it -MarkCopies-> indexer
 
 The way of a query:
 

@@ -173,6 +173,8 @@ class Copies(StoreActor):
         """Have the index go by what a page was named, and tell what it says no more, whoever saw it."""
         row = row_in(value)
         known = None if before is None else row_in(before)
+        if known is not None and known.content != row.content:
+            self._marks.withdraw(key_at(slot, name))
         if known is not None and known.content not in (0, row.content) and self._answers(slot):
             left = _told(slot, name, row, content=known.content, is_there=False)
             self._tellings.tell([left], self._now)
@@ -207,7 +209,8 @@ class Copies(StoreActor):
                 continue
             if row.n_copies != each.n_copies:
                 self._store.put(each.slot, each.page, row.named(each.n_copies).encode())
-        self._marks.answer(source, CopiesNoted(message.batch, tuple(unlike)), self._now)
+        keys = [key_at(each.slot, each.page) for each in message.pages]
+        self._marks.answer(source, CopiesNoted(message.batch, tuple(unlike)), keys, self._now)
 
     # --- When answerers change
 

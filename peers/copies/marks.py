@@ -8,8 +8,9 @@ then: the pages of those have rows in a table until the index has done so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from mesh.actor import Address, Send
 from mesh.table import Table
@@ -18,19 +19,26 @@ from peers.engine.copies import CopyMark
 from peers.index.messages import MarkCopies
 
 MARKS_MAX: Final = 4_096  # in one order
-PAUSE_S: Final = 1.0  # from the first mark: an order is a commit
+PAUSE_S: Final = 1.0  # from the first mark, for company
+
+
+class _Answer(NamedTuple):
+    """What is said to who has named some pages."""
+
+    send: Send
+    keys: frozenset[bytes]  # of these pages
 
 
 class Marks:
     """Marks by URL, and answers to who named pages."""
 
     def __init__(self, me: str, table: Table) -> None:
-        self._segments = Address(me, "segments")
+        self._indexer = Address(me, "indexer")
         self._table = table
         self._taken_back = {key for key, _ in table.scan(b"")}  # those in the table
         self._marks: dict[str, tuple[CopyMark, bytes]] = {}  # each with the key of its page
-        self._answers: list[Send] = []  # to be given when all these marks are in the index
-        self._ordered: list[Send] = []  # when those of the order are
+        self._answers: list[_Answer] = []  # to be given when all these marks are in the index
+        self._ordered: list[_Answer] = []  # when those of the order are
         self._ticket = 0
         self._under_way: dict[str, bytes] = {}  # keys of the pages of the order, by URL
         self._order_at_s = inf
@@ -58,10 +66,19 @@ class Marks:
             self._table.put(key, b"")
         self._order_at_s = min(self._order_at_s, now + PAUSE_S)
 
-    def answer(self, to: Address, answer: CopiesNoted, now: float) -> None:
-        """Answer when what was added so far is in the index."""
-        self._answers.append(Send(to, answer))
+    def answer(self, to: Address, answer: CopiesNoted, keys: Iterable[bytes], now: float) -> None:
+        """Answer when what was added so far is in the index.
+
+        Args:
+          keys: of the pages that it is about.
+        """
+        self._answers.append(_Answer(Send(to, answer), frozenset(keys)))
         self._order_at_s = min(self._order_at_s, now + PAUSE_S)
+
+    def withdraw(self, key: bytes) -> None:
+        """Give no answer about a page that has another content by now: it is asked again."""
+        for answers in (self._answers, self._ordered):
+            answers[:] = [each for each in answers if key not in each.keys]
 
     def note_marked(self, ticket: int) -> list[Send]:
         """Return the answers that may be given."""
@@ -71,8 +88,11 @@ class Marks:
             if url not in self._marks:
                 self.forget(key)
         self._under_way = {}
+        return self._take_ordered()
+
+    def _take_ordered(self) -> list[Send]:
         answers, self._ordered = self._ordered, []
-        return answers
+        return [each.send for each in answers]
 
     def wake(self, now: float) -> list[Send]:
         """Order what has gathered."""
@@ -85,11 +105,10 @@ class Marks:
         if not self._marks:
             self._ordered, self._answers = self._answers, []
         if not pages:
-            answers, self._ordered = self._ordered, []
-            return answers
+            return self._take_ordered()
         self._ticket += 1
         self._under_way = {url: key for url, _, key in taken}
-        return [Send(self._segments, MarkCopies(self._ticket, pages))]
+        return [Send(self._indexer, MarkCopies(self._ticket, pages))]
 
     def wake_at(self) -> float:
         return inf if self._under_way else self._order_at_s

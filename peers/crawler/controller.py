@@ -254,7 +254,8 @@ class Controller(StoreActor):
         return at
 
     def before_commit(self) -> None:
-        self._budgets.save()
+        if self._budgets.changed:
+            self._budgets.save()
 
     def observe(self) -> CrawlStatistics:
         frontier, links, pages, visits = self._frontier, self._links, self._pages, self._visits

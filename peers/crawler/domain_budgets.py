@@ -36,13 +36,13 @@ class DomainBudgets:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._rows: dict[str, bytes] = {}  # those that were asked for of late
-        self._changed: set[str] = set()
+        self.changed: set[str] = set()  # domains whose rows `save` writes
 
     def save(self) -> None:
         """Write what has changed; to be called before every commit."""
-        for domain in self._changed:
+        for domain in self.changed:
             self._table.put(domain.encode(), self._rows[domain])
-        self._changed.clear()
+        self.changed.clear()
         if len(self._rows) > DOMAINS_REMEMBERED:
             self._rows.clear()
 
@@ -65,7 +65,7 @@ class DomainBudgets:
 
     def _change(self, domain: str, row: bytes) -> None:
         self._rows[domain] = row
-        self._changed.add(domain)
+        self.changed.add(domain)
 
     def _row(self, domain: str) -> bytes:
         row = self._rows.get(domain)

@@ -10,7 +10,7 @@ from peers.index.messages import CommitDocuments
 
 
 def commit_documents(index: Index, order: CommitDocuments) -> int:
-    """Delete, add or replace documents, give others their new link texts, commit; return the generation.
+    """Delete, add or replace documents, give others link texts and marks, commit; return the generation.
 
     A version that is older than what is there changes nothing: a newer one has come another way meanwhile.
     Link texts of a page that is not in the index are left out: the cell sends them only after the page, so
@@ -28,6 +28,8 @@ def commit_documents(index: Index, order: CommitDocuments) -> int:
     index.add([item for item, rules in zip(order.documents, ruling, strict=True) if rules])
     if order.anchors:
         index.relink({url: anchors for _, url, anchors in order.anchors})
+    if order.marks:
+        index.mark_copies({url.encode(): mark for url, mark in order.marks})
     return index.commit()
 
 

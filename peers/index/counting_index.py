@@ -19,12 +19,10 @@ from peers.engine.segment_search import Place
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
-    CopiesMarked,
     DocumentsAdopted,
     DocumentsCommitted,
     DocumentsExported,
     ExportDocuments,
-    MarkCopies,
     NextDocuments,
     SlotsRepaired,
     StopExport,
@@ -54,8 +52,6 @@ class CountingIndex:
             case CommitDocuments():
                 self._commit(message)
                 return [("indexer", DocumentsCommitted(message.batch, self.generation))]
-            case MarkCopies(ticket):
-                return [("copies", CopiesMarked(ticket))]
             case ExportDocuments(ticket, slots):
                 wanted = decode_any_slots(slots)
                 pages = [(self.slots[url], url, stamp) for url, stamp in self.urls.items()]

@@ -45,11 +45,13 @@ from peers.index.answering import IndexView
 from peers.index.messages import (
     AnswerQuestion,
     CommitDocuments,
+    CopiesMarked,
     DamageMet,
     DocumentsCommitted,
     GiveUpSegment,
     IndexAnchors,
     IndexPage,
+    MarkCopies,
     PagesCommitted,
     PagesIndexed,
     QuestionAnswered,
@@ -122,6 +124,7 @@ class _Batch:
     done: PagesIndexed
     committed: PagesCommitted
     urls: frozenset[str]  # of pages
+    marked: tuple[CopiesMarked, ...]
 
 
 class _Slots:
@@ -159,6 +162,7 @@ class Indexer(Actor):
         self._vouched: SlotMask | None = None  # those of them that are complete, likewise
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
+        self._marks: list[MarkCopies] = []
         self._removed: dict[str, Stamp] = {}  # pages taken out lately, by which version; the last one behind
         self._text_chars = 0  # of _pages
         self._first_at = self._last_at = inf  # when the oldest and the newest of those came
@@ -183,6 +187,9 @@ class Indexer(Actor):
                 return self._gathered(now)
             case IndexAnchors():
                 self._take_anchors(message)
+                return self._gathered(now)
+            case MarkCopies():
+                self._marks.append(message)
                 return self._gathered(now)
             case DocumentsCommitted(number, generation):
                 return self._note_committed(number, generation, now)
@@ -297,8 +304,7 @@ class Indexer(Actor):
         return min(self._first_at + settings.longest_s, self._last_at + settings.pause_s)
 
     def _commit_if_due(self, now: float) -> list[Send]:
-        size = len(self._pages) + len(self._anchors)
-        if not size:
+        if not (self._pages or self._anchors or self._marks):
             self._first_at = self._last_at = inf
             return []
         self._first_at = min(self._first_at, now)
@@ -320,10 +326,12 @@ class Indexer(Actor):
         texts = [(page.url, texts) for page in pages for texts in page.anchors]
         texts += [(each.url, each.anchors) for each in anchors]
         self._n_batches += 1
+        marks, self._marks = self._marks, []
         done = PagesIndexed(tuple(versions), tuple(texts))
         committed = PagesCommitted(tuple((page.slot, page.url, page.stamp, page.document) for page in pages))
         urls = frozenset(page.url for page in pages)
-        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done, committed, urls)
+        marked = tuple(CopiesMarked(order.ticket) for order in marks)
+        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done, committed, urls, marked)
         if not self._pages and not self._anchors:
             self._first_at = self._last_at = inf
         message = CommitDocuments(
@@ -331,6 +339,7 @@ class Indexer(Actor):
             tuple((page.slot, page.document) for page in pages if page.document is not None),
             tuple((each.slot, each.url, each.anchors) for each in anchors),
             removed=tuple((page.url, page.stamp) for page in pages if page.document is None),
+            marks=tuple(mark for order in marks for mark in order.pages),
         )
         return Send(self._segments, message)
 
@@ -356,7 +365,8 @@ class Indexer(Actor):
         self._batch = None
         self._generation = generation
         self._committed += batch.size
-        told = [Send(self._cell, batch.done), Send(self._copies, batch.committed)]
+        told = [Send(self._cell, batch.done), Send(self._copies, batch.committed)] if batch.size else []
+        told += [Send(self._copies, marked) for marked in batch.marked]
         return told + self._commit_if_due(now)
 
     # --- Which slots

@@ -49,7 +49,7 @@ class PagesCommitted(Message, frozen=True):
 
 
 class MarkCopies(Message, frozen=True):
-    """Copies to segments: for how many others these pages stand, or that others stand for them.
+    """Copies to indexer: for how many others these pages stand, or that others stand for them.
 
     It holds as long as they have that content, and not for what has another one already. Answered by
     `CopiesMarked`.
@@ -60,7 +60,7 @@ class MarkCopies(Message, frozen=True):
 
 
 class CopiesMarked(Message, frozen=True):
-    """Segments to copies: from now on searches go by that, and it is durable."""
+    """Indexer to copies: from now on searches go by that, and it is durable."""
 
     ticket: int
 
@@ -141,6 +141,7 @@ class CommitDocuments(Message, frozen=True):
     anchors: tuple[tuple[int, str, tuple[str, ...]], ...]  # slot, URL, link texts of pages already there
     forgotten: tuple[int, ...] = ()  # slots all of whose documents are deleted
     removed: tuple[tuple[str, Stamp], ...] = ()  # documents of these versions or older ones are deleted
+    marks: tuple[tuple[str, CopyMark], ...] = ()  # see `MarkCopies`
 
 
 class DocumentsCommitted(Message, frozen=True):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, Final, TypeAlias
 
 import trio
@@ -26,7 +26,6 @@ from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
 from mesh.stamp import Stamp
 from peers.engine.adoption import check_segment
-from peers.engine.copies import CopyMark
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
 from peers.engine.merge import Merge
@@ -39,12 +38,10 @@ from peers.index.exporting import Exporting
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
-    CopiesMarked,
     DocumentsAdopted,
     DocumentsCommitted,
     ExportDocuments,
     GiveUpSegment,
-    MarkCopies,
     NextDocuments,
     SlotsDamaged,
     SlotsRepaired,
@@ -59,7 +56,7 @@ MERGE_BYTES_PER_S: Final = 64e6
 _PIECE_BYTES: Final = 1 << 20
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-_WriteOrder: TypeAlias = CommitDocuments | MarkCopies | AdoptDocuments | GiveUpSegment | SlotsRepaired
+_WriteOrder: TypeAlias = CommitDocuments | AdoptDocuments | GiveUpSegment | SlotsRepaired
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +91,7 @@ class SegmentsPort:
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case CommitDocuments() | MarkCopies() | AdoptDocuments() | GiveUpSegment() | SlotsRepaired():
+            case CommitDocuments() | AdoptDocuments() | GiveUpSegment() | SlotsRepaired():
                 self._orders.send_nowait(message)
             case ExportDocuments(ticket):
                 index = self._index
@@ -130,10 +127,6 @@ class SegmentsPort:
             case CommitDocuments(batch):
                 generation = await self._write(lambda: self._commit(order), deliver)
                 deliver(self._address, "indexer", DocumentsCommitted(batch, generation))
-            case MarkCopies(ticket, pages):
-                marks = {url.encode(): mark for url, mark in pages}
-                await self._write(lambda: self._mark(marks), deliver)
-                deliver(self._address, "copies", CopiesMarked(ticket))
             case AdoptDocuments():
                 deliver(self._address, "cell", await self._adopt(order, deliver))
             case GiveUpSegment(segment):
@@ -161,10 +154,6 @@ class SegmentsPort:
         generation = commit_documents(self._index, order)
         self.n_documents += len(order.documents)
         return generation
-
-    def _mark(self, marks: Mapping[bytes, CopyMark]) -> int:
-        self._index.mark_copies(marks)
-        return self._index.commit()
 
     def _tell_full(self, error: OSError, deliver: Deliver) -> None:
         if error.errno in SHORTAGES:

@@ -15,12 +15,10 @@ from peers.index.exporting import Exporting
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
-    CopiesMarked,
     DocumentsAdopted,
     DocumentsCommitted,
     ExportDocuments,
     GiveUpSegment,
-    MarkCopies,
     NextDocuments,
     SlotsDamaged,
     SlotsRepaired,
@@ -53,10 +51,6 @@ class SegmentsTwin:
                 generation = commit_documents(self._index, message)
                 self._index.merge_if_needed()
                 return [("indexer", DocumentsCommitted(message.batch, generation))]
-            case MarkCopies(ticket, marks):
-                self._index.mark_copies({url.encode(): mark for url, mark in marks})
-                self._index.commit()
-                return [("copies", CopiesMarked(ticket))]
             case ExportDocuments(ticket):
                 snapshot, damaged = self._index.snapshot(), self._index.damaged
                 self._exports[ticket] = Exporting(snapshot, damaged, message, self._slot_count)

@@ -112,7 +112,8 @@ class Ledger:
         if encoded != self._saved_totals:  # what changes nothing shall not cause a commit
             self._saved_totals = encoded
             self._table.put(TOTALS, encoded)
-        self.segments.save()
+        if self.segments.changed:
+            self.segments.save()
 
     # --- Items, as cells compare them
 

@@ -36,15 +36,15 @@ class SegmentCounts:
             int.from_bytes(key[1:], "big"): list(_decode_counts(value))
             for key, value in table.scan_prefix(SEGMENT)
         }
-        self._changed: set[int] = set()
+        self.changed: set[int] = set()  # segments that `save` writes
         self.has_dead = True  # there may be some: `dead` tells
         self.has_waste = bool(self.wasteful())  # the same of `wasteful`
 
     def save(self) -> None:
         """Write what has changed."""
-        for number in self._changed:
+        for number in self.changed:
             self._table.put(segment_key(number), _encode(self._segments[number]))
-        self._changed.clear()
+        self.changed.clear()
 
     def count_garbage(self, extent: Extent) -> None:
         """Count what was appended and is not referred to."""
@@ -69,7 +69,7 @@ class SegmentCounts:
         live, dead = self._segments.pop(number, (0, 0))
         assert not live, f"segment {number} was removed with {live} bytes in use"
         self._totals.garbage_bytes -= dead
-        self._changed.discard(number)
+        self.changed.discard(number)
         self._table.delete(segment_key(number))
 
     def count(self, extent: Extent, sign: int) -> None:
@@ -84,7 +84,7 @@ class SegmentCounts:
             self.has_waste |= self._is_wasteful(extent.segment)
 
     def _counts_of(self, extent: Extent) -> list[int]:
-        self._changed.add(extent.segment)
+        self.changed.add(extent.segment)
         totals = self._totals
         if (extent.segment, extent.end) > (totals.last_segment, totals.last_end):
             totals.last_segment, totals.last_end = extent.segment, extent.end

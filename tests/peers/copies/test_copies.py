@@ -233,3 +233,24 @@ def test_a_mark_that_a_peer_was_about_to_take_back_is_taken_back_by_its_next_lif
     mesh.restart(peer)
     mesh.rest()
     assert mesh.marks[peer][shown].n_copies == 0
+
+
+def test_what_was_named_before_a_page_changed_is_not_answered_after_that() -> None:
+    mesh = Mesh(*SAME[:2])
+    for page in SAME[:2]:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    (shown,) = mesh.shown(*SAME[:2])
+    [hidden] = [page for page in SAME[:2] if page.url != shown]
+    peer = VIEW.team_of(slot_of(hidden))[0]
+    content = content_digest(hidden)
+    answerer = VIEW.answerer_of(content % VIEW.table.slot_count)
+    assert answerer is not None
+    naming = Naming(slot_of(hidden), fingerprint(hidden.url), content, COPY)
+    actor = mesh.actors[peer]
+    assert not actor.receive(Address(answerer, "copies"), CopiesNamed(99, (naming,)), mesh.now)
+    mesh.commit(hidden, 2.0, is_found=False)
+    sends = [send for _ in range(3) for send in actor.wake(mesh.now + 2.0)]
+    ticket = next(send.message.ticket for send in sends if isinstance(send.message, MarkCopies))
+    sends += actor.receive(Address(peer, "indexer"), CopiesMarked(ticket), mesh.now + 2.0)
+    assert not any(isinstance(send.message, CopiesNoted) for send in sends), "it has that content no more"
