@@ -111,6 +111,7 @@ class Watch:
         self.stored: dict[str, float] = {}  # URL to when its page counted as stored for the first time
         self.findable: dict[str, float] = {}  # and from when on a majority can have it
         self.settled: dict[int, dict[bytes, Settled]] = {}  # by machine and key: URLs that were visited
+        self._given_away: dict[int, dict[bytes, Settled]] = {}  # likewise: of slots that others have by now
         self._urls: dict[bytes, str] = {}
         self._web = web
         self._delay_of = delay_of
@@ -138,6 +139,7 @@ class Watch:
         """Watch a machine from now on."""
         self.machines.append(machine)
         self.settled[machine.number], self._clocks[machine.number] = {}, {}
+        self._given_away[machine.number] = {}
         machine.disk.table.on_commit = lambda before: self._committed(machine, before)
 
     def requested(self, machine: Machine, url: str, served: Served) -> None:
@@ -191,6 +193,7 @@ class Watch:
     def wiped(self, machine: Machine) -> None:
         """Its disk is empty."""
         self.settled[machine.number].clear()
+        self._given_away[machine.number].clear()
         self._clocks[machine.number].clear()
 
     def members_changed(self) -> None:
@@ -303,7 +306,7 @@ class Watch:
         asker = before.machine
         if asker is self.doubts.liar:
             return  # its links and pages may not have been taken from it, and it may have said nothing
-        entry = self.settled[asker.number].get(key)
+        entry = self.settled[asker.number].get(key) or self._given_away[asker.number].get(key)
         if own is not None and entry is not None and entry.since > before.at and own.visit >= entry.visit:
             return  # two were cut off from each other; by the order of visits its own is the newest, and due
         since = entry.since if entry is not None and entry.since > before.at else before.until
@@ -331,7 +334,9 @@ class Watch:
     def _note_url(self, machine: Machine, key: bytes, value: bytes | None) -> None:
         settled = self.settled[machine.number]
         if value is None or is_new_row(value):
-            settled.pop(key, None)
+            gone = settled.pop(key, None)
+            if gone is not None:
+                self._given_away[machine.number][key] = gone
             return
         row = row_in(value)
         known = settled.get(key)

@@ -76,6 +76,11 @@ def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None
     assert_passes(seed, Sizes(peers, peers))
 
 
+# The same, and the other had given the slot away, and with it forgotten the visit.
+def test_seed_in_which_the_visit_was_forgotten_that_a_clock_ahead_overruled_passes() -> None:
+    assert_passes(2002901519, Sizes(6, 6), has_liar=True)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_fixed_seed_passes_while_policies_say_who_crawls_what(seed: int) -> None:
     assert_passes(seed, SMALL, has_pins=True)
