@@ -56,7 +56,7 @@ from peers.gateway.versions_lookup import VersionsLookup
 from peers.gateway.view import View
 from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.history.wire_messages import HistoryTold
-from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
+from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted
 from peers.policy.decreed import number_of, policy_of
 from peers.policy.ordering import PLAIN, Ordering
 from peers.policy.rules import EVERYTHING
@@ -343,7 +343,10 @@ class Searcher(Actor):
             self._ignored += 1
             return []
         self._follow(number, errand)
-        return sends + self._compare(now) + self._reports()
+        view = self._view
+        if view is not None and view.to_compare is not None:
+            sends += self._compare(view, view.to_compare, now)
+        return sends + self._reports()
 
     def _ask_again(self, now: float) -> list[Send]:
         """Ask about pages that members differed about some time ago."""
@@ -379,12 +382,11 @@ class Searcher(Actor):
             self._follow(number, errand)
         return sends
 
-    def _compare(self, now: float) -> list[Send]:
+    def _compare(self, view: View, question: SearchSlots, now: float) -> list[Send]:
         """Have what one member has just found compared with what others find, one member after the other."""
-        view = self._view
-        if view is None or view.to_compare is None or self._comparing in self._errands:
+        if self._comparing in self._errands:
             return []
-        question, view.to_compare = view.to_compare, None
+        view.to_compare = None
         self._n_compared += 1
         others = sorted(view.ownership.slots_answered.keys() - {self._me})
         if self._n_compared % SEARCHES_EACH or not others:

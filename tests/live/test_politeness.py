@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.live.access_log import assert_one_connection_at_a_time, assert_polite, by_host
-from tests.live.lab_process import up
+from mesh.admin_token import tokens_for
+from mesh.gateway_client import GatewayClient
+from tests.live.access_log import CLOCK_S, assert_one_connection_at_a_time, assert_polite, by_host
+from tests.live.lab_process import up, wait_for
+from tests.live.mesh_processes import mesh_of
+from tests.live.raw_web import answer, served
 from tests.live.sites import demo_sites, nasty_site, split_sites
 from tests.live.web import PORT, SECOND_PORT, TLS_PORT, ServedWeb, served_web
 
 pytestmark = pytest.mark.live
 
 DELAY_S = 0.3
+SLOW_HOST = "slow.test"
+SLOW_PAGES = 4
+TOOK_S = 0.02
 PAGES_PER_HOST = 10  # those of the trap host that come before its slow ones
 
 
@@ -70,6 +79,35 @@ def test_book_6_2_schemes_and_ports_of_a_host_are_asked_as_one(
         assert len(requests) <= 3 * PAGES_PER_HOST + len(robots), host
     assert_polite(accesses, DELAY_S)
     assert_one_connection_at_a_time(accesses)
+
+
+def test_a_server_is_left_alone_for_a_hundred_times_as_long_as_it_took_where_that_is_wanted(
+    tmp_path: Path,
+) -> None:
+    """As the crawler Scooter did."""
+
+    def answer_to(host: str, path: str) -> bytes:
+        if path == "/robots.txt":
+            return answer(b"", status="404 Not Found")
+        time.sleep(TOOK_S)
+        links = "".join(f'<a href="/{number}">{number}</a>' for number in range(SLOW_PAGES - 1))
+        return answer(f"<title>{path}</title>{links}".encode(), "Content-Type: text/html")
+
+    wanted = {"crawl.delay_factor": 100.0, "crawl.delay_max_s": 30.0}
+    with served(answer_to) as slow:
+        slow.write_resolver(tmp_path, [SLOW_HOST])
+        web = ServedWeb(tmp_path, [], {SLOW_HOST: "127.0.0.1"})
+        with mesh_of(tmp_path / "mesh", web, 1, replicas=1, delay_s=0.1, settings=wanted) as mesh:
+            mesh.start(1)
+            mesh.wait_until_met()
+            client = GatewayClient(mesh.gateway(1), tokens_for(mesh.folder))
+            assert client.add_seeds([f"http://{SLOW_HOST}/"])["accepted"] == 1
+            client.close()
+            wait_for(lambda: len(slow.accesses) == 1 + SLOW_PAGES, "all pages of a slow host")
+    pages = [access for access in slow.accesses if not access.is_robots]
+    for before, after in itertools.pairwise(pages):
+        pause_s = after.began_s - before.ended_s
+        assert pause_s >= 100 * (before.ended_s - before.began_s) - CLOCK_S, (before, after)
 
 
 def _on_all_origins(url: str) -> list[str]:
