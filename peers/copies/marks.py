@@ -1,7 +1,7 @@
-"""What the index of this peer is told of copies, an order at a time, and who waits for it.
+"""Tells the index of this peer about copies, an order at a time, and then answers those who wait for it.
 
-After a restart every page that is marked is marked again. Which marks were to be taken back nobody could see
-then: the pages of those have rows in a table until the index has done so.
+After a restart all pages are marked again that by their rows are copies, or stand for some. A row does not
+show that a mark was to be taken back: such a page has a row here, too, until the index has taken it back.
 
     slot(2) page(16) -> nothing
 """
@@ -23,7 +23,7 @@ PAUSE_S: Final = 1.0  # from the first mark, for company
 
 
 class _Answer(NamedTuple):
-    """What is said to who has named some pages."""
+    """An answer to a peer that has named some pages."""
 
     send: Send
     keys: frozenset[bytes]  # of these pages

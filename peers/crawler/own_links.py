@@ -1,4 +1,4 @@
-"""Links to pages of ours on their way into the frontier: which are queued, which are only told of."""
+"""Takes links to pages of our slots into the frontier: queues pages, or keeps texts of the links only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Placed: TypeAlias = tuple[FoundLink, str, int]  # with the host of its target, a
 
 
 class OwnLinks:
-    """Takes links into a frontier, many at once where none depends on one before."""
+    """Takes links into a frontier, many in one step unless one depends on those before it."""
 
     def __init__(
         self, frontier: Frontier, left_out: LeftOutLinks, settings: CrawlSettings, policy: Policy
@@ -41,7 +41,7 @@ class OwnLinks:
         self.left_out_count = self.overlisted_count = self.told_count = 0
 
     def add(self, links: Iterable[Placed], now: float) -> None:
-        """Have the frontier know them all."""
+        """Queue the pages that the policy wants, and keep what the links tell of all."""
         goes_by_citations = self._frontier.steering.goes_by_citations
         for link, host, slot in links:
             is_queued = link.use in TO_BE_FETCHED and self._is_to_be_queued(link, host, now)

@@ -1,7 +1,7 @@
-"""What links tell of pages, a row a page that any is known of, over the table of the frontier.
+"""The rows of a frontier's table with what links tell of pages, one for each page that anything is told of.
 
-The frontier is who keeps link texts because it takes links in: their sender was promised that its team has
-them. The cell of the same peer, which hears what has changed (`changed_texts`), reads them by `link_texts`.
+The frontier keeps link texts since it takes links in: their sender was promised that its team has them. The
+cell of the same peer, which hears what has changed (`changed_texts`), reads them by `link_texts`.
 """
 
 from __future__ import annotations

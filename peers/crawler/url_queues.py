@@ -61,7 +61,7 @@ class QueuedUrl(NamedTuple):
 
 
 class LinkTo(NamedTuple):
-    """What the frontier takes in of a link to a page."""
+    """A link to a page, as far as the frontier takes it in."""
 
     url: str
     host: str
@@ -70,7 +70,7 @@ class LinkTo(NamedTuple):
     hops: int = 0  # redirects followed in a row to get here
     course: Course | None = None
     entries: tuple[str, ...] = ()  # what it tells of the page, see `peers.engine.linkers.entries_of`
-    is_queued: bool = True  # False: it is known of the page, but nobody asks for it for that
+    is_queued: bool = True  # False: only what it tells of the page is kept
 
 
 class UrlQueues:

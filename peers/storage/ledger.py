@@ -81,7 +81,8 @@ def last_extent(table: Table) -> Extent | None:
 class Ledger:
     """A cell's entries in its table. Holds nothing itself but counters.
 
-    Counters are in memory until `save`, which is to be called before every commit.
+    Counters are in memory until `save`, which is to be called before every commit. One that changes alone, as
+    garbage may, waits for the next commit of something else; a crash before that forgets it.
     """
 
     def __init__(self, table: Table) -> None:
@@ -109,7 +110,7 @@ class Ledger:
 
     def save(self) -> None:
         encoded = _encode(self.totals)
-        if encoded != self._saved_totals:  # what changes nothing shall not cause a commit
+        if encoded != self._saved_totals:
             self._saved_totals = encoded
             self._table.put(TOTALS, encoded)
         if self.segments.changed:
