@@ -214,14 +214,20 @@ def test_a_page_is_hidden_by_nobody_but_who_answers_for_its_content() -> None:
     assert mesh.shown(page) == [page.url]
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_mark_that_a_peer_was_about_to_take_back_is_taken_back_by_its_next_life(rank: int) -> None:
+def mesh_with_a_copy() -> tuple[Mesh, str, Document]:
+    """Return a mesh with two pages of one content: the URL of the one that is shown, and the other."""
     mesh = Mesh(*SAME[:2])
     for page in SAME[:2]:
         mesh.commit(page, 1.0)
     mesh.rest()
     (shown,) = mesh.shown(*SAME[:2])
     [hidden] = [page for page in SAME[:2] if page.url != shown]
+    return mesh, shown, hidden
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_mark_that_a_peer_was_about_to_take_back_is_taken_back_by_its_next_life(rank: int) -> None:
+    mesh, shown, hidden = mesh_with_a_copy()
     peer = VIEW.team_of(next(slot_of(page) for page in SAME[:2] if page.url == shown))[rank]
     assert mesh.marks[peer][shown].n_copies == 1
     mesh.commit(hidden, 2.0, is_found=False)
@@ -236,12 +242,7 @@ def test_a_mark_that_a_peer_was_about_to_take_back_is_taken_back_by_its_next_lif
 
 
 def test_what_was_named_before_a_page_changed_is_not_answered_after_that() -> None:
-    mesh = Mesh(*SAME[:2])
-    for page in SAME[:2]:
-        mesh.commit(page, 1.0)
-    mesh.rest()
-    (shown,) = mesh.shown(*SAME[:2])
-    [hidden] = [page for page in SAME[:2] if page.url != shown]
+    mesh, _, hidden = mesh_with_a_copy()
     peer = VIEW.team_of(slot_of(hidden))[0]
     content = content_digest(hidden)
     answerer = VIEW.answerer_of(content % VIEW.table.slot_count)
