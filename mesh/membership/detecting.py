@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from mesh.membership.gossip import Gossip
 from mesh.membership.learning import Learning
 from mesh.membership.licensing import Licensing
@@ -9,6 +11,7 @@ from mesh.membership.members import MemberList, State, is_live
 from mesh.membership.others import Others
 from mesh.membership.own_record import OwnRecord
 from mesh.membership.prober import Prober
+from mesh.membership.queues import Queues
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import PingAnswered, PingRequested, Rumour
@@ -27,6 +30,7 @@ class Detecting:
         learning: Learning,
         gossip: Gossip,
         licensing: Licensing,
+        queues: Queues,
         settings: SwimSettings,
     ) -> None:
         self.n_stalls = 0  # count: times that this process woke much too late
@@ -38,11 +42,19 @@ class Detecting:
         self._learning = learning
         self._gossip = gossip
         self._licensing = licensing
+        self._queues = queues
         self._settings = settings
         self._awake_at = 0.0  # up to when it is settled whether we stood still
+        self._busy_at = inf  # when the mesh last had anything to do, or to doubt
+        self._pause_s = settings.probe_interval_s  # to the next probe, while nobody is suspected
+
+    def begin(self, at: float) -> None:
+        """Probe for the first time at `at`."""
+        self._busy_at = at
+        self._prober.start(at)
 
     def wake_at(self) -> float:
-        return min(self._prober.wake_at(), self._suspicions.wake_at())
+        return min(self._prober.wake_at(self._probe_pause_s), self._suspicions.wake_at())
 
     def remember(self, suspect: Rumour, now: float) -> None:
         """Go on with a suspect of before the last stop: it has all its time anew."""
@@ -89,15 +101,35 @@ class Detecting:
         """Ask for help where a probe has no answer, accuse where none has come, begin the next one."""
         others = self._others.all()
         for helper, request in self._prober.requests_due(now, others):
+            self._pause_s, self._busy_at = self._settings.probe_interval_s, now
             self._gossip.tell(helper, request)
         for peer in self._prober.silent(now):
             self._accuse(peer, now)
-        if not self._prober.is_due(now):
+        if not self._prober.is_due(now, self._probe_pause_s):
             return
-        self._licensing.renew(now)
+        self._pause_s = self._pause_from(now)
+        self._licensing.follow(now)
         probe = self._prober.next_probe(now, others)
         if probe is not None:
             self._gossip.tell(*probe)
+
+    @property
+    def _probe_pause_s(self) -> float:
+        """Who is suspected is to be accused, or believed, soon."""
+        return self._settings.probe_interval_s if len(self._suspicions) else self._pause_s
+
+    def _pause_from(self, now: float) -> float:
+        """How long to wait for the next probe: longer where nobody crawls, is doubted, or is new.
+
+        A crash is then found somewhat later, by those for whom there is nothing to take over but questions,
+        which a standby answers meanwhile.
+        """
+        doubts = self._suspicions.unclear_count(now) or self._prober.health.distrust > 1
+        if doubts or self._members.newcomers or not self._queues.are_empty:
+            self._busy_at = now
+        if now < self._busy_at + self._settings.idle_after_s:
+            return self._settings.probe_interval_s
+        return self._settings.idle_pause_s(len(self._members.remaining()))
 
     def _bury(self, now: float) -> None:
         """Hold the suspects for dead that have not taken it back in time."""

@@ -97,6 +97,11 @@ def is_calm(unclear_count: int, member_count: int) -> bool:
     return not _is_sample(member_count) or unclear_count <= max(SUSPECTS_MIN, member_count // SUSPECTS_PART)
 
 
+def witnesses_wanted(member_count: int) -> int:
+    """How many others have to answer, whoever they are, for a licence in a mesh of so many members."""
+    return WITNESSES_MAX if _is_sample(member_count) else member_count // 2
+
+
 def renewed_since(
     me: str,
     members: Collection[str],
@@ -136,6 +141,7 @@ class Licence:
         self._licence_s = licence_s
         self._answered: dict[str, float] = {}
         self.until = 0.0  # mesh clock; there is none before the first answers
+        self.wants_nobody = False  # this member alone was a majority at the last look, as one of two may be
 
     def witness(self, peer: str, sent_at: float) -> None:
         """`peer` has answered a ping that was sent then, and held us for alive."""
@@ -179,4 +185,5 @@ class Licence:
         answered = {peer: at for peer, at in self._answered.items() if peer in present}
         self._answered = answered
         since = renewed_since(self._me, members, answered, now, newcomers)
+        self.wants_nobody = since == now
         return 0.0 if since is None else since + self._licence_s

@@ -34,6 +34,7 @@ class Licensing:
         self._licence = Licence(own.peer, settings.licence_s)
         self._safe_from = 0  # incarnation; the licence was earned under it and has not run out since
         self._revoked_through = -1  # incarnation; what was held under it and those before is void
+        self._believed = (0, 0)  # revision of the members, and how many were unclear, when it was last renewed
 
     @property
     def until(self) -> float:
@@ -56,6 +57,12 @@ class Licensing:
         """We know somebody whom we did not: those who have answered may not."""
         self._licence.forget_witnesses()
 
+    def follow(self, now: float) -> None:
+        """Renew it, if that may follow from anything but an answer."""
+        believed = self._members.revision, self._suspicions.unclear_count(now)
+        if believed != self._believed or self._licence.wants_nobody:
+            self.renew(now)
+
     def renew(self, now: float) -> None:
         """Tell the controller, if what we heard lets us crawl for longer; see `licence`.
 
@@ -65,6 +72,7 @@ class Licensing:
         before = self._licence.until
         members, trusted = self._members.remaining(), self._members.in_state(State.ALIVE)
         unclear, newcomers = self._suspicions.unclear_count(now), self._members.newcomers
+        self._believed = self._members.revision, unclear
         if not self._licence.renew(members, trusted, unclear, now, newcomers):
             return
         if before <= now:

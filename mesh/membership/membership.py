@@ -2,11 +2,12 @@
 
 Theory of operation
 ===================
-*SWIM.* Every interval a member pings one other; without an answer it asks three members to try; without
-any it calls the member a suspect, and, if nobody takes that back in time, dead (`prober`, `suspicions`).
-What is believed of a member is a rumour (`members`); news rides on pings and is spread by itself while
-there is any (`rumours`). Every 30 s two members exchange all they believe, which repairs whatever gossip
-missed (`healing`). Messages per member and second do not depend on the size of the mesh.
+*SWIM.* Every interval, a longer one while nobody crawls, a member pings one other; without an answer it asks
+three members to try; without any it calls the member a suspect, and, if nobody takes that back in time, dead
+(`prober`, `suspicions`). What is believed of a member is a rumour (`members`); news rides on pings and is
+spread by itself while there is any (`rumours`). Every 30 s two members exchange all they believe, which
+repairs whatever gossip missed (`healing`). Messages per member and second do not depend on the size of the
+mesh.
 
 *Self-distrust* (Lifeguard). A member whose helpers do not answer either, that has to take back what is
 said of it, or that wakes late, waits longer before it accuses others (`local_health`). A suspect has longer
@@ -291,6 +292,7 @@ class Membership(Actor):
             self._learning,
             self._gossip,
             self._licensing,
+            self._queues,
             self._settings,
         )
 
@@ -559,7 +561,7 @@ class Membership(Actor):
         # Random phases spread the load of a mesh that was started all at once.
         phase, settings = self._random.random(), self._settings
         known_everywhere_at = now + GRACE_S + phase * settings.probe_interval_s
-        self._prober.start(known_everywhere_at)
+        self._detecting.begin(known_everywhere_at)
         self._healing.begin(
             known_everywhere_at,  # news that was sent to us before we were known is lost
             now if self._own.is_remembered else now + phase * settings.reconnect_interval_s,

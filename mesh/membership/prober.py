@@ -4,10 +4,10 @@ It decides; the membership actor sends, and says what a silent member is believe
 
 Theory of operation
 ===================
-Every interval a probe begins: a ping; at the time-out, the ping again and requests to a few others to try; at
-the deadline, without an answer by any way, the member is silent. Probes overlap, so a member that has come
-to distrust itself (`local_health`), or probes one whose answers take long (`round_trips`), waits longer for
-each and still makes as many. A helper answers a request
+Every interval, a longer one while nobody crawls (`detecting`), a probe begins: a ping; at the time-out, the
+ping again and requests to a few others to try; at the deadline, without an answer by any way, the member is
+silent. Probes overlap, so a member that has come to distrust itself (`local_health`), or probes one whose
+answers take long (`round_trips`), waits longer for each and still makes as many. A helper answers a request
 at once for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that it is
 the prober who cannot be heard.
 
@@ -70,16 +70,17 @@ class Prober:
         self._sequence = 0
         self._order: list[str] = []  # all members to be probed, the next one first
         self._probes: dict[int, Probe] = {}  # by sequence
-        self._next_probe_at = inf
+        self._last_probe_at = inf
         self._relays: dict[int, Relay] = {}
         self._asked: dict[int, tuple[str, float]] = {}  # by sequence: who was only asked, and when
 
     def start(self, at: float) -> None:
-        """Probe for the first time at `at`."""
-        self._next_probe_at = at
+        """Probe for the first time at `at`, if it is asked at the pace of a busy mesh."""
+        self._last_probe_at = at - self._settings.probe_interval_s
 
-    def wake_at(self) -> float:
-        at = self._next_probe_at
+    def wake_at(self, pause_s: float) -> float:
+        """Args: pause_s: from one probe to the next."""
+        at = self._last_probe_at + pause_s
         for probe in self._probes.values():
             at = min(at, probe.ask_at, probe.deadline)
         return at
@@ -125,13 +126,13 @@ class Prober:
             self._round_trips.note(probe.peer, now - probe.sent_at)
         return [probe.peer for probe in silent]
 
-    def is_due(self, now: float) -> bool:
+    def is_due(self, now: float, pause_s: float) -> bool:
         """Is it time to begin the next probe?"""
-        return now >= self._next_probe_at
+        return now >= self._last_probe_at + pause_s
 
     def next_probe(self, now: float, members: Iterable[str]) -> tuple[str, Ping] | None:
         """Begin the next probe; None when there is nobody to probe."""
-        self._next_probe_at = now + self._settings.probe_interval_s
+        self._last_probe_at = now
         self._relays = {number: relay for number, relay in self._relays.items() if relay.expires_at > now}
         candidates = set(members)
         peer = self._next_of_round(candidates)

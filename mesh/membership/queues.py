@@ -33,6 +33,11 @@ class Queues:
         """Of this peer."""
         return self._measured.get(self._own.peer, QueueMeasured(0))
 
+    @property
+    def are_empty(self) -> bool:
+        """Has no member anything to fetch, as far as we have heard?"""
+        return not any(measured.length for measured in self._measured.values())
+
     def licence(self, until: float) -> CrawlLicensed:
         """Return a licence for our crawl with what it has to know of those of others."""
         others = [measured for peer, measured in self._measured.items() if peer != self._own.peer]

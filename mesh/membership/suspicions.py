@@ -31,6 +31,9 @@ class Suspicions:
         self._suspicions: dict[str, Suspicion] = {}
         self._buried_at: dict[str, float] = {}
 
+    def __len__(self) -> int:
+        return len(self._suspicions)
+
     def unclear_count(self, now: float) -> int:
         """How many are suspects, or were until their death a short while ago."""
         since = now - self._settings.suspicion_min_s

@@ -638,17 +638,52 @@ def test_a_mesh_that_was_all_down_comes_back_without_its_bootstrap(
     assert after.table.weights | {"boot": 0} == before.table.weights
 
 
-def test_messages_per_member_and_second_do_not_grow_with_the_mesh() -> None:
+def rate_in(world: World) -> float:
+    """Messages that a member sends in a second, of 30 s from now on."""
+    before = world.messages
+    world.run(world.now + 30.0)
+    return (world.messages - before) / 30.0 / len(world.machines)
+
+
+@pytest.mark.parametrize("is_crawling", [True, False])
+def test_messages_per_member_and_second_do_not_grow_with_the_mesh(*, is_crawling: bool) -> None:
     def rate(n: int) -> float:
         world = World(17)
         world.mesh(n, until=30.0)
-        before = world.messages
-        world.run(60.0)
-        return (world.messages - before) / 30.0 / (n + 1)
+        if is_crawling:
+            world.say("boot", QueueMeasured(1))
+            world.run(33.0)
+        return rate_in(world)
 
-    rates = [rate(n) for n in (4, 32)]
+    rates = [rate(n) for n in (9, 32)]
     assert max(rates) < 2.1 / SwimSettings().probe_interval_s  # a ping, its answer, now and then all
     assert max(rates) < 1.1 * min(rates)
+
+
+def test_where_nobody_has_anything_to_fetch_members_ping_as_often_as_their_licences_want() -> None:
+    world = World(18)
+    world.mesh(2, until=30.0)
+    settings = SwimSettings()
+    at_rest = rate_in(world)
+    assert at_rest < 1.2 * 2.0 / settings.idle_pause_s(3)  # a ping and its answer
+    world.say("peer00", QueueMeasured(7))
+    world.run(world.now + 3.0)  # all have heard of it
+    assert rate_in(world) > 0.95 * 2.0 / settings.probe_interval_s > 4.0 * at_rest
+    world.say("peer00", QueueMeasured(0))
+    world.run(world.now + settings.idle_after_s + 3.0)
+    assert rate_in(world) == pytest.approx(at_rest, rel=0.1)
+
+
+@pytest.mark.parametrize("n", [2, 4, 12])
+def test_a_crash_at_rest_is_known_everywhere_almost_as_soon(n: int) -> None:
+    world = World(19)
+    world.mesh(n, until=30.0)
+    world.crash("peer01")
+    settings = SwimSettings()
+    first_probe_s = settings.idle_pause_s(n + 1) + settings.probe_interval_s
+    world.run_until_all_believe(
+        "peer01", State.DEAD, within=first_probe_s + settings.probe_deadline_s + settings.suspicion_max_s
+    )
 
 
 # --- Leaving -------------------------------------------------------------------------------------

@@ -131,6 +131,21 @@ def test_who_is_left_alone_by_leavers_is_licensed_for_ever() -> None:
     assert 20.0 < world.machines["peer00"].listener.licensed_until < inf
 
 
+@pytest.mark.parametrize(
+    ("crashed", "left", "is_licensed"), [("peer00", "boot", True), ("boot", "peer00", False)]
+)
+def test_of_two_members_the_one_with_the_smaller_id_goes_on_alone(
+    crashed: str, left: str, *, is_licensed: bool
+) -> None:
+    world = World(8)
+    world.mesh(1, until=8.0)
+    world.crash(crashed)
+    for _ in range(100):
+        world.run(world.now + 0.5)
+        is_now = world.machines[left].listener.licensed_until > world.now
+        assert is_now == is_licensed or world.now < 8.0 + PACE.licence_s
+
+
 @pytest.mark.parametrize("seconds", [2.5, 4.0, 30.0])
 def test_a_peer_that_was_paused_is_not_licensed_by_answers_from_before(seconds: float) -> None:
     world = World(7)

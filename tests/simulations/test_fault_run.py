@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -98,6 +99,10 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
     assert "ZeroDivisionError" in outcome.violations[0]
 
 
+class Found(BaseException):
+    """The bug is found: the rest of the run would show no more. No peer's code catches it."""
+
+
 class Known(NamedTuple):
     """A run that finds a bug which is planted in it."""
 
@@ -107,13 +112,26 @@ class Known(NamedTuple):
     has_revisits: bool = True
     has_liar: bool = False
 
-    def run(self, bug: Bug | None) -> Outcome:
+    def run(self, bug: Bug | None, tell: Callable[[str], None] | None = None) -> Outcome:
         return run_faults(
-            self.seed, self.peers, bug=bug, has_revisits=self.has_revisits, has_liar=self.has_liar
+            self.seed,
+            self.peers,
+            bug=bug,
+            tell=tell,
+            has_revisits=self.has_revisits,
+            has_liar=self.has_liar,
         )
 
     def finds(self, bug: Bug) -> bool:
-        return any(self.sentence in violation for violation in self.run(bug).violations)
+        def look(line: str) -> None:
+            if " VIOLATION " in line and self.sentence in line:
+                raise Found
+
+        try:
+            self.run(bug, look)
+        except Found:
+            return True
+        return False
 
 
 @cache
@@ -129,7 +147,7 @@ KNOWN = {
     Bug.ENDLESS_LICENCE: Known(43, 3, "too early", has_revisits=False),
     Bug.KEPT_REMOVALS: Known(1, 3, "which does not say so any more or is not there"),
     Bug.EARLY_VISITS: Known(1, 3, "before it is due in its own table"),
-    Bug.HEARSAY: Known(2, 3, has_liar=True),
+    Bug.HEARSAY: Known(3, 3, has_liar=True),
     Bug.FORGED_DECREES: Known(1, 3, has_liar=True),
     Bug.BOUNDLESS_WEIGHT: Known(2, 3, has_liar=True),
     Bug.BOUNDLESS_QUOTAS: Known(1, 3, "more than quotas allow", has_liar=True),

@@ -24,12 +24,12 @@ def test_no_link_is_lost_when_a_third_of_the_frames_is(seed: int) -> None:
 
 
 def test_a_crash_between_any_two_steps_loses_no_link_and_repeats_what_was_in_progress() -> None:
-    whole = SmallCrawl(3, n_hosts=3, n_pages=3)
+    whole = SmallCrawl(3, n_hosts=3, n_pages=2)
     first = whole.steps + 1
     whole.run()
     for step in range(first, whole.steps):
         for victim in PEERS:
-            crawl = SmallCrawl(3, n_hosts=3, n_pages=3)
+            crawl = SmallCrawl(3, n_hosts=3, n_pages=2)
             crawl.run(crash_at_step=step, victim=victim)
             crawl.check()
 
@@ -85,7 +85,7 @@ def test_a_peer_that_dies_between_any_two_steps_takes_no_link_with_it() -> None:
     """There are few links, so that hardly a page is found twice: not one may be lost."""
 
     def sparse() -> SmallCrawl:
-        return SmallCrawl(27, n_hosts=3, n_pages=4, n_links=2, replicas=2)
+        return SmallCrawl(27, n_hosts=3, n_pages=3, n_links=2, replicas=2)
 
     whole = sparse()
     first = whole.steps + 1

@@ -122,7 +122,7 @@ def test_links_to_follow_are_fetched_and_the_pages_themselves_are_not() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_what_was_said_to_be_stored_survives_loss_and_kills(seed: int) -> None:
-    web = SyntheticWeb(seed, PAGES)
+    web = SyntheticWeb(seed, PAGES // 2)
     network = Network(Random(seed), loss=0.1)
     run = SimulatedCrawl(web, peers=3, seed=seed, network=network, crashing=["p1", "p2"])
     pages = pages_of(web)
