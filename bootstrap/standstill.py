@@ -64,7 +64,7 @@ def check_due(answer: Mapping[str, Any], wait_s: float) -> None:
     busy = ("halts", "ready", "in_flight", "in_progress", "slots_stopping", "links_waiting")
     if any(each[what] for each in facts for what in busy):
         return
-    if not any(each["queued"] > each["given_up"] for each in facts):
+    if not any(each["queued"] > each["given_up"] or each["is_due_again"] for each in facts):
         return
     due_s = [each["next_s"] - each["at_s"] for each in facts if each["next_s"] is not None]
     if not due_s or min(due_s) <= wait_s:

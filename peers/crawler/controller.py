@@ -149,10 +149,7 @@ class Controller(StoreActor):
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s, self._anchors_at_s = inf, 0.0
         self._measured = self._measured_pages = 0
-        self._measure_at_s, self._measure_due_s = (
-            -inf,
-            inf,
-        )  # not before; when others hear of it
+        self._measure_at_s, self._measure_due_s = -inf, inf  # not before; when others hear of it
         self._fetch_at_s = self._visits.next_time()  # at the end of the last turn
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -482,7 +479,10 @@ class Controller(StoreActor):
         """Is anything queued that is to be asked for, or due again by then, within the policy's limits?"""
         if self._limit.is_reached(self._visits.page_count) or self._policy.is_over_at(self._store.now):
             return False
-        return self._frontier.due_count > 0 or -inf < until_s >= self._frontier.next_time()
+        frontier = self._frontier
+        if frontier.due_count > 0 or -inf < until_s >= frontier.next_time():
+            return True
+        return until_s > -inf and frontier.hosts.is_due_again(frontier.hosts.in_memory(), until_s)
 
     def _has_slots_to_come(self) -> bool:
         """Is there anything here of slots that are ours and not held so far?"""

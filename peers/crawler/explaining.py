@@ -121,6 +121,7 @@ class Explaining:
             urls_waiting=dict(urls_waiting),
             queued=frontier.queued_count,
             given_up=frontier.given_up_count,
+            is_due_again=frontier.hosts.is_due_again(states, now),
             next_s=None if next_s == inf else max(next_s, now),
             in_flight=len(visits),
             in_flight_max=settings.fetches_in_flight_max,

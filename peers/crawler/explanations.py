@@ -213,6 +213,7 @@ class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
     urls_waiting: dict[Hold, Count] = {}  # URLs never visited, of these
     queued: Count = 0  # URLs never visited
     given_up: Count = 0  # of these, on hosts that were given up
+    is_due_again: bool = False  # some that were visited are, on hosts looked at that were not given up
     next_s: Seconds | None = None  # when a host may be asked; None for never
     in_flight: Count = 0
     in_flight_max: Count = 0

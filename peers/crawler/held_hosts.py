@@ -155,6 +155,16 @@ class HeldHosts:
         longest = nlargest(count, self._hosts.values(), key=lambda state: state.queued)
         return tuple((state.host, state.queued) for state in longest if state.queued)
 
+    def is_due_again(self, states: Iterable[HostState], until_s: float) -> bool:
+        """Is a page that was visited due by then, at one of these hosts that was not given up?
+
+        Whenever that host may be asked: who waits for its clock is not done with it.
+        """
+        return any(
+            state.again_s <= until_s and not state.record.given_up and self._first_again_s(state) <= until_s
+            for state in states
+        )
+
     def know(self, host: str, slot: int) -> tuple[HostState | None, bytes, bool]:
         """The host in memory, if it has a place, its hash, and whether it has a row only from now on."""
         state = self._hosts.get(host)
@@ -320,10 +330,14 @@ class HeldHosts:
         """Bring a host into memory with what is in its queue."""
         state = self._place(slot, digest, record)
         state.queued, state.bound = self._new_entries(slot, digest)
-        queue = queue_of(slot, digest)
-        again = next(self._table.scan(queue + FIRST_AGAIN, queue + QUEUE_END, limit=1), None)
-        state.again_s = inf if again is None else due_s_in(again[0])
+        state.again_s = self._first_again_s(state)
         return state
+
+    def _first_again_s(self, state: HostState) -> float:
+        """When the first of the pages of a host is due that were visited; inf for never."""
+        queue = queue_of(state.slot, state.hash)
+        again = next(self._table.scan(queue + FIRST_AGAIN, queue + QUEUE_END, limit=1), None)
+        return inf if again is None else due_s_in(again[0])
 
     def _new_entries(self, slot: int, digest: bytes) -> tuple[int, bytes | None]:
         """How many new URLs are in the queue of a host, and the key of the first."""

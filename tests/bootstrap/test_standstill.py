@@ -35,7 +35,7 @@ def answer(**changes: Any) -> dict[str, Any]:
         ("ready", "in_flight", "in_progress", "slots_stopping", "links_waiting"), 0
     )
     facts |= {"at_s": 100.0, "next_s": 100.0 + 7_200.0, "halts": [], "longest": [host]}
-    facts |= {"queued": 1_200, "given_up": 0}
+    facts |= {"queued": 1_200, "given_up": 0, "is_due_again": False}
     return {"silent": [], "down": [], "peers": {"ann": {"facts": facts | changes}}}
 
 
@@ -56,6 +56,13 @@ def test_hosts_that_were_given_up_leave_nothing_for_later() -> None:
     check_due(answer(given_up=1_200), 600.0)
     with pytest.raises(LeftForLater):
         check_due(answer(given_up=1_199), 600.0)
+
+
+def test_pages_that_are_due_again_are_left_for_later_as_new_ones_are() -> None:
+    nothing_new = {"queued": 0, "longest": []}
+    check_due(answer(**nothing_new), 600.0)
+    with pytest.raises(LeftForLater, match=r"due in 2\.0 h"):
+        check_due(answer(**nothing_new, is_due_again=True), 600.0)
 
 
 def test_who_has_not_answered_may_have_something_to_do() -> None:

@@ -81,6 +81,11 @@ def test_seed_in_which_the_visit_was_forgotten_that_a_clock_ahead_overruled_pass
     assert_passes(2002901519, Sizes(6, 6), has_liar=True)
 
 
+# A page that was found gone was to be asked for once more, and its slow host had no turn for twenty seconds.
+def test_seed_that_was_taken_to_be_at_rest_while_pages_were_due_passes() -> None:
+    assert_passes(2002901963, Sizes(4, 4), has_liar=True)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_fixed_seed_passes_while_policies_say_who_crawls_what(seed: int) -> None:
     assert_passes(seed, SMALL, has_pins=True)

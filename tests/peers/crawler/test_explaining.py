@@ -270,6 +270,19 @@ def test_crawl_says_what_stops_all_of_it() -> None:
     assert [halt.hold for halt in crawl_facts(desk).halts] == [Hold.STOPPED, Hold.UNLICENSED, Hold.DISK_FULL]
 
 
+def test_crawl_says_that_pages_are_due_again_which_wait_for_their_host() -> None:
+    desk = Desk(revisit_after_s=1_000.0, robots_ttl_s=1e9, delay_s=100.0).with_home_asked(PAGE)
+    for url in (HOME, PAGE):
+        desk.store(url, at=desk.now)
+        desk.wake(100.0)
+    assert not crawl_facts(desk).is_due_again
+    assert asked(desk.wake(1_000.0)) == [HOME]
+    desk.store(HOME, at=desk.now)
+    desk.wake(1.0)
+    facts = crawl_facts(desk)
+    assert (facts.queued, facts.ready, facts.is_due_again) == (0, 0, True)
+
+
 def test_crawl_names_the_fetches_that_take_longest() -> None:
     desk = Desk().with_home_asked()
     desk.now += 40.0

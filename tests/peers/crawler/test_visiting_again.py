@@ -12,6 +12,7 @@ from xxhash import xxh3_64_digest
 from mesh.memory_table import MemoryTable
 from mesh.stamp import Stamp
 from mesh.urls import host_of
+from peers.crawler.controller import IDLE_HORIZON_S
 from peers.crawler.extraction import extract
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
@@ -59,6 +60,29 @@ def test_a_page_is_visited_again_when_it_is_due_and_not_before() -> None:
     desk.store(HOME, f"{ORIGIN}/new", at=desk.now)
     assert asked(desk.wake(2.0)) == [f"{ORIGIN}/new"]
     assert row_at(desk, HOME).visit == 2
+
+
+def test_a_crawl_is_not_idle_while_a_page_that_is_due_waits_for_the_turn_of_its_host() -> None:
+    desk = stored_once(f"{ORIGIN}/1", delay_s=100.0)
+    assert desk.observe().is_idle
+    desk.now = row_at(desk, f"{ORIGIN}/1").due_s + 1.0
+    assert asked(desk.wake()) == [HOME]
+    desk.store(HOME, at=desk.now)
+    desk.wake(1.0)
+    assert desk.controller.wake_at() > desk.now + IDLE_HORIZON_S
+    assert not desk.observe().is_idle, "the other one was due before that"
+    assert asked(desk.wake(99.0)) == [f"{ORIGIN}/1"]
+    desk.store(f"{ORIGIN}/1", at=desk.now)
+    desk.wake(1.0)
+    assert desk.observe().is_idle
+
+
+def test_a_crawl_is_idle_while_what_is_due_is_on_a_host_that_was_given_up() -> None:
+    desk = stored_once(f"{ORIGIN}/1", give_up_s=500.0)
+    desk.now = row_at(desk, f"{ORIGIN}/1").due_s + 1.0
+    assert asked(desk.wake()) == [HOME]
+    desk.fail(HOME, FailureReason.DNS)
+    assert desk.observe().is_idle
 
 
 def test_without_an_interval_each_page_is_visited_once() -> None:
