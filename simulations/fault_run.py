@@ -391,7 +391,13 @@ class FaultRun:
         return not any(machine.is_leaving for machine in self.present()) and self._all_know_each_other()
 
     def _is_at_rest(self) -> bool:
-        return self._nothing_is_missing() and all(machine.crawl().is_idle for machine in self.present())
+        """Is nothing on its way, nor due before what was missed once is asked for again?"""
+        present, soon_s = self.present(), GONE_S + 1.0
+        return (
+            self._nothing_is_missing()
+            and all(machine.crawl().is_idle for machine in present)
+            and not any(self.watch.is_to_be_asked(machine, soon_s) for machine in present)
+        )
 
     # --- Users ---
 

@@ -133,6 +133,11 @@ class Watch:
         last, liar = self.last.get(url), self.doubts.liar
         return liar is not None and last is not None and last.machine is liar
 
+    def is_to_be_asked(self, machine: Machine, within_s: float) -> bool:
+        """Is anything that was visited not due yet in the table of a machine, and will be in a while?"""
+        now = machine.local_time()
+        return any(now < known.due_s <= now + within_s for known in self.settled[machine.number].values())
+
     # --- What happens ---
 
     def add(self, machine: Machine) -> None:
