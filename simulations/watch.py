@@ -15,10 +15,11 @@ begins no fetch later than `MINORITY_S` after it has lost them.
 
 *Once.* A URL that was answered for good is asked again when it is due, and before only if that answer was
 lost with, or locked up in, a peer to which something happened: who asks again must not have a row in its own
-table that is not due by its own clock, nor may a peer that has been up and connected for `TOLD_S` have one;
-and the peer that got the answer must have been disturbed between its request and `SETTLE_S` after its answer,
-or some fault must have kept it from telling. Of visits that two made who knew nothing of each other the one
-with the later time is the newest, whoever's clock said so: when that one is due, so is the URL.
+table, be it committed or not, that is not due by its own clock, nor may a peer that has been up and connected
+for `TOLD_S` have one; and the peer that got the answer must have been disturbed between its request and
+`SETTLE_S` after its answer, or some fault must have kept it from telling. Of visits that two made who knew
+nothing of each other the one with the later time is the newest, whoever's clock said so: when that one is
+due, so is the URL.
 
 *Clocks.* The time at which a host may be asked never goes back in the table of a peer, but once when it was
 not asked after all.
@@ -32,8 +33,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of, origin_of
-from peers.crawler.frontier_keys import HOST, URL, kind_in, name_in
+from peers.crawler.frontier_keys import HOST, URL, kind_in, name_in, url_key
 from peers.crawler.url_rows import is_new_row, row_in
 from simulations.doubts import Doubts
 from simulations.machine import Machine
@@ -288,7 +290,7 @@ class Watch:
 
     def _judge_repetition(self, machine: Machine, url: str, before: Asked, now: float) -> None:
         key = fingerprint(url)
-        own = self.settled[machine.number].get(key)
+        own = self._known_now(machine, url, key)
         if own is not None and machine.local_time() < own.due_s:
             early_s = own.due_s - machine.local_time()
             self.violate(
@@ -322,6 +324,14 @@ class Watch:
                 f"{machine.name} asked {url} again, which {asker.name} had {SETTLE_S:g} s in peace to tell"
             )
 
+    def _known_now(self, machine: Machine, url: str, key: bytes) -> Settled | None:
+        """What the table of a machine says of a URL, be it committed or not: it goes by that."""
+        slot = slot_of(host_of(url), machine.config.slot_count)
+        row = machine.disk.table.get(_URL_ROWS + url_key(slot, key))
+        if row is None or is_new_row(row):
+            return self.settled[machine.number].get(key)
+        return self._settled_by(machine, key, row)
+
     # --- Commits ---
 
     def _committed(self, machine: Machine, before: Mapping[bytes, bytes | None]) -> None:
@@ -343,14 +353,19 @@ class Watch:
             if gone is not None:
                 self._given_away[machine.number][key] = gone
             return
+        settled[key] = self._settled_by(machine, key, value)
         row = row_in(value)
-        known = settled.get(key)
-        visit = (row.visit, row.visited_s)
-        since = known.since if known is not None and known.visit == visit else self._now()
-        settled[key] = Settled(since, visit, row.due_s)
         url = self._urls.get(key)
         if url is not None and row.is_stored and not self.doubts.is_doubtful(machine, url, row.digest):
             self._note_stored(machine, url, row.digest)
+
+    def _settled_by(self, machine: Machine, key: bytes, value: bytes) -> Settled:
+        """What a row says of a visit, and since when the machine has known of that."""
+        row = row_in(value)
+        known = self.settled[machine.number].get(key)
+        visit = row.visit, row.visited_s
+        since = known.since if known is not None and known.visit == visit else self._now()
+        return Settled(since, visit, row.due_s)
 
     def _note_stored(self, machine: Machine, url: str, digest: bytes) -> None:
         self.acknowledged.setdefault(url, {})[digest] = None

@@ -86,6 +86,11 @@ def test_seed_that_was_taken_to_be_at_rest_while_pages_were_due_passes() -> None
     assert_passes(2002901963, Sizes(4, 4), has_liar=True)
 
 
+# Pages by turns of the same period: a visit ended, and the next one was due before the commit that had it.
+def test_seed_in_which_a_page_was_due_again_before_its_row_was_committed_passes() -> None:
+    assert_passes(2002901781, Sizes(9, 9), has_liar=True)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_fixed_seed_passes_while_policies_say_who_crawls_what(seed: int) -> None:
     assert_passes(seed, SMALL, has_pins=True)

@@ -1,4 +1,4 @@
-"""What the watch of a run says of what peers have in their tables."""
+"""Requests of a peer are judged by what it knows when it asks, be that committed or not."""
 
 from __future__ import annotations
 
@@ -63,6 +63,28 @@ def watched() -> tuple[Watch, FakeMachine]:
 
 def ask(watch: Watch, machine: FakeMachine) -> None:
     watch.requested(cast(Machine, machine), URL, Served(200, 0.1, 100))
+
+
+def test_a_page_may_be_asked_again_that_is_due_by_a_row_that_is_not_committed() -> None:
+    watch, machine = watched()
+    machine.visit(1, due_s=100.0)
+    ask(watch, machine)
+    assert watch.violations == []
+
+
+def test_a_page_may_not_be_asked_again_before_it_is_due_by_a_row_that_is_not_committed() -> None:
+    watch, machine = watched()
+    machine.visit(1, due_s=60.0)
+    machine.disk.table.commit()
+    machine.visit(2, due_s=160.0)
+    ask(watch, machine)
+    assert watch.violations == [f"p0 asked {URL} again 60.0 s before it is due in its own table"]
+
+
+def test_a_page_may_not_be_asked_again_whose_visit_is_forgotten_though_nothing_happened() -> None:
+    watch, machine = watched()
+    ask(watch, machine)
+    assert watch.violations == [f"p0 asked {URL} again, though nothing happened to p0"]
 
 
 def test_a_page_that_will_be_due_in_a_while_is_to_be_asked() -> None:
