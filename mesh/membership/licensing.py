@@ -34,7 +34,7 @@ class Licensing:
         self._licence = Licence(own.peer, settings.licence_s)
         self._safe_from = 0  # incarnation; the licence was earned under it and has not run out since
         self._revoked_through = -1  # incarnation; what was held under it and those before is void
-        self._believed = (0, 0)  # revision of the members, and how many were unclear, when it was last renewed
+        self._believed = (0, 0)  # revision of the members and how many were unclear, at the last renewal
 
     @property
     def until(self) -> float:
