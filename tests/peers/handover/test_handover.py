@@ -42,9 +42,9 @@ HALF = encode_slots(np.arange(SLOTS) < SLOTS // 2)
 ENOUGH_S = 0.6  # for what is told a little later
 
 
-def view(*peers: str, me: str = ANN, is_most: bool = True, **weights: int) -> Ownership:
+def view(*peers: str, me: str = ANN, is_most: bool = True, missed: int = 0, **weights: int) -> Ownership:
     table = SlotTable(dict.fromkeys(peers, 100) | weights, SLOTS, 2)
-    return Ownership(me, table, table.weights, has_majority=is_most)
+    return Ownership(me, table, table.weights, has_majority=is_most, missed=missed)
 
 
 def mask(encoded: bytes) -> SlotMask:
@@ -573,13 +573,30 @@ def test_a_standby_asks_the_owner_for_what_nobody_offers() -> None:
 
 
 def test_who_comes_in_for_a_dead_peer_brings_copies_only_after_a_while() -> None:
-    ann, later = holding(view(ANN, BEN, CAT)), view(ANN, BEN)
+    ann, later = holding(view(ANN, BEN, CAT)), view(ANN, BEN, missed=1)
     ann.hear(OwnershipChanged(later))
     ann.hear_from(BEN, OfferSlots(5, later.epoch, encode_slots(later.table.slots_of(BEN))))
     assert ann.told(SynchroniseSlots) == []
     ann.wait(SETTINGS.replicate_after_s - 0.1)
     assert ann.told(SynchroniseSlots) == []
     ann.wait(0.2)
+    assert len(ann.told(SynchroniseSlots)) == 2
+
+
+def test_when_nobody_is_down_any_more_copies_are_brought_at_once() -> None:
+    all_three = view(ANN, BEN, CAT)
+    ann = holding(all_three)
+    ann.hear(OwnershipChanged(view(ANN, BEN, missed=1)))
+    ann.wait(SETTINGS.fence_s)
+    ann.hear(OwnershipChanged(all_three))
+    ann.hear_from(CAT, OfferSlots(5, all_three.epoch, encode_slots(all_three.table.slots_of(CAT))))
+    assert len(ann.told(SynchroniseSlots)) == 2
+
+
+def test_nobody_waits_for_a_member_that_is_gone_for_good() -> None:
+    ann, later = holding(view(ANN, BEN, CAT)), view(ANN, BEN)
+    ann.hear(OwnershipChanged(later))
+    ann.hear_from(BEN, OfferSlots(5, later.epoch, encode_slots(later.table.slots_of(BEN))))
     assert len(ann.told(SynchroniseSlots)) == 2
 
 
