@@ -1,6 +1,7 @@
 """How a peer finds the others, and how a lab of peers is started on one machine.
 
-`rendezvous`      the bootstrap node, at whose door newcomers knock; `yielder` is its word on claims
+`rendezvous`      the bootstrap node, at whose door newcomers knock; `yielder` is its word on claims,
+                  `leaseless` that on leases
 `provision`       keys, certificates and configurations of a new mesh; `toml_text` writes these from the
                   schema that reads them, `toml_edit` sets values in what a person has edited
 `invitation`      all that other machines need to join, in one token; `joining` is what they do with it

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import trio
 
+from bootstrap.leaseless import Leaseless
 from bootstrap.yielder import Yielder
 from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
@@ -42,7 +43,7 @@ async def run_bootstrap(config_file: Path, stop: trio.Event, tell: Tell) -> None
     await set_aside_if_damaged(folder / "data")
     table = LmdbTable(folder / "data" / "table")
     member = Member(folder, config.mesh, msgspec.structs.replace(config.member, weight=0), table)
-    member.assemble([Yielder(member.peer_id)], [], Decoder(WIRE_TAGS.values()))
+    member.assemble([Yielder(member.peer_id), Leaseless()], [], Decoder(WIRE_TAGS.values()))
     tell(
         {
             "id": member.peer_id,
