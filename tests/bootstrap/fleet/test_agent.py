@@ -6,6 +6,7 @@ import base64
 import os
 import socket
 import sys
+import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from bootstrap.fleet import agent
 from tests.live.lab_process import wait_for
+from tests.patience import PATIENCE_S
 
 NODE = """#!/bin/sh
 case "$1" in
@@ -102,6 +104,18 @@ def test_a_port_is_reached_while_somebody_listens(tmp_path: Path) -> None:
     agent.do_listen_no_more(int(str(begun["pid"])))
     os.waitpid(int(str(begun["pid"])), 0)  # elsewhere it is no child of who ends it
     assert agent.do_reach([["127.0.0.1", port]]) == {"why": ["Connection refused"]}
+
+
+def test_places_that_do_not_answer_are_waited_for_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(3)
+
+    def connect(place: tuple[str, int], timeout: float) -> socket.socket:
+        together.wait(PATIENCE_S)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    places: list[list[object]] = [["192.0.2.1", port] for port in (1, 2, 3)]
+    assert agent.do_reach(places) == {"why": ["no answer"] * 3}
 
 
 def test_a_wheel_that_is_sent_along_is_installed(tmp_path: Path) -> None:
