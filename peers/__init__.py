@@ -23,7 +23,7 @@
     `config`     the configuration file; `vitals` the status; `cli` begins the command line,
                  `application` and `commands/` are it, `options` what its commands share, `waiting`
                  their patience, `workers` their processes; `memory_keeper` [io] gives memory back that
-                 was freed, `damaged_data` [io] begins anew
+                 was freed, `damaged_data` [io] begins anew; `program_version` is that of it all
 
 The way of a page:
 

@@ -8,7 +8,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -39,10 +38,10 @@ from peers.history.event import Crawling, Standing
 from peers.history.messages import VitalsTaken
 from peers.history.sample import Counters, Gauges
 from peers.index.indexer import IndexerStatistics
+from peers.program_version import VERSION
 from peers.storage.cell import CellStatistics
 from peers.storage.disk_limit import DiskLimit, DiskUse
 
-VERSION: Final = version("tianmesh")
 SPEED_S: Final = 4.0  # over which the speed of moving slots is taken
 DISK_SPEED_S: Final = 600.0  # and that of the disk's getting full: merges write and delete for minutes
 

@@ -24,7 +24,7 @@ from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import PeerStatus, Report
 from peers.gateway.texts import text_in
 from peers.options import read_told
-from peers.vitals import VERSION
+from peers.program_version import VERSION
 
 ABOUT: Final = "mesh"
 CLOCK_S_MAX: Final = 5.0  # apart: a second is lost in the header that tells the time, more on the way

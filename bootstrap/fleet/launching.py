@@ -33,7 +33,7 @@ from mesh.errors import ConfigError
 from peers.gateway.member_lines import doors
 from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import Report, report_of
-from peers.vitals import VERSION
+from peers.program_version import VERSION
 
 READY_S: Final = 300.0  # until all slots are answered
 READY_EVERY_S: Final = 1.0

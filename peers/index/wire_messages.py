@@ -11,7 +11,7 @@ from mesh.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
 from peers.engine.near_copies import SKETCH_BYTES
-from peers.text.keywords import VOCABULARY_MAX
+from peers.text.vocabulary_size import VOCABULARY_MAX
 
 TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer

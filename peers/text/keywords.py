@@ -16,13 +16,13 @@ from typing import Final
 from peers.text.analysis import analyse
 from peers.text.function_words import function_words_of
 from peers.text.stemming import form_of
+from peers.text.vocabulary_size import VOCABULARY_MAX
 
 KEYWORDS_MAX: Final = 10
 TEXT_CHARS_MAX: Final = 20_000  # of each part; more tells nothing else
 TITLE_WEIGHT: Final = 3.0
 HEADING_WEIGHT: Final = 1.0
 BETA: Final = 1.5
-VOCABULARY_MAX: Final = 256  # entries; some 3 kB, and most of what an abstract has
 _CHARS_MIN: Final = 2  # of a word
 
 
