@@ -19,8 +19,8 @@ back or written off.
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
 track, as after a restart, says so and is offered again. If it comes in for a peer that died it waits a while
-first, since most come back, but no longer than anybody is down. All compare their slots with the owner's from
-time to time (anti-entropy), which repairs what messages, disks and bugs have lost.
+first, since most come back, but no longer than one of those is away. All compare their slots with the owner's
+from time to time (anti-entropy), which repairs what messages, disks and bugs have lost.
 
 *Letting go.* A peer answers queries for a slot until its new owner has taken what it had; then the serving
 weights change (`Ownership.serving`). What it neither keeps nor answers for it offers to the whole team, and
@@ -270,9 +270,7 @@ class Handover(Actor):
             self._begin(new, now)
         elif old.alive - new.alive:
             self._standing.fence_until = now + self._settings.fence_s
-            self._taking.copies_at = now + self._settings.replicate_after_s
-        if not new.missed:
-            self._taking.copies_at = now  # whoever was down is back, or gone for good
+        self._taking.wait_for(old, new, now)
         sends = self._bringing.follow(new)
         has_lost = self._standing.follow(new)
         sends += self._tell_held() if has_lost or old is None else []

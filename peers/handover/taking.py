@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from mesh.actor import Send
+from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.bringing import Bringing
 from peers.handover.settings import HandoverSettings
@@ -27,12 +28,24 @@ class Taking:
 
     def __init__(self, standing: Standing, bringing: Bringing, settings: HandoverSettings) -> None:
         self.ask_at = inf
-        self.copies_at = 0.0  # standbys bring nothing new before
+        self._copies_at = 0.0  # standbys bring nothing new before
+        self._awaited: frozenset[str] = frozenset()  # who was lost of late, and may be back by then
         self._standing = standing
         self._bringing = bringing
         self._settings = settings
         self._offered: dict[str, _Offered] = {}  # by peer
         self._stirred: set[str] = set()  # whose offers may have been taken by now
+
+    def wait_for(self, old: Ownership | None, new: Ownership, now: float) -> None:
+        """Leave those that are lost by a new view some time to come back, before others make up for them."""
+        gone = old.alive - new.alive if old else frozenset()
+        lost = frozenset(peer for peer in gone if old and old.table.weights.get(peer))  # of some copies
+        if lost:
+            earlier = self._awaited if now < self._copies_at else frozenset()
+            self._awaited, self._copies_at = earlier | lost, now + self._settings.replicate_after_s
+        self._awaited -= new.alive
+        if not self._awaited or not new.missed:  # all are back, or gone for good
+            self._awaited, self._copies_at = frozenset(), now
 
     def begin_anew(self, now: float) -> None:
         """Forget all offers: whose makes us complete may be another now. They offer again, or are asked."""
@@ -53,7 +66,7 @@ class Taking:
         offered.slots |= new
         offered.told &= ~slots  # what we said of them was lost
         self._bringing.want_copies(peer, new & ownership.owned, now)
-        self._bringing.want_copies(peer, new & ~ownership.owned, max(now, self.copies_at))
+        self._bringing.want_copies(peer, new & ~ownership.owned, max(now, self._copies_at))
         self._stirred.add(peer)
         return True
 

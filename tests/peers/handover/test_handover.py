@@ -583,13 +583,30 @@ def test_who_comes_in_for_a_dead_peer_brings_copies_only_after_a_while() -> None
     assert len(ann.told(SynchroniseSlots)) == 2
 
 
-def test_when_nobody_is_down_any_more_copies_are_brought_at_once() -> None:
-    all_three = view(ANN, BEN, CAT)
+@pytest.mark.parametrize("others_down", [0, 1])
+def test_when_who_was_lost_is_back_copies_are_brought_at_once(others_down: int) -> None:
+    all_three = view(ANN, BEN, CAT, missed=others_down)
     ann = holding(all_three)
-    ann.hear(OwnershipChanged(view(ANN, BEN, missed=1)))
+    ann.hear(OwnershipChanged(view(ANN, BEN, missed=1 + others_down)))
     ann.wait(SETTINGS.fence_s)
     ann.hear(OwnershipChanged(all_three))
     ann.hear_from(CAT, OfferSlots(5, all_three.epoch, encode_slots(all_three.table.slots_of(CAT))))
+    assert len(ann.told(SynchroniseSlots)) == 2
+
+
+def test_while_one_of_those_lost_is_away_copies_wait_on() -> None:
+    ann, one_back = holding(view(ANN, BEN, CAT)), view(ANN, BEN, missed=1)
+    ann.hear(OwnershipChanged(view(ANN, missed=2)))
+    ann.wait(SETTINGS.fence_s)
+    ann.hear(OwnershipChanged(one_back))
+    offer = OfferSlots(5, one_back.epoch, encode_slots(one_back.table.slots_of(BEN)))
+    assert not [send for send in ann.hear_from(BEN, offer) if isinstance(send.message, SynchroniseSlots)]
+
+
+def test_nobody_waits_for_a_member_that_kept_nothing() -> None:
+    ann, later = holding(view(ANN, BEN, CAT, cat=0)), view(ANN, BEN, missed=1)
+    ann.hear(OwnershipChanged(later))
+    ann.hear_from(BEN, OfferSlots(5, later.epoch, encode_slots(later.table.slots_of(BEN))))
     assert len(ann.told(SynchroniseSlots)) == 2
 
 
