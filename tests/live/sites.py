@@ -20,6 +20,7 @@ from tests.live.links import links_of
 ALLOW_ALL: Final = b"User-agent: *\nDisallow:\n"
 GBK_HOST: Final = "gbk.maint-guide.test"  # in GBK under the label gb2312, as old Chinese sites are
 NASTY_HOST: Final = "nasty.test"
+NASTY_DELAY_S: Final = 0.5  # which its robots.txt wants
 
 # Every document of the demo web under a host of its own; of two prefixes the longer one holds.
 _DOCUMENTS: Final = {
@@ -169,7 +170,7 @@ def nasty_site() -> Site:
             "/liar.html": bytes(range(256)) * 400,
             "/chain/end.html": b"<title>end of the chain</title>",
         },
-        robots=b"User-agent: *\nDisallow: /robotted/\nCrawl-delay: 1\n",
+        robots=f"User-agent: *\nDisallow: /robotted/\nCrawl-delay: {NASTY_DELAY_S}\n".encode(),
         locations=_TRAPS,
     )
 
@@ -184,8 +185,8 @@ _TRAPS: Final = """
   location = /cal { return 200 '<title>day $arg_d</title>
     <a href="/cal?d=1$arg_d">next</a> <a href="/cal?d=$arg_d&amp;sid=$request_id">again</a>'; }
   location = /500 { return 500; }
-  location = /503 { add_header Retry-After 3 always; return 503; }
-  location = /429 { add_header Retry-After 5 always; return 429; }
+  location = /503 { add_header Retry-After 1 always; return 503; }
+  location = /429 { add_header Retry-After 2 always; return 429; }
   location = /410 { return 410; }
   location = /slow.html { limit_rate 300; root "{folder}"; }
   location /robotted/ { return 200 '<title>nobody was to come here</title>'; }
