@@ -43,7 +43,7 @@ from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import FetcherPort, decoding_in
 from peers.crawler.messages import StopCrawl, WebReached
-from peers.crawler.parser_port import ParserPort, reading_in
+from peers.crawler.parser_port import ParserPort, reading_in, robots_reading_in
 from peers.crawler.proxy import Proxy
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
@@ -303,8 +303,8 @@ def _renderer(config: WebConfig, fetcher: Fetcher, workshop: Workshop) -> Render
     if not config.render:
         return None
     command = command_of(config.renderer, has_sandbox=config.render_sandbox)
-    decode = decoding_in(workshop)
-    return Renderer(command, config.render, fetcher.fetch, decode, browsers_max=config.renderers)
+    served = fetcher.fetch, decoding_in(workshop), robots_reading_in(workshop)
+    return Renderer(command, config.render, *served, browsers_max=config.renderers)
 
 
 def _resolver(folder: Path, config: WebConfig) -> Resolver:

@@ -17,7 +17,8 @@ from mesh.stamp import Stamp
 from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.crawler.address_turns import AddressTurns
-from peers.crawler.messages import AddressLent, LeasesLost, PageParsed, ParsePage, RecordPage
+from peers.crawler.extraction import read_robots
+from peers.crawler.messages import AddressLent, LeasesLost, PageParsed, ParsePage, ParseRobots, RecordPage
 from peers.crawler.recorder import traced
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
 from peers.crawler.wire_messages import FoundLink
@@ -146,7 +147,7 @@ class _FetchEnds(Message, frozen=True):
 
 
 class VirtualParser:
-    """Port `parser`: asks the web itself what the page says."""
+    """Port `parser`: asks the web itself what the page says; a robots.txt has a body, which is read."""
 
     name = "parser"
 
@@ -169,6 +170,8 @@ class VirtualParser:
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))
                 return (Answer(PARSE_S, source, RecordsParsed(url, stamp, document)),)
+            case ParseRobots():
+                return (Answer(PARSE_S, source, read_robots(message)),)
         raise _misunderstood(self, message)
 
     def _links(self, url: str) -> tuple[FoundLink, ...]:

@@ -222,7 +222,7 @@ ENTRIES: Final = (
         "line of robots.txt",
         lambda text: line_of(f"User-agent: *\n{text}\n".encode(), "t", (False, "/b")),
     ),
-    Entry("sitemaps named", lambda text: sitemaps_named(text.encode()), (("", ""), ("Sitemap:", ""))),
+    Entry("sitemaps named", lambda text: sitemaps_named(URL, text.encode()), (("", ""), ("Sitemap:", ""))),
     Entry(
         "Link headers",
         lambda text: canonical_in_headers(URL, [text]),

@@ -29,7 +29,7 @@ from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.explaining import QUESTIONS, Explaining, Standing
+from peers.crawler.explaining import QUESTIONS, Asked, Explaining, Standing
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_keys import slot_in
 from peers.crawler.frontier_store import FrontierStore
@@ -40,6 +40,7 @@ from peers.crawler.messages import (
     ChangeSettings,
     PageParsed,
     ParseFailed,
+    RobotsParsed,
     StopCrawl,
     WebReached,
 )
@@ -140,7 +141,7 @@ class Controller(StoreActor):
         recalls, self._limit = TableSection(table, b"g"), PageLimit()
         self._visits = Visits(me, self._frontier, self._pages, budgets, recalls, settings, self._limit)
         sources = Sources(self._frontier, self._visits, budgets, left_out, stored)
-        self._explaining = Explaining(sources, self._pages, self._links, self._limit)
+        self._explaining = Explaining(me, sources, self._pages, self._links, self._limit)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
         self._ownership: Ownership | None = None
         self._licensed_until_s, self._is_stopped = inf, False
@@ -172,6 +173,9 @@ class Controller(StoreActor):
                 sends = self._lose(url, reason, now)
             case PageRefused(url, stamp):
                 sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []
+            case RobotsParsed():
+                self._visits.unread_robots.read(message, now)
+                sends = self._explain(self._explaining.take_waiting(message), now, message)
             case LinksFound():
                 sends = self._links.take_in(source, message, now)
                 self._visits.clocks.recall_seeds(message.links, now)
@@ -196,7 +200,7 @@ class Controller(StoreActor):
             case ChangeSettings(settings):
                 sends = self._change_settings(settings)
             case ExplainUrl() | ExplainCrawl():
-                sends = self._explain(source, message, now)
+                sends = self._explain([(source, message)], now)
             case CallAlias(host, representative):
                 self._frontier.call_alias(host, representative)
             case WebReached(how):
@@ -396,11 +400,10 @@ class Controller(StoreActor):
             sends += pledge.sends
         return sends
 
-    def _explain(self, source: Address, question: ExplainUrl | ExplainCrawl, now: float) -> list[Send]:
+    def _explain(self, asked: Asked, now: float, said: RobotsParsed | None = None) -> list[Send]:
         halted = self._is_stopped, self._is_held_up()
         standing = Standing(self._ownership, self._held, self._stopping, self._licensed_until_s, *halted)
-        answer = self._explaining.answer(question, standing, self._settings, self._policy, now)
-        return [] if answer is None else [Send(source, answer)]
+        return self._explaining.answer(asked, standing, self._settings, self._policy, now, said)
 
     # --- slots ---
 

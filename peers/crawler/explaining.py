@@ -7,13 +7,13 @@ everything else here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from mesh.actor import Message
+from mesh.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
 from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask
@@ -30,6 +30,7 @@ from peers.crawler.explanations import (
 )
 from peers.crawler.host_state import HostState
 from peers.crawler.links import Links
+from peers.crawler.messages import RobotsParsed
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.politeness import requests_a_day
@@ -41,6 +42,8 @@ from peers.policy.rules import Policy
 HOSTS_LOOKED_AT: Final = 10_000  # some 20 ms
 HOSTS_NAMED: Final = 5
 FETCHES_NAMED: Final = 5
+WAITING_MAX: Final = 16  # questions for which the parser reads a robots.txt; others get no answer
+Asked: TypeAlias = Sequence[tuple[Address, ExplainUrl | ExplainCrawl]]  # by whom, and what
 QUESTIONS: Final[frozenset[type[Message]]] = frozenset((ExplainUrl, ExplainCrawl))
 
 
@@ -58,40 +61,63 @@ class Standing(NamedTuple):
 class Explaining:
     """Answers `ExplainUrl` and `ExplainCrawl` from what the others of a controller know."""
 
-    def __init__(self, sources: Sources, pages: PagesInProgress, links: Links, limit: PageLimit) -> None:
+    def __init__(
+        self, me: str, sources: Sources, pages: PagesInProgress, links: Links, limit: PageLimit
+    ) -> None:
+        self._parser = Address(me, "parser")
         self._sources = sources
         self._pages = pages
         self._links = links
         self._limit = limit
+        self._waiting: list[tuple[Address, ExplainUrl]] = []  # for a robots.txt to be read
         self.disk_full_until_s = -inf
 
     def answer(
         self,
-        question: ExplainUrl | ExplainCrawl,
+        asked: Asked,
         standing: Standing,
         settings: CrawlSettings,
         policy: Policy,
         now: float,
-    ) -> UrlExplained | CrawlExplained | None:
-        """Return the answer; None while nobody has said who owns what.
+        said: RobotsParsed | None = None,
+    ) -> list[Send]:
+        """Answer, or have the parser read something first; nothing while nobody has said who owns what.
+
+        Args:
+          said: what the parser has read for all of them.
 
         Raises:
-          RemoteProtocolError: the URL is not canonical.
+          RemoteProtocolError: a URL is not canonical.
         """
-        if isinstance(question, ExplainUrl) and not is_canonical(question.url):
-            raise RemoteProtocolError("a question about what is no canonical URL")
         if standing.ownership is None:
-            return None
+            return []
+        sends: list[Send] = []
         look = _Look(self._sources, standing, settings, now)
-        if isinstance(question, ExplainCrawl):
-            return CrawlExplained(question.request, encode_facts(self._crawl(look)))
-        facts = self._url(question.url, standing.ownership, look, policy)
-        return UrlExplained(question.request, encode_facts(facts))
+        for source, question in asked:
+            if isinstance(question, ExplainCrawl):
+                crawl = CrawlExplained(question.request, encode_facts(self._crawl(look)))
+                sends.append(Send(source, crawl))
+                continue
+            if not is_canonical(question.url):
+                raise RemoteProtocolError("a question about what is no canonical URL")
+            slot = standing.ownership.slot_of(host_of(question.url))
+            explaining = UrlExplaining(self._sources, settings, policy, question.url, slot, now, said)
+            if explaining.order is None:
+                facts = encode_facts(self._url(explaining, look))
+                sends.append(Send(source, UrlExplained(question.request, facts)))
+            elif len(self._waiting) < WAITING_MAX:
+                self._waiting.append((source, question))
+                sends.append(Send(self._parser, explaining.order))
+        return sends
 
-    def _url(self, url: str, ownership: Ownership, look: _Look, policy: Policy) -> UrlFacts:
-        slot = ownership.slot_of(host_of(url))
-        explaining = UrlExplaining(self._sources, look.settings, policy, url, slot, look.now)
-        halts = tuple(self._halts(look))
+    def take_waiting(self, said: RobotsParsed) -> Asked:
+        """Take out the questions that can be answered now."""
+        found = [each for each in self._waiting if each[1].url == said.judged]
+        self._waiting = [each for each in self._waiting if each[1].url != said.judged]
+        return found
+
+    def _url(self, explaining: UrlExplaining, look: _Look) -> UrlFacts:
+        slot, halts = explaining.slot, tuple(self._halts(look))
         is_held = self._sources.frontier.hosts.is_held(slot) and slot not in look.standing.stopping
         return explaining.facts(halts, look.hold_of, is_held=is_held)
 
@@ -169,6 +195,7 @@ class _Look:
         self._visits = sources.visits
         self._asked = {host_of(url) for url in sources.visits.under_way}
         self._asked |= {visit.state.host for visit in sources.visits.under_way.values()}
+        self._being_read = {state.host for state in sources.visits.unread_robots.hosts_out()}
 
     def hold_of(self, state: HostState) -> Wait | None:
         """What a host with something to come waits for; None when it may be asked now."""
@@ -177,6 +204,8 @@ class _Look:
             return Wait(Hold.NOT_HELD)
         if state.host in self._asked:
             return Wait(Hold.BEING_ASKED)
+        if state.host in self._being_read:
+            return Wait(Hold.ROBOTS_TXT)
         if state.not_before_s > now:
             return Wait(Hold.POLICY, state.not_before_s)
         if record.next_fetch_s > now:

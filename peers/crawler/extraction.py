@@ -29,9 +29,10 @@ from peers.crawler.link_lists import (
     has_list_name,
     pages_listed,
 )
-from peers.crawler.messages import PageParsed, ParseFailed
+from peers.crawler.messages import PageParsed, ParseFailed, ParseRobots, RobotsParsed
 from peers.crawler.page_reader import ReadDocument, ReadPage, read_page
 from peers.crawler.parser import NotHtml, ParsedPage
+from peers.crawler.robots import line_of, parse, sitemaps_named
 from peers.crawler.url_rows import NO_DIGEST
 from peers.crawler.web_request import (
     ROBOTS_TAG,
@@ -287,3 +288,12 @@ def document_of(
         is_quotable=not page.is_nosnippet,
         canonical=page.canonical or canonical_in_headers(page.url, links),
     )
+
+
+def read_robots(order: ParseRobots) -> RobotsParsed:
+    """Read a robots.txt that is too long for the event loop."""
+    rules = parse(order.body, order.agent)
+    sitemaps = sitemaps_named(order.found_at, order.body) if order.found_at else ()
+    deciding = rules.deciding(order.judged) if order.judged else None
+    line = None if deciding is None else line_of(order.body, order.agent, deciding)
+    return RobotsParsed(order.origin, rules, sitemaps, order.judged, line)

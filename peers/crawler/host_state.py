@@ -39,6 +39,7 @@ class HostState:
         "again_s",
         "bound",
         "domain",
+        "has_unread",
         "hash",
         "is_busy",
         "leaving",
@@ -65,6 +66,7 @@ class HostState:
         self.hash = digest
         # By origin that was asked for its robots.txt; read from the table when first needed.
         self.origins: dict[str, OriginRules] | None = None
+        self.has_unread = False  # some of these have to be read by the parser first
         self.queued = 0  # new URLs
         self.out_count = 0  # URLs that were taken, and are not settled
         self.again_s = inf  # nothing that was visited is due before; what is may be later

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from mesh.actor import Message
+from peers.crawler.robots import SITEMAPS_MAX, RobotsLine, RobotsRules
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, PageFetched
 from peers.crawler.wire_messages import FoundLink
@@ -51,6 +52,31 @@ class ParseFailed(Message, frozen=True):
     reason: FailureReason
     cpu_s: CpuSeconds = 0.0  # that it took
     is_fatal: bool = False  # it has ended the process that took it apart
+
+
+class ParseRobots(Message, frozen=True):
+    """Controller to parser: read this robots.txt, for which the event loop has no time: `RobotsParsed`."""
+
+    origin: str  # whose it is
+    body: bytes
+    agent: str  # product token
+    found_at: str = ""  # what its sitemaps are relative to; "" when they are not wanted
+    judged: str = ""  # a canonical URL: which line decides about it is wanted, too
+
+    @property
+    def url(self) -> str:
+        return f"{self.origin}/robots.txt"
+
+
+class RobotsParsed(Message, frozen=True):
+    """Parser to controller: what a robots.txt says; one that cannot be read forbids everything."""
+
+    origin: str
+    rules: RobotsRules
+    sitemaps: Annotated[tuple[str, ...], Meta(max_length=SITEMAPS_MAX)] = ()  # canonical
+    judged: str = ""  # as in the order
+    line: RobotsLine | None = None  # that decides about it; None if none does
+    cpu_s: CpuSeconds = 0.0  # that it took
 
 
 class ChangeSettings(Message, frozen=True):

@@ -10,7 +10,8 @@ from peers.crawler.frontier_items import RobotsRecord, join_robots, robots_in, r
 from peers.crawler.frontier_keys import all_robots, robots_key
 from peers.crawler.held_hosts import HeldHosts
 from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.robots import product_token, rules_for_status
+from peers.crawler.messages import ParseRobots
+from peers.crawler.robots import UNREAD, product_token, rules_for_status, takes_long
 
 
 class OriginRows:
@@ -42,7 +43,8 @@ class OriginRows:
         if state.origins is None:
             rows = self._table.scan_prefix(all_robots(state.slot, state.hash))
             records = [robots_in(row) for _, row in rows]
-            state.origins = {record.origin: self._rules_in(record) for record in records}
+            state.has_unread = False
+            state.origins = {record.origin: self._rules_in(record, state) for record in records}
         return state.origins
 
     def save(self, state: HostState, record: RobotsRecord) -> None:
@@ -51,7 +53,17 @@ class OriginRows:
         key = robots_key(state.slot, state.hash, record.origin)
         self._table.put(key, robots_row(record))
         self._note(key)
-        origins[record.origin] = self._rules_in(record)
+        origins[record.origin] = self._rules_in(record, state)
+
+    def kept(self, slot: int, digest: bytes, origin: str) -> RobotsRecord | None:
+        """What is kept of an origin of a host, of which `digest` is the hash; None when it was not asked."""
+        row = self._table.get(robots_key(slot, digest, origin))
+        record = None if row is None else robots_in(row)
+        return None if record is None or record.origin != origin else record
+
+    def order(self, record: RobotsRecord, *, found_at: str = "", judged: str = "") -> ParseRobots:
+        """What the parser is told of a file that takes long; see there."""
+        return ParseRobots(record.origin, record.body, product_token(self._user_agent), found_at, judged)
 
     def has_other(self, state: HostState, origin: str) -> bool:
         """Has another origin of the host answered, or is one of the next URLs of another?"""
@@ -73,7 +85,10 @@ class OriginRows:
         if state is not None:
             state.origins = None
 
-    def _rules_in(self, record: RobotsRecord) -> OriginRules:
+    def _rules_in(self, record: RobotsRecord, state: HostState) -> OriginRules:
         """Return what a robots.txt allows us; `record.status` decides as well (RFC 9309, 2.3.1)."""
+        if takes_long(record.status, record.body):
+            state.has_unread = True
+            return OriginRules(record.status, record.expires_s, UNREAD)
         rules = rules_for_status(record.status, record.body, product_token(self._user_agent))
         return OriginRules(record.status, record.expires_s, rules)

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
+from peers.crawler.robots import DISALLOW_FOR_NOW
 from peers.crawler.web_request import FailureReason
 from peers.storage.messages import ParseRecords, RecordsParsed
 
@@ -38,15 +39,21 @@ class NotDecoded(msgspec.Struct, frozen=True, array_like=True):
     detail: str
 
 
-Order: TypeAlias = ParsePage | ParseRecords | DecodeBeginning
-Answer: TypeAlias = PageParsed | ParseFailed | RecordsParsed | BeginningDecoded | NotDecoded
+ParserOrder: TypeAlias = ParsePage | ParseRecords | ParseRobots
+ParserAnswer: TypeAlias = PageParsed | ParseFailed | RecordsParsed | RobotsParsed
+Order: TypeAlias = ParserOrder | DecodeBeginning
+Answer: TypeAlias = ParserAnswer | BeginningDecoded | NotDecoded
 
 
-def given_up(order: ParsePage | ParseRecords, reason: FailureReason) -> ParseFailed | RecordsParsed:
+def given_up(order: ParserOrder, reason: FailureReason) -> ParseFailed | RecordsParsed | RobotsParsed:
     """What is answered to an order that cannot be carried out."""
-    if isinstance(order, ParsePage):
-        return ParseFailed(order.url, reason)
-    return RecordsParsed(order.url, order.stamp, None)
+    match order:
+        case ParsePage():
+            return ParseFailed(order.url, reason)
+        case ParseRobots():
+            return RobotsParsed(order.origin, DISALLOW_FOR_NOW, judged=order.judged)
+        case ParseRecords():
+            return RecordsParsed(order.url, order.stamp, None)
 
 
 def encode(said: Order | Answer) -> bytes:
@@ -83,8 +90,8 @@ def _decoder_of(kinds: Sequence[type]) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(reduce(operator.or_, (_TAGGED[kind] for kind in kinds)))
 
 
-_ORDERS: Final = (ParsePage, ParseRecords, DecodeBeginning)
-_ANSWERS: Final = (PageParsed, ParseFailed, RecordsParsed, BeginningDecoded, NotDecoded)
+_ORDERS: Final = (ParsePage, ParseRecords, ParseRobots, DecodeBeginning)
+_ANSWERS: Final = (PageParsed, ParseFailed, RecordsParsed, RobotsParsed, BeginningDecoded, NotDecoded)
 _TAGGED: Final = _tagged(_ORDERS) | _tagged(_ANSWERS)
 _orders = _decoder_of(_ORDERS)
 _answers = _decoder_of(_ANSWERS)

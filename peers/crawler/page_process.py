@@ -15,14 +15,15 @@ import msgspec
 
 from mesh.workshop_process import LOG_FORMAT, WorkLimits, serve
 from peers.crawler.decoding import Undecodable, decode_beginning
-from peers.crawler.extraction import extract, extract_again
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.extraction import extract, extract_again, read_robots
+from peers.crawler.messages import ParsePage, ParseRobots
 from peers.crawler.page_orders import (
     Answer,
     BeginningDecoded,
     DecodeBeginning,
     NotDecoded,
     Order,
+    ParserAnswer,
     decode_order,
     encode,
     given_up,
@@ -30,7 +31,7 @@ from peers.crawler.page_orders import (
 from peers.crawler.page_reader import read_nothing
 from peers.crawler.web_request import FailureReason
 from peers.documents.reader import read_document
-from peers.storage.messages import ParseRecords, RecordsParsed
+from peers.storage.messages import ParseRecords
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.page_process")
 # The dearest pages that the limits of `parser` and `decoding` let through take about a second.
@@ -46,7 +47,7 @@ def carry_out(encoded: bytes) -> bytes:
     began_s = time.thread_time()
     try:
         answer = _answer(order)
-        if isinstance(answer, PageParsed | ParseFailed | RecordsParsed):
+        if isinstance(answer, ParserAnswer):
             answer = msgspec.structs.replace(answer, cpu_s=time.thread_time() - began_s)
         return encode(answer)
     except MemoryError:
@@ -66,6 +67,8 @@ def _answer(order: Order) -> Answer:
             return extract(page, visit, read_nothing if is_unread else read_document)
         case ParseRecords():
             return extract_again(order, read_nothing if order.is_unread else read_document)
+        case ParseRobots():
+            return read_robots(order)
         case DecodeBeginning(body, codings, n_bytes):
             try:
                 return BeginningDecoded(*decode_beginning(body, codings, n_bytes))

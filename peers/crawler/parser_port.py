@@ -21,9 +21,10 @@ from mesh.port import Deliver
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from mesh.workshop import Answer, Fault, Workshop
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.page_orders import decode_answer, encode, given_up
+from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
+from peers.crawler.page_orders import ParserAnswer, ParserOrder, decode_answer, encode, given_up
 from peers.crawler.parser_turns import ParserTurns
+from peers.crawler.robots import RobotsRules
 from peers.crawler.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
 from peers.documents.content import Lack
 from peers.storage.messages import ParseRecords, RecordsParsed
@@ -46,7 +47,7 @@ class StoredText(NamedTuple):
 
 
 ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
-Order: TypeAlias = tuple[str, ParsePage | ParseRecords]
+Order: TypeAlias = tuple[str, ParserOrder]
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class ParserPort:
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case ParsePage() | ParseRecords():
+            case ParsePage() | ParseRecords() | ParseRobots():
                 self._orders.add(_domain_of(message), (source.actor, message))
                 self._has_orders.set()
             case _:
@@ -101,7 +102,7 @@ class ParserPort:
 
         def take(answer: Answer) -> None:
             actor, order = next(waiting)
-            if isinstance(answer, Fault) and _may_be_read_less(order):
+            if isinstance(answer, Fault) and not isinstance(order, ParseRobots) and _may_be_read_less(order):
                 logger.warning("document not read, it ended its process url=%s fault=%s", order.url, answer)
                 self._charge(order, FATAL_CPU_S)
                 self.receive(
@@ -114,14 +115,18 @@ class ParserPort:
 
         await self._workshop.carry_out([encode(order) for _, order in orders], take)
 
-    def _charge(self, order: ParsePage | ParseRecords, cpu_s: float) -> None:
+    def _charge(self, order: ParserOrder, cpu_s: float) -> None:
         self._orders.charge(_domain_of(order), cpu_s)
         if self._orders:
             self._has_orders.set()
 
 
-def _size_of(order: ParsePage | ParseRecords) -> int:
-    return len(order.page.body) if isinstance(order, ParsePage) else len(order.records)
+def _size_of(order: ParserOrder) -> int:
+    match order:
+        case ParsePage(page):
+            return len(page.body)
+        case ParseRobots(_, body) | ParseRecords(_, _, body):
+            return len(body)
 
 
 def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
@@ -135,16 +140,16 @@ def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
     return not order.is_unread and media_type not in PAGE_MEDIA_TYPES
 
 
-def _domain_of(order: ParsePage | ParseRecords) -> str:
+def _domain_of(order: ParserOrder) -> str:
     return registrable_domain(host_of(order.url))
 
 
-def _understood(order: ParsePage | ParseRecords, answer: Answer) -> PageParsed | ParseFailed | RecordsParsed:
+def _understood(order: ParserOrder, answer: Answer) -> ParserAnswer:
     """What an answer means; the page may have had its will of the process that gave it."""
     if isinstance(answer, Fault):
         logger.warning("page ended the process that took it apart url=%s fault=%s", order.url, answer)
         lost = given_up(order, FailureReason.EXHAUSTING)
-        return lost if isinstance(lost, RecordsParsed) else msgspec.structs.replace(lost, is_fatal=True)
+        return msgspec.structs.replace(lost, is_fatal=True) if isinstance(lost, ParseFailed) else lost
     try:
         match order, decode_answer(answer):
             case (ParsePage(), PageParsed() | ParseFailed() as said) if _is_of(order.url, said):
@@ -152,6 +157,8 @@ def _understood(order: ParsePage | ParseRecords, answer: Answer) -> PageParsed |
                 is_right = said.is_fatal == order.is_unread
                 return said if is_right else msgspec.structs.replace(said, is_fatal=order.is_unread)
             case (ParseRecords(), RecordsParsed() as said) if _is_of(order.url, said):
+                return said
+            case (ParseRobots(), RobotsParsed() as said) if _is_about(order, said):
                 return said
     except msgspec.MsgspecError:
         pass
@@ -163,6 +170,24 @@ def _is_of(url: str, said: PageParsed | ParseFailed | RecordsParsed) -> bool:
     """Does an answer speak of this page, and of no other?"""
     document = None if isinstance(said, ParseFailed) else said.document
     return said.url == url and (document is None or document.url == url)
+
+
+def _is_about(order: ParseRobots, said: RobotsParsed) -> bool:
+    return (said.origin, said.judged) == (order.origin, order.judged)
+
+
+def robots_reading_in(workshop: Workshop) -> Callable[[str, bytes, str], Awaitable[RobotsRules]]:
+    """Return what reads the robots.txt of an origin for an agent in a workshop, for a browser's requests."""
+
+    async def read(origin: str, body: bytes, agent: str) -> RobotsRules:
+        answers: list[Answer] = []
+        order = ParseRobots(origin, body, agent)
+        await workshop.carry_out([encode(order)], answers.append)
+        said = _understood(order, *answers)
+        assert isinstance(said, RobotsParsed)
+        return said.rules
+
+    return read
 
 
 def reading_in(workshop: Workshop) -> ReadStored:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mesh.urls import canonical, host_of, origin_of
+from mesh.actor import Address, Send
+from mesh.urls import host_of, origin_of
 from peers.crawler import politeness
 from peers.crawler.address_rules import PageRule
 from peers.crawler.domain_budgets import DomainBudgets
@@ -12,13 +13,17 @@ from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of, sitemaps_named
+from peers.crawler.messages import RobotsParsed
+from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.robots import ROBOTS_BYTES_MAX, UNREAD, beginning_of, sitemaps_named
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.web_request import FailureReason, PageFetched, location_of, retry_after_s, status_name
 from peers.policy.rules import Rule
 
 HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
+READINGS_MAX: Final = 16  # that the parser gets from the table at a time, of 500 KiB each at most
+READING_PAUSE_S: Final = 1.0  # for which a host waits when it has so many
 
 
 class RobotsQuestion(NamedTuple):
@@ -145,12 +150,84 @@ class RobotsFiles:
         self._frontier.origins.save(state, RobotsRecord(origin, 0, now + pause_s, b""))
 
 
-def sitemaps_in(fetched: PageFetched) -> tuple[str, ...]:
-    """Return the sitemaps that an answer to the question for a robots.txt names, canonical."""
-    if not 200 <= fetched.status < 300:
-        return ()
-    found = (canonical(each, fetched.url) for each in sitemaps_named(fetched.body))
-    return tuple(dict.fromkeys(url for url in found if url is not None))
+class Reading(NamedTuple):
+    """A robots.txt that the parser has."""
+
+    state: HostState
+    known: OriginRules  # what it says the rules of; another one by then if there is a newer file
+    taken: QueuedUrl | None  # for which it was asked for, if it comes from a server
+
+
+class UnreadFiles:
+    """Has the parser read those for which the event loop has no time; their hosts are out until it has.
+
+    They come from a server, or from the table: after a restart, from another peer, or when a host has had no
+    place in memory. A host is asked nothing before those of all its origins are read, since any of them may
+    want a longer delay.
+    """
+
+    def __init__(
+        self, me: str, frontier: Frontier, clocks: HostClocks, pages: PagesInProgress, settings: CrawlSettings
+    ) -> None:
+        self.settings = settings  # may be replaced
+        self._parser = Address(me, "parser")
+        self._frontier = frontier
+        self._clocks = clocks
+        self._pages = pages
+        self._readings: dict[str, Reading] = {}  # by origin
+
+    def hosts_out(self) -> list[HostState]:
+        """Return the hosts that are given out until a robots.txt of theirs is read."""
+        return [reading.state for reading in self._readings.values()]
+
+    def slots(self) -> set[int]:
+        """Return the slots of these hosts."""
+        return {state.slot for state in self.hosts_out()}
+
+    def have_one_read(self, state: HostState, now: float) -> Send | None:
+        """Have the parser read a file of a host that is given out; if it has too many, the host waits."""
+        if len(self._readings) >= READINGS_MAX:
+            state.not_before_s = now + READING_PAUSE_S
+            return None
+        origins = self._frontier.origins.of(state).items()
+        return self._have_read(state, next(origin for origin, known in origins if known.rules is UNREAD))
+
+    def fetched(
+        self, state: HostState, taken: QueuedUrl, origin: str, fetched: PageFetched, now: float
+    ) -> list[Send]:
+        """Find the sitemaps that a robots.txt names, and give its host back: at once, or when it is read."""
+        found_at = fetched.url if self.settings.reads_sitemaps else ""
+        if state.has_unread and self._frontier.origins.of(state)[origin].rules is UNREAD:
+            return [self._have_read(state, origin, taken, found_at)]
+        if found_at:
+            self._pages.find_lists(sitemaps_named(found_at, fetched.body), taken, now)
+        self._frontier.release(state, now)
+        return []
+
+    def read(self, said: RobotsParsed, now: float) -> None:
+        """Go by what the parser has read, unless that file is not the newest one any more."""
+        reading = None if said.judged else self._readings.pop(said.origin, None)
+        if reading is None:
+            return
+        state, known, taken = reading
+        origins = self._frontier.origins.of(state)
+        if origins.get(said.origin) is known:
+            origins[said.origin] = known._replace(rules=said.rules)
+            state.has_unread = any(each.rules is UNREAD for each in origins.values())
+            fetched_s = known.expires_s - self.settings.robots_ttl_s
+            self._clocks.wait(state, fetched_s + self._clocks.delay_s(state))
+        if taken is not None:
+            self._pages.find_lists(said.sitemaps, taken, now)
+        self._frontier.release(state, now)
+
+    def _have_read(
+        self, state: HostState, origin: str, taken: QueuedUrl | None = None, found_at: str = ""
+    ) -> Send:
+        origins = self._frontier.origins
+        self._readings[origin] = Reading(state, origins.of(state)[origin], taken)
+        record = origins.kept(state.slot, state.hash, origin)
+        assert record is not None, "what is known of it comes from there"
+        return Send(self._parser, origins.order(record, found_at=found_at))
 
 
 def _is_damaged(fetched: PageFetched) -> bool:

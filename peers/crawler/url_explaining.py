@@ -26,15 +26,16 @@ from peers.crawler.explanations import (
     Wait,
 )
 from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_items import host_hash, robots_in
-from peers.crawler.frontier_keys import KIND_AT, host_key, queue_key, queue_of, robots_key
+from peers.crawler.frontier_items import host_hash
+from peers.crawler.frontier_keys import KIND_AT, host_key, queue_key, queue_of
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState
 from peers.crawler.left_out_links import LeftOutLinks
+from peers.crawler.messages import ParseRobots, RobotsParsed
 from peers.crawler.parked_hosts import record_in
 from peers.crawler.politeness import HostRecord, is_day_spent, requests_a_day
 from peers.crawler.revisiting import is_out_of_turn
-from peers.crawler.robots import RobotsRules, line_of, product_token, rules_for_status
+from peers.crawler.robots import RobotsRules, line_of, product_token, rules_for_status, takes_long
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import UrlRow
@@ -68,25 +69,34 @@ class UrlExplaining:
     """Puts together what is known of one URL, and changes nothing."""
 
     def __init__(
-        self, sources: Sources, settings: CrawlSettings, policy: Policy, url: str, slot: int, now: float
+        self,
+        sources: Sources,
+        settings: CrawlSettings,
+        policy: Policy,
+        url: str,
+        slot: int,
+        now: float,
+        said: RobotsParsed | None = None,
     ) -> None:
         """Look the URL up.
 
         Args:
           url: canonical.
           policy: all of its rules, those that have ended too.
+          said: what the parser has read of its robots.txt for that.
         """
+        self.order: ParseRobots | None = None  # what the parser has to read before there are facts
         self._sources = sources
         self._settings = settings
         self._policy = policy
-        self._url, self._slot, self._now = url, slot, now
+        self._url, self.slot, self._now = url, slot, now
         self._host = host_of(url)
         frontier = sources.frontier
         self._row = frontier.row_of(url, slot)
         self._left_out = sources.left_out.find(url)
         self._state = frontier.hosts.at(slot, host_hash(self._host))
         self._robots_rules: RobotsRules | None = None
-        self._robots = self._robots_facts()
+        self._robots = self._robots_facts(said)
 
     def facts(self, halts: tuple[Wait, ...], hold_of: HoldOf, *, is_held: bool) -> UrlFacts:
         """Say what is known.
@@ -96,7 +106,7 @@ class UrlExplaining:
           hold_of: what a host in memory waits for.
         """
         row, link, record = self._row, self._left_out, self._record()
-        entries = self._sources.frontier.texts.of(self._url, self._slot)
+        entries = self._sources.frontier.texts.of(self._url, self.slot)
         rulings = tuple(islice(self._rulings(record), LINES_MAX))
         return UrlFacts(
             at_s=self._now,
@@ -146,7 +156,7 @@ class UrlExplaining:
     def _is_out(self, row: UrlRow) -> bool:
         if not row.is_queued:
             return False
-        key = queue_key(self._slot, fingerprint(self._url), row)
+        key = queue_key(self.slot, fingerprint(self._url), row)
         return self._sources.frontier.is_out(QueuedUrl(self._url, key, row.depth, row.attempts, row.hops))
 
     def _row_facts(self) -> dict[str, Any]:
@@ -209,8 +219,8 @@ class UrlExplaining:
 
     def _place(self, row: UrlRow) -> int:
         """Count those of the same host that come before it, and itself."""
-        mine = queue_key(self._slot, fingerprint(self._url), row)
-        queue = self._sources.frontier.rows(self._slot, queue_of(self._slot, row.host)[KIND_AT:])
+        mine = queue_key(self.slot, fingerprint(self._url), row)
+        queue = self._sources.frontier.rows(self.slot, queue_of(self.slot, row.host)[KIND_AT:])
         before = 0
         for key, _ in islice(queue, PLACES_COUNTED - 1):
             if key >= mine:
@@ -248,7 +258,7 @@ class UrlExplaining:
     def _record(self) -> HostRecord | None:
         if self._state is not None:
             return self._state.record
-        row = self._sources.frontier.row(host_key(self._slot, host_hash(self._host)))
+        row = self._sources.frontier.row(host_key(self.slot, host_hash(self._host)))
         return None if row is None else record_in(row)
 
     @property
@@ -296,19 +306,24 @@ class UrlExplaining:
             return delay_s, f"rule {number_of_rule(self._policy, rule)} of the policy"
         return delay_s, "delay_s of the peer's settings"
 
-    def _robots_facts(self) -> RobotsFacts | None:
-        origin = origin_of(self._url)
-        stored = self._sources.frontier.row(robots_key(self._slot, host_hash(self._host), origin))
-        record = None if stored is None else robots_in(stored)
-        if record is None or record.origin != origin:
+    def _robots_facts(self, said: RobotsParsed | None) -> RobotsFacts | None:
+        origin, origins = origin_of(self._url), self._sources.frontier.origins
+        record = origins.kept(self.slot, host_hash(self._host), origin)
+        if record is None:
             return None
-        agent = product_token(self._settings.user_agent)
-        rules = self._robots_rules = rules_for_status(record.status, record.body, agent)
-        is_file = 200 <= record.status < 300
-        deciding_rule = rules.deciding(self._url) if is_file else None
-        line = None if deciding_rule is None else line_of(record.body, agent, deciding_rule)
+        if takes_long(record.status, record.body) and said is None:
+            self.order = origins.order(record, judged=self._url)
+            return None
+        if said is None:
+            agent = product_token(self._settings.user_agent)
+            rules = rules_for_status(record.status, record.body, agent)
+            deciding_rule = rules.deciding(self._url) if 200 <= record.status < 300 else None
+            line = None if deciding_rule is None else line_of(record.body, agent, deciding_rule)
+        else:
+            rules, line = said.rules, said.line
+        self._robots_rules = rules
         return RobotsFacts(
-            origin,
+            record.origin,
             record.status,
             record.expires_s,
             min(record.expires_s - self._settings.robots_ttl_s, self._now) if record.status else None,
@@ -344,7 +359,7 @@ class UrlExplaining:
     # --- the archive ---
 
     def _archive_facts(self) -> ArchiveFacts | None:
-        kept = self._sources.stored.kept(self._slot, self._url, VERSIONS_COUNTED)
+        kept = self._sources.stored.kept(self.slot, self._url, VERSIONS_COUNTED)
         if not kept.places:
             return None
         newest = kept.places[0]

@@ -25,7 +25,7 @@ from peers.crawler.politeness import Blame
 from peers.crawler.questions import Questions
 from peers.crawler.recalling import Recalling
 from peers.crawler.revisiting import Finding, concluded_by, is_given_up
-from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, sitemaps_in
+from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, UnreadFiles
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
@@ -77,6 +77,7 @@ class Visits:
         self.clocks = HostClocks(frontier, settings)
         self._budgets, self.costs = budgets, ParsingCosts(budgets, frontier, settings)
         self.robots = RobotsFiles(frontier, self.clocks, budgets, settings)
+        self.unread_robots = UnreadFiles(me, frontier, self.clocks, pages, settings)
         self._questions = Questions(self.clocks, self.robots, settings)
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
@@ -87,7 +88,7 @@ class Visits:
 
     def change_settings(self, settings: CrawlSettings) -> None:
         self._settings = self.clocks.settings = self.robots.settings = self._questions.settings = settings
-        self.costs.settings = settings
+        self.costs.settings = self.unread_robots.settings = settings
 
     def change_policy(self, policy: Policy) -> None:
         """Go by what the owner of the mesh wants now."""
@@ -98,8 +99,8 @@ class Visits:
         return len(self._visits)
 
     def slots(self) -> set[int]:
-        """Return the slots of the hosts that are being asked."""
-        return {visit.state.slot for visit in self._visits.values()}
+        """Return the slots of the hosts that are being asked, or whose robots.txt is being read."""
+        return {visit.state.slot for visit in self._visits.values()} | self.unread_robots.slots()
 
     def next_time(self) -> float:
         """When a visit may begin, mesh clock, if there is room for it."""
@@ -158,15 +159,14 @@ class Visits:
             state = self._frontier.take_host(now)
             if state is None:
                 break
-            request = self._next_request(state, now, sends)
-            if request is None:
+            if (send := self._next_send(state, now, sends)) is None:
                 vain_turns += 1
                 self._frontier.release(state, now)
             else:
-                sends.append(Send(self._fetcher, request))
+                sends.append(send)
         return sends
 
-    def _next_request(self, state: HostState, now: float, sends: list[Send]) -> FetchPage | None:
+    def _next_send(self, state: HostState, now: float, sends: list[Send]) -> Send | None:
         """What to ask of a host that may be asked now; None when it has to wait or offers nothing.
 
         Args:
@@ -181,6 +181,8 @@ class Visits:
             return None
         if not (self.clocks.is_ready(state, now) and self.costs.may_be_asked(state.domain, now)):
             return None
+        if state.has_unread:
+            return self.unread_robots.have_one_read(state, now)
         if politeness.is_doubtful(state.record) and not _has_room_for_doubtful(self._visits, self._settings):
             state.not_before_s = now + politeness.DOUBTFUL_PAUSE_S
             return None
@@ -237,7 +239,7 @@ class Visits:
     ) -> Conclusion:
         return concluded_by(self._settings, outcome, taken.before, finding, now)
 
-    def _ask_for_robots(self, state: HostState, taken: QueuedUrl, now: float) -> FetchPage | None:
+    def _ask_for_robots(self, state: HostState, taken: QueuedUrl, now: float) -> Send | None:
         """Ask for the robots.txt of an origin, at another host if it moved there and may be asked."""
         question = self.robots.question(taken.url)
         free_s = self._free_s(question.url, state, now)
@@ -256,13 +258,13 @@ class Visits:
         other = self._frontier.find(host) if host != state.host else None
         return now if other is None else politeness.free_s(other.record, self.clocks.delay_s(other), now)
 
-    def _ask(self, request: FetchPage, visit: Visit, now: float) -> FetchPage:
+    def _ask(self, request: FetchPage, visit: Visit, now: float) -> Send:
         states = tuple(self._hosts_of(request.url, visit.state))
         clocks = tuple((state, state.record.next_fetch_s) for state in states)
         self._visits[request.url] = visit._replace(clocks=clocks)
         self._asked.add(host_of(request.url))
         self.clocks.note_question(states, now)
-        return request
+        return Send(self._fetcher, request)
 
     def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
         """The hosts whose politeness delay begins: two if a robots.txt was asked of another one."""
@@ -301,8 +303,8 @@ class Visits:
             failure = self.robots.take_in(state, visit.robots, fetched, now)
             if failure is not None:
                 self.outcomes[failure] += 1
-            elif self._settings.reads_sitemaps:
-                self._pages.find_lists(sitemaps_in(fetched), taken, now)
+            elif 200 <= fetched.status < 300:
+                return self.unread_robots.fetched(state, taken, visit.robots.origin, fetched, now)
         else:
             self.outcomes[status_name(fetched.status)] += 1
             sends = self._page_fetched(visit, fetched, now)

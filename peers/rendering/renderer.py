@@ -27,7 +27,14 @@ from msgspec.structs import replace
 from mesh.actor import Statistics
 from mesh.urls import canonical, host_of, origin_of
 from peers.crawler.decoding import BODY_BYTES_MAX, Decoded, Undecodable
-from peers.crawler.robots import ROBOTS_BYTES_MAX, RobotsRules, beginning_of, product_token, rules_for_status
+from peers.crawler.robots import (
+    ROBOTS_BYTES_MAX,
+    RobotsRules,
+    beginning_of,
+    product_token,
+    rules_for_status,
+    takes_long,
+)
 from peers.crawler.web_request import (
     FailureReason,
     FetchFailed,
@@ -65,6 +72,9 @@ _TOO_MANY: Final = FetchFailed("", FailureReason.LOCAL, "a page asks for no more
 
 Fetch: TypeAlias = Callable[[FetchPage], Awaitable[FetchResult]]
 Decode: TypeAlias = Callable[[bytes, str, int], Awaitable[Decoded]]  # see `decoding.decode_beginning`
+ReadRobots: TypeAlias = Callable[
+    [str, bytes, str], Awaitable[RobotsRules]
+]  # see `parser_port.robots_reading_in`
 
 
 class RendererStatistics(Statistics, frozen=True):
@@ -95,6 +105,7 @@ class Renderer:
         patterns: Sequence[str],
         fetch: Fetch,
         decode: Decode,
+        read_robots: ReadRobots,
         *,
         browsers_max: int = 1,
         page_s: float = PAGE_S,
@@ -110,6 +121,7 @@ class Renderer:
         self._patterns = patterns
         self._fetch = fetch
         self._decode = decode
+        self.read_robots = read_robots
         self.page_s = page_s
         self._turns = trio.Semaphore(browsers_max)
         self._idle: list[tuple[Browser, float]] = []  # and since when, the longest idle first
@@ -318,7 +330,11 @@ class _Visit:
         if known is not None:
             return known
         status, body = await self._robots_answer(f"{origin}/robots.txt")
-        rules = rules_for_status(status, beginning_of(body), product_token(self._request.user_agent))
+        body, agent = beginning_of(body), product_token(self._request.user_agent)
+        if takes_long(status, body):
+            rules = await self._renderer.read_robots(origin, body, agent)
+        else:
+            rules = rules_for_status(status, body, agent)
         self._renderer.note_robots(origin, rules)
         return rules
 

@@ -104,4 +104,4 @@ def test_no_robots_txt_harms_who_goes_by_it(fuzzer: Fuzzer) -> None:
                 assert rules.allows(f"http://a.test{path}") is (deciding is None or deciding[0])
                 if deciding is not None:
                     line_of(body, AGENT, deciding)
-            sitemaps_named(body)
+            sitemaps_named(URL, body)

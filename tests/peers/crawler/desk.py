@@ -13,7 +13,8 @@ from mesh.memory_table import MemoryTable
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
-from peers.crawler.messages import ChangeSettings
+from peers.crawler.extraction import read_robots
+from peers.crawler.messages import ChangeSettings, ParseRobots
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksFound
@@ -111,6 +112,8 @@ class Desk:
     def allow(self, origin: str = ORIGIN, robots: bytes = b"", status: int = 200) -> list[Send]:
         """Answer the request for robots.txt and let the delay pass."""
         sends = self.tell(fetched(f"{origin}/robots.txt", status, robots))
+        for order in of_kind(sends, ParseRobots):
+            sends += self.tell(read_robots(order), "parser")
         return sends + self.wake(self.settings.delay_s)
 
     def with_home_asked(self, *more: str, origin: str = ORIGIN) -> Desk:

@@ -22,8 +22,10 @@ from mesh.slot_set import NO_SLOTS
 from mesh.table import TableSection
 from mesh.urls import host_of, origin_of
 from peers.crawler.controller import FRONTIER_SECTION, Controller
+from peers.crawler.extraction import read_robots
 from peers.crawler.link_texts import KeptTexts
-from peers.crawler.messages import ParsePage
+from peers.crawler.messages import ParsePage, ParseRobots
+from peers.crawler.robots import AT_ONCE_BYTES_MAX
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.web_request import FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
@@ -62,6 +64,8 @@ class SmallWeb:
         lines = [
             f"Disallow: {url.removeprefix(origin)}$" for url in self.forbidden if origin_of(url) == origin
         ]
+        if self.crawl_delays[origin]:  # of those the parser reads them
+            lines.append("#" * AT_ONCE_BYTES_MAX)
         return "\n".join(["User-agent: *", f"Crawl-delay: {self.crawl_delays[origin]}", *lines]).encode()
 
     def outcome(self, url: str) -> str:
@@ -380,6 +384,8 @@ class SmallCrawl:
             case ParsePage(page):
                 links = [FoundLink(link, f"from {page.url}") for link in self.web.links[page.url]]
                 self._answer(peer, 0.01, "parser", parsed(page.url, *links))
+            case ParseRobots():
+                self._answer(peer, 0.01, "parser", read_robots(message))
             case StorePage(page):
                 assert page.document is not None
                 assert page.document.anchors == ()

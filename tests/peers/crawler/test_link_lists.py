@@ -241,17 +241,19 @@ def test_a_page_with_the_name_of_a_list_is_a_page() -> None:
 def test_a_robots_txt_names_sitemaps_between_its_groups() -> None:
     robots = shared("suites/sitemap/usp/robots.txt").read_bytes()
     names = ("sitemap", "weirdly-named-sitemap", "another-sitemap", "and-another-sitemap")
-    assert sitemaps_named(robots) == tuple(f"https://example.org/{name}.xml" for name in names)
+    assert sitemaps_named("https://example.org/robots.txt", robots) == tuple(
+        f"https://example.org/{name}.xml" for name in names
+    )
 
 
 def test_sitemaps_are_named_with_blanks_without_a_newline_and_in_other_encodings() -> None:
-    assert sitemaps_named(b"User-agent: *\nSitemap : /x # our pages\rsitemap:\n") == ("/x",)
-    assert sitemaps_named("Sitemap: /y\n".encode("utf-16")) == ("/y",)
+    assert sitemaps_named(URL, b"User-agent: *\nSitemap : /x # our pages\rsitemap:\n") == ("http://a.test/x",)
+    assert sitemaps_named(URL, "Sitemap: /y\n".encode("utf-16")) == ("http://a.test/y",)
 
 
 def test_so_many_sitemaps_of_a_robots_txt_are_read() -> None:
     robots = b"".join(b"Sitemap: /%d\n" % n for n in range(SITEMAPS_MAX + 1))
-    assert len(sitemaps_named(robots)) == SITEMAPS_MAX
+    assert len(sitemaps_named(URL, robots)) == SITEMAPS_MAX
 
 
 def test_a_list_tells_when_its_pages_have_changed() -> None:

@@ -14,8 +14,9 @@ import trio
 from mesh.workshop import Answer, Workshop
 from peers.crawler import page_process
 from peers.crawler.decoding import BODY_BYTES_MAX, GZIP_MEMBERS_MAX, LAYERS_MAX
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
 from peers.crawler.page_orders import DecodeBeginning, NotDecoded, Order, decode_answer, encode
+from peers.crawler.robots import DISALLOW_FOR_NOW
 from peers.crawler.web_request import FailureReason
 from peers.storage.messages import ParseRecords, RecordsParsed
 from tests.helpers import fetched, free_of_charge, seen
@@ -98,14 +99,20 @@ def test_what_breaks_our_code_costs_one_page(
     def breaks(*_: object) -> PageParsed:
         raise error("a bug of ours")
 
-    for name in ("extract", "extract_again", "decode_beginning"):
+    for name in ("extract", "extract_again", "read_robots", "decode_beginning"):
         monkeypatch.setattr(page_process, name, breaks)
     orders: list[Order] = [
         ParsePage(fetched(URL), 1),
         ParseRecords(URL, seen(7.0), b""),
+        ParseRobots("http://a.test", b"", "tianmesh"),
         DecodeBeginning(b"x", "br", 9),
     ]
     with caplog.at_level(logging.ERROR):
         answers = [free_of_charge(decode_answer(page_process.carry_out(encode(order)))) for order in orders]
-    assert answers == [ParseFailed(URL, reason), RecordsParsed(URL, seen(7.0), None), NotDecoded(reason)]
+    assert answers == [
+        ParseFailed(URL, reason),
+        RecordsParsed(URL, seen(7.0), None),
+        RobotsParsed("http://a.test", DISALLOW_FOR_NOW),
+        NotDecoded(reason),
+    ]
     assert ("ZeroDivisionError" in caplog.text) is (error is ZeroDivisionError)

@@ -20,7 +20,7 @@ from mesh.workshop import Answer, Workshop
 from peers.crawler import page_process
 from peers.crawler.address_turns import AddressTurns
 from peers.crawler.decoding import Decoded, Undecodable
-from peers.crawler.extraction import extract
+from peers.crawler.extraction import extract, read_robots
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import CLEANING_S, FetcherPort, decoding_in
 from peers.crawler.messages import (
@@ -30,9 +30,12 @@ from peers.crawler.messages import (
     PageParsed,
     ParseFailed,
     ParsePage,
+    ParseRobots,
+    RobotsParsed,
     WantAddress,
 )
 from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort, StoredText, reading_in
+from peers.crawler.robots import DISALLOW_FOR_NOW
 from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
@@ -119,6 +122,21 @@ async def test_pages_are_taken_apart_for_who_ordered_it(processes_max: int) -> N
         assert {(source, actor) for source, actor, _ in inbox.delivered} == {
             (Address(ME, "parser"), "controller")
         }
+
+
+async def test_a_robots_txt_is_read_in_a_process_and_what_ends_it_forbids_everything(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    port = crashing_port(b"killer")
+    body = b"User-agent: *\nDisallow: /private\nSitemap: /map.xml\n"
+    orders = [ParseRobots("http://a.test", each, "tianmesh", url_of(1)) for each in (body, b"killer" + body)]
+    async with running(port) as inbox:
+        for order in orders:
+            port.receive(CONTROLLER, order)
+        messages = await inbox.holds(2)
+    said = [read_robots(orders[0]), RobotsParsed("http://a.test", DISALLOW_FOR_NOW)]
+    assert list(map(free_of_charge, messages)) == said
+    assert "url=http://a.test/robots.txt fault=crash" in caplog.text
 
 
 async def test_a_process_says_of_a_page_what_the_extraction_says() -> None:

@@ -19,6 +19,7 @@ from peers.crawler.addresses import AddressPolicy
 from peers.crawler.decoding import Decoded, decode_beginning
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.resolver import FixedEndpoint, FixedResolver
+from peers.crawler.robots import RobotsRules, parse
 from peers.crawler.web_request import FetchPage, PageFetched, header_of
 from peers.rendering.browser import command_of
 from peers.rendering.renderer import RENDERED_BY, Renderer
@@ -105,6 +106,10 @@ async def decoded(body: bytes, codings: str, n_bytes: int) -> Decoded:
     return decode_beginning(body, codings, n_bytes)
 
 
+async def robots_read(origin: str, body: bytes, agent: str) -> RobotsRules:
+    return parse(body, agent)
+
+
 class Shown:
     """A fetcher with a renderer behind it."""
 
@@ -114,7 +119,8 @@ class Shown:
         endpoint = FixedEndpoint("127.0.0.1", http=site.server.server_port)
         self._fetcher = Fetcher(FixedResolver({HOST: endpoint}), addresses=AddressPolicy(frozenset({HOST})))
         command = command_of("chromium", has_sandbox=False)  # a container may let it have none
-        self.renderer = Renderer(command, [f"{HOST}/*"], self._fetcher.fetch, decoded, page_s=page_s)
+        served = self._fetcher.fetch, decoded, robots_read
+        self.renderer = Renderer(command, [f"{HOST}/*"], *served, page_s=page_s)
 
     async def page(self, path: str) -> PageFetched:
         request = FetchPage(f"http://{HOST}{path}", delay_s=DELAY_S)
