@@ -136,8 +136,9 @@ class Controller(StoreActor):
         left_out = LeftOutLinks(TableSection(table, b"l"), tuning.links_left_out_max)
         neighbours = self._mirror, Reordering(TableSection(table, b"w"), self._frontier)
         self._links = Links(me, self.name, self._frontier, outbox, left_out, *neighbours, settings, tuning)
-        self._pages = PagesInProgress(me, self._frontier, self._store, self._links, stored, settings, tuning)
         budgets = self._budgets = DomainBudgets(TableSection(table, b"b"))
+        parts = self._frontier, self._store, self._links, stored, budgets
+        self._pages = PagesInProgress(me, *parts, settings, tuning)
         recalls, self._limit = TableSection(table, b"g"), PageLimit()
         self._visits = Visits(me, self._frontier, self._pages, budgets, recalls, settings, self._limit)
         sources = Sources(self._frontier, self._visits, budgets, left_out, stored)

@@ -1,6 +1,7 @@
-"""The budgets of registrable domains at this peer, over all of its lives.
+"""The budgets of registrable domains at this peer, over all of its lives, and those of hosts for sitemaps.
 
-A row has how often hosts of the domain were asked, and until when it waits since a page ended its process.
+A row has how often hosts of the domain were asked, and until when it waits since a page ended its process; or
+how many sitemaps of a host were read.
 
 A peer's own: what other peers have asked of other hosts of the domain they count themselves, and a slot that
 changes hands brings no count along. So a domain with hosts in slots of n peers can be asked n times as often
@@ -17,6 +18,7 @@ from mesh.table import Table
 
 DOMAINS_REMEMBERED: Final = 1 << 16  # with more, all are forgotten after a commit
 _COUNT_BYTES: Final = 8
+_LISTS_OF: Final = "lists "  # before the name of a host; no domain has a space
 _EXHAUSTED: Final = Struct(">dB")  # behind the count, if there is anything to say
 
 
@@ -54,6 +56,13 @@ class DomainBudgets:
         row = self._row(domain)
         asked = int.from_bytes(row[:_COUNT_BYTES], "big") + count
         self._change(domain, asked.to_bytes(_COUNT_BYTES, "big") + row[_COUNT_BYTES:])
+
+    def lists_read(self, host: str) -> int:
+        """Return how many sitemaps of a host were read, and indexes of them."""
+        return self.asked_count(f"{_LISTS_OF}{host}")
+
+    def count_list(self, host: str) -> None:
+        self.count_questions(f"{_LISTS_OF}{host}", 1)
 
     def exhausted(self, domain: str) -> Exhausted:
         rest = self._row(domain)[_COUNT_BYTES:]

@@ -31,6 +31,7 @@ from peers.crawler.reordering import Reordering
 from peers.crawler.revisiting import due_now
 from peers.crawler.searchers_words import SearchersWords
 from peers.crawler.settings import CrawlSettings, Tuning
+from peers.crawler.url_rows import REDIRECTS_MAX
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.handover.mirror import Mirror, Pledge
 from peers.policy.rules import Policy
@@ -266,7 +267,7 @@ class Links:
         for link in links:
             yield link
             url, seen = link.url, link
-            while not (seen.hops or seen.use is LinkUse.STORED):
+            while not (seen.hops & REDIRECTS_MAX or seen.use is LinkUse.STORED):
                 representative = aliases.get(host_of(url))
                 there = moved(url, representative) if representative else None
                 if there is None:

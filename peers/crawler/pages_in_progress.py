@@ -21,6 +21,7 @@ from mesh.urls import fingerprint
 from peers.crawler import politeness
 from peers.crawler.alias_judging import moved
 from peers.crawler.ancestors import with_ancestors
+from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
@@ -31,7 +32,7 @@ from peers.crawler.redirects import link_to, redirect_in
 from peers.crawler.revisiting import Finding, concluded_by, finding_of
 from peers.crawler.settings import CrawlSettings, Revisit, Tuning
 from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import Conclusion, due_at
+from peers.crawler.url_rows import REDIRECTS_MAX, Conclusion, due_at, hops_from_list
 from peers.crawler.web_request import ROBOTS_TAG, FailureReason, PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
@@ -84,6 +85,7 @@ class PagesInProgress:
         store: FrontierStore,
         links: Links,
         versions: StoredVersions,
+        budgets: DomainBudgets,
         settings: CrawlSettings,
         tuning: Tuning,
     ) -> None:
@@ -91,9 +93,8 @@ class PagesInProgress:
         self._flush_pages = tuning.flush_pages
         self._parser, self._cell, self._recorder = (Address(me, to) for to in ("parser", "cell", "recorder"))
         self._frontier = frontier
-        self._store = store
-        self._links = links
-        self._versions = versions
+        self._store, self._links = store, links
+        self._versions, self._budgets = versions, budgets
         self._pages: dict[str, Page] = {}  # by URL, until they are stored
         self._routing: deque[tuple[Page, Iterator[FoundLink]]] = deque()  # stored, with links still to go
         self._finishing: list[Page] = []
@@ -235,7 +236,7 @@ class PagesInProgress:
 
     def can_follow(self, taken: QueuedUrl, fetched: PageFetched) -> bool:
         """Tell whether a redirect, if it is one, is not one too many in a row."""
-        return taken.hops < self.settings.redirects_max or location_of(fetched) is None
+        return taken.hops & REDIRECTS_MAX < self.settings.redirects_max or location_of(fetched) is None
 
     def follow(
         self, state: HostState, taken: QueuedUrl, fetched: PageFetched, finding: Finding, now: float
@@ -281,9 +282,15 @@ class PagesInProgress:
 
         Where there was a page before, that is to be gone first; the list is read at the next visit.
         """
-        if self.is_shown(page.state, page.taken):
-            return self.lose(page.taken.url, FailureReason.NOT_HTML, now) or []
-        self._take_out(page.taken.url)
+        state, taken = page.state, page.taken
+        if self.is_shown(state, taken):
+            return self.lose(taken.url, FailureReason.NOT_HTML, now) or []
+        if taken.before is None or taken.before.outcome[0] != "D":
+            if not politeness.may_be_read(self._budgets.lists_read(state.host), taken.hops):
+                self._links.own.overlisted_count += len(links)
+                return self.lose(taken.url, FailureReason.TOO_MANY_LISTS, now) or []
+            self._budgets.count_list(state.host)
+        self._take_out(taken.url)
         page.links, page.is_list = links, True
         self.list_count += 1
         self.links_found += len(links)
@@ -294,11 +301,8 @@ class PagesInProgress:
     def find_lists(self, urls: Iterable[str], taken: QueuedUrl, now: float) -> None:
         """Bring the sitemaps that a robots.txt names to their owners, as if the page asked for had them."""
         named = tuple(FoundLink(url, is_listed=True) for url in urls)
-        self._links.route(
-            taken.url,
-            self._onward(taken, self._frontier.steering.seen(taken.url, taken.course, None), named),
-            now,
-        )
+        seen = self._frontier.steering.seen(taken.url, taken.course, None)
+        self._links.route(taken.url, self._onward(seen, named, taken.depth + 1), now)
 
     def _have_stored(self, page: Page, records: bytes, document: Document | None) -> Send:
         visit, fetched_at = page.stamp
@@ -389,17 +393,15 @@ class PagesInProgress:
         # What a page that has changed links to is too deep to have links followed itself.
         depth = self.settings.depth_max if is_listed else page.taken.depth + 1
         links = with_ancestors(page.links) if self.settings.guesses_ancestors else page.links
-        return self._onward(page.taken, page.seen, links, depth)
+        return self._onward(page.seen, links, depth, hops_from_list(page.taken.hops) if page.is_list else 0)
 
     def _onward(
-        self, taken: QueuedUrl, seen: PageSeen, links: Iterable[FoundLink], depth: int | None = None
+        self, seen: PageSeen, links: Iterable[FoundLink], depth: int, hops: int = 0
     ) -> Iterator[FoundLink]:
         """What of the links of a page goes on its way, and how deep that is."""
-        depth = taken.depth + 1 if depth is None else depth
-        if depth > self.settings.depth_max:
-            return
-        for link in self._frontier.steering.onward(seen, links):
-            yield replace(link, depth=depth)
+        if depth <= self.settings.depth_max:
+            for link in self._frontier.steering.onward(seen, links):
+                yield replace(link, depth=depth, hops=hops)
 
     def route(self, now: float) -> None:
         """Let the next links of stored pages go on their way; those without any more can be settled."""

@@ -29,7 +29,7 @@ import msgspec
 
 from mesh.urls import fingerprint
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_rows import UrlRow
+from peers.crawler.url_rows import UrlRow, lists_in
 from peers.crawler.web_request import FailureReason
 from peers.policy.rules import Action, Rule
 
@@ -49,6 +49,8 @@ SILENCES_MAX: Final = 255
 ALIAS: Final = "alias"  # why a page is not asked for
 COMPARED_AT_PAGES: Final = 32  # asked for of a host before it is first compared: with fewer little is saved
 ALIAS_SAMPLE: Final = 8  # of 256 pages of an alias that are visited all the same
+INDEXES_MAX: Final = 2  # of sitemaps in a row; some sites have two, nobody needs three
+LISTS_PER_HOST_MAX: Final = 1_000  # an index names 50,000, each of which names 50,000 URLs
 DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
@@ -350,6 +352,18 @@ def budget_reason(
         return "domain_budget"
     decreed_max = decreed.pages_per_host_max if decreed is not None else None
     return "policy_budget" if decreed_max is not None and host.fetched >= decreed_max else None
+
+
+def may_be_read(lists_read: int, hops: int) -> bool:
+    """Tell whether what another sitemap lists is looked for.
+
+    Args:
+      lists_read: sitemaps of its host, so far.
+      hops: of the sitemap, see `url_rows`.
+
+    Source: https://www.sitemaps.org/protocol.html#index, by which no index is in another one.
+    """
+    return lists_in(hops) <= INDEXES_MAX and lists_read < LISTS_PER_HOST_MAX
 
 
 def origins_reason(origin_count: int, settings: CrawlSettings) -> str | None:

@@ -18,6 +18,7 @@ from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.robots import ROBOTS_BYTES_MAX, UNREAD, beginning_of, sitemaps_named
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
+from peers.crawler.url_rows import REDIRECTS_MAX
 from peers.crawler.web_request import FailureReason, PageFetched, location_of, retry_after_s, status_name
 from peers.policy.rules import Rule
 
@@ -89,8 +90,8 @@ class RobotsFiles:
         may_be_trap = self.settings.avoids_traps and taken.depth > 0  # what is given as a seed is wanted
         if may_be_trap and self._frontier.traps.of(state).is_trap(taken.url):
             return "trap"
-        record, finds_aliases = state.record, self.settings.finds_aliases
-        if finds_aliases and politeness.is_left_to_representative(record, taken.url, taken.depth, taken.hops):
+        record, hops, finds_aliases = state.record, taken.hops & REDIRECTS_MAX, self.settings.finds_aliases
+        if finds_aliases and politeness.is_left_to_representative(record, taken.url, taken.depth, hops):
             return politeness.ALIAS
         return self._budget_reason(state, decreed)
 

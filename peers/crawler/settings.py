@@ -149,7 +149,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     depth_max: Annotated[int, Meta(ge=0, le=65_535, description="clicks from a seed")] = 1_000
     redirects_max: Annotated[
         int,
-        Meta(ge=0, le=255, description="redirects in a row, as aiohttp; RFC 9309 wants 5 for robots.txt"),
+        Meta(ge=0, le=63, description="redirects in a row, as aiohttp; RFC 9309 wants 5 for robots.txt"),
     ] = 10
     attempts_max: Annotated[
         int,

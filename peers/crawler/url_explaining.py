@@ -38,7 +38,7 @@ from peers.crawler.revisiting import is_out_of_turn
 from peers.crawler.robots import RobotsRules, line_of, product_token, rules_for_status, takes_long
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import UrlRow
+from peers.crawler.url_rows import REDIRECTS_MAX, UrlRow
 from peers.crawler.visits import Visit, Visits
 from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import LinkUse
@@ -168,7 +168,7 @@ class UrlExplaining:
         was_visited = row.visit > 0 and not _is_imported(row)
         return {
             "depth": row.depth,
-            "hops": row.hops,
+            "hops": row.hops & REDIRECTS_MAX,
             "attempts": row.attempts,
             "visits": row.visit,
             "outcome": row.outcome[1:],

@@ -10,6 +10,9 @@ a detail: `D200`, `D304`, `Ftimeout`, `Xrobots`. Nothing is final: every row say
 is 0 for one that was never visited and infinity for one that is not to be visited again. A URL with a page
 in the archive has its text in the row, for link texts that come later, until a visit finds the page gone.
 
+The hops are the redirects in a row that led to a URL, and above them (`LISTS_BIT`) how many sitemaps, each
+named by the one before it: so an index of indexes comes to an end wherever its parts are read.
+
 The memory is of `visit_memory`, the course of `course`. They are no part of what tells two rows apart
 (`shown_part`): the versions before kept none, and rows that differ in nothing else are of the same visit.
 
@@ -41,6 +44,8 @@ ETAG_CHARS_MAX: Final = 128  # longer ones are not kept; one has some 40
 VALIDATOR_CHARS_MAX: Final = 200  # in a row, whoever made it; a date has 29
 ROW_BYTES_MAX: Final = 4_096
 NO_DIGEST: Final = bytes(8)
+LISTS_BIT: Final = 6  # of the hops, from which on they count lists: 3 at most
+REDIRECTS_MAX: Final = (1 << LISTS_BIT) - 1  # and the mask of these in the hops
 
 _HEAD: Final = struct.Struct(">c8sHBB")
 _VISIT: Final = struct.Struct(">Iddd8s")
@@ -58,7 +63,7 @@ class UrlRow(NamedTuple):
     host: bytes  # its hash
     depth: int  # clicks from a seed
     attempts: int  # made for the visit that comes
-    hops: int  # redirects followed in a row to get here
+    hops: int  # redirects followed in a row to get here, and lists
     outcome: str = "Q"  # of the last visit
     visit: int = 0  # visits so far
     due_s: float = 0.0  # whole seconds; inf for never
@@ -118,6 +123,15 @@ def is_new_row(data: bytes) -> bool:
 def is_of_host(data: bytes, host: bytes) -> bool:
     """Is a row as it is kept one of the host with this hash, and was it visited?"""
     return data[1:9] == host and not is_new_row(data)
+
+
+def lists_in(hops: int) -> int:
+    return hops >> LISTS_BIT
+
+
+def hops_from_list(hops: int) -> int:
+    """Return the hops of what a list names that has these."""
+    return min(lists_in(hops) + 1, 3) << LISTS_BIT
 
 
 def new_row_bytes(host: bytes, depth: int, hops: int, course: Course | None) -> bytes:

@@ -56,6 +56,7 @@ class FailureReason(StrEnum):
     ROBOTS = "robots"  # by the controller: the site asks not to
     CRAWL_DELAY = "crawl_delay"  # by the controller: the site wants longer pauses than we wait
     TOO_MANY_REDIRECTS = "too_many_redirects"  # by the controller
+    TOO_MANY_LISTS = "too_many_lists"  # by the controller: a sitemap in too many others, or of its host
     SILENT = "silent"  # by the controller: its whole host has not answered for long
     UNASKED_304 = "unasked_304"  # by the controller: "not modified", and nobody had said since what
 

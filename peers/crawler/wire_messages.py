@@ -48,7 +48,9 @@ class FoundLink(Message, frozen=True, array_like=True):
     url: Url  # canonical
     anchor: Anchor = ""
     depth: Annotated[int, Meta(ge=0, le=65_535)] = 0  # clicks from a seed
-    hops: Annotated[int, Meta(ge=0, le=255)] = 0  # redirects in a row that led here
+    hops: Annotated[int, Meta(ge=0, le=255)] = (
+        0  # redirects that led here in a row, and lists: see `url_rows`
+    )
     use: LinkUse = LinkUse.FETCH
     linker: Annotated[str, Meta(max_length=16)] = ""  # see `peers.engine.linkers`; "" within a site
     is_listed: bool = False  # in a sitemap or feed, of which one names as many as it likes

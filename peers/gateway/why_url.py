@@ -19,6 +19,8 @@ _REASONS: Final = {
     "alias": "its host is another name of a site whose pages are visited under the first one",
     "trap": "pages with URLs like it were copies of each other",
     "host_origins": "its host has more schemes and ports than are visited",
+    "too_many_lists": "a sitemap: of its host as many were read as may be, or it is in an index that is in "
+    "another one of another one",
     "crawl_delay": "its robots.txt wants a longer delay than we wait",
     "robots": "its robots.txt forbids it",
     "silent": "its host has had no address or robots.txt for so long that its pages are shown no more; it is "

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from mesh.urls import host_of
+from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.messages import PageParsed, ParsePage
-from peers.crawler.url_rows import NO_DIGEST
-from peers.crawler.web_request import FetchPage
+from peers.crawler.politeness import INDEXES_MAX, LISTS_PER_HOST_MAX
+from peers.crawler.url_rows import LISTS_BIT, NO_DIGEST, UrlRow, hops_from_list
+from peers.crawler.web_request import FailureReason, FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.storage.messages import StorePage
-from tests.helpers import ME, fetched, owned_by
+from tests.helpers import ME, fetched, owned_by, redirect
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, THEIRS, Desk, asked, of_kind
 
 SITEMAP = f"{ORIGIN}/sitemap.xml"
@@ -90,7 +92,7 @@ def test_pages_of_other_peers_go_to_them() -> None:
     desk.allow(MINE)
     read(desk, f"{MINE}/sitemap.xml", f"{THEIRS}/1")
     (batch,) = of_kind(desk.wake(1.0), LinksFound)
-    assert batch.links == (FoundLink(f"{THEIRS}/1", depth=1, is_listed=True),)
+    assert batch.links == (FoundLink(f"{THEIRS}/1", depth=1, hops=hops_from_list(0), is_listed=True),)
 
 
 def test_of_one_host_lists_queue_no_more_than_will_ever_be_asked_for() -> None:
@@ -176,3 +178,64 @@ def test_a_page_that_has_changed_and_is_unknown_is_new() -> None:
     desk.wake(2.0)
     desk.seed(f"{ORIGIN}/new", changed_s=int(desk.now))
     assert f"{ORIGIN}/new" in [*asked(desk.wake(2.0)), *desk.controller._visits.under_way]
+
+
+def row_of(desk: Desk, url: str) -> UrlRow:
+    row = desk.controller._frontier.row_of(url, owned_by().slot_of(host_of(url)))
+    assert row is not None
+    return row
+
+
+def budgets_of(desk: Desk) -> DomainBudgets:
+    return desk.controller._budgets
+
+
+def test_an_index_of_sitemaps_is_followed_two_deep_over_restarts_and_redirects() -> None:
+    desk = with_sitemap_asked(robots_ttl_s=1e9)
+    url = SITEMAP
+    for number in range(INDEXES_MAX):
+        deeper = f"{ORIGIN}/sitemap{number}.xml"
+        assert read(desk, url, deeper) == []
+        desk.wake(0.5)
+        desk.start()
+        assert asked(desk.wake(2.0)) == [deeper]
+        url = f"{ORIGIN}/moved{number}.xml"
+        desk.tell(redirect(deeper, url, status=302))
+        assert asked(desk.wake(2.0)) == [url]
+        assert row_of(desk, url).hops == ((number + 1) << LISTS_BIT) + 1
+    read(desk, url, f"{ORIGIN}/too-deep.xml")
+    assert budgets_of(desk).lists_read("a.test") == INDEXES_MAX + 1
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/too-deep.xml"]
+    read(desk, f"{ORIGIN}/too-deep.xml", f"{ORIGIN}/never")
+    assert desk.state_of(f"{ORIGIN}/too-deep.xml") == "Ftoo_many_lists"
+    assert (desk.state_of(f"{ORIGIN}/never"), desk.observe().links_overlisted) == (None, 1)
+
+
+def test_links_of_a_page_that_a_sitemap_names_begin_anew() -> None:
+    desk = with_sitemap_asked()
+    read(desk, SITEMAP, f"{ORIGIN}/1")
+    desk.wake(2.0)
+    assert row_of(desk, f"{ORIGIN}/1").hops == hops_from_list(0)
+    desk.store(f"{ORIGIN}/1", f"{ORIGIN}/feed.xml", at=desk.now)
+    desk.wake(0.5)
+    assert row_of(desk, f"{ORIGIN}/feed.xml").hops == 0
+
+
+def test_of_one_host_so_many_sitemaps_are_read_and_those_again_that_were() -> None:
+    desk = with_sitemap_asked(revisit_after_s=1_000.0, robots_ttl_s=1e9)
+    for _ in range(LISTS_PER_HOST_MAX - 1):
+        budgets_of(desk).count_list("a.test")
+    read(desk, SITEMAP, f"{ORIGIN}/sitemap2.xml")
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/sitemap2.xml"]
+    read(desk, f"{ORIGIN}/sitemap2.xml", f"{ORIGIN}/2")
+    assert desk.state_of(f"{ORIGIN}/sitemap2.xml") == "Ftoo_many_lists"
+    assert desk.state_of(f"{ORIGIN}/2") is None
+    desk.now = row_of(desk, SITEMAP).due_s
+    requested = asked(desk.wake())
+    while SITEMAP not in requested:
+        desk.fail(requested[-1], FailureReason.NOT_HTML)
+        requested += asked(desk.wake(2.0))
+    read(desk, SITEMAP, f"{ORIGIN}/new")
+    desk.wake(0.1)
+    assert desk.state_of(f"{ORIGIN}/new") == "Q"
+    assert budgets_of(desk).lists_read("a.test") == LISTS_PER_HOST_MAX
