@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import http.client
 import json
+import re
 import ssl
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -23,6 +26,7 @@ TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, 
 ANSWER_BYTES_MAX: Final = 64 << 20
 SEARCH_K_MAX: Final = 100  # hits in one answer of a gateway
 SEEDS_PER_REQUEST: Final = 1_000  # a gateway takes 1 MiB at once
+_PIN: Final = re.compile(r"sha256=((?:[0-9a-f]{2}:?){31}[0-9a-f]{2})", re.IGNORECASE)  # or as openssl does
 
 
 class GatewayError(TianmeshError):
@@ -48,15 +52,17 @@ class GatewayClient:
         """Begin without a connection.
 
         Args:
-          url: http://host:port, also without the scheme, or https://host, whose certificate has to be good.
+          url: as `place_in` takes it.
           token: that goes with every request, or what gives the one of the moment; "" for none.
         """
         self._token = token
-        scheme, host, port = _place_in(url)
+        scheme, host, port, pin = place_in(url)
         self.url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
         self.is_readable = scheme == "http" and not _is_loopback(host)
         self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
-        if scheme == "https":
+        if pin:
+            self._connection = _PinnedConnection(host, port, pin)
+        elif scheme == "https":
             trusted = ssl.create_default_context()
             self._connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=trusted)
 
@@ -245,17 +251,57 @@ def _pause_of(response: http.client.HTTPResponse) -> float | None:
     return float(after[:6]) if is_told else None
 
 
-def _place_in(url: str) -> tuple[str, str, int]:
-    """Return scheme, host and port."""
+class _PinnedConnection(http.client.HTTPSConnection):
+    """A connection to whoever shows one certificate, whatever stands in it; the others are told nothing."""
+
+    def __init__(self, host: str, port: int, pin: bytes) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        super().__init__(host, port, timeout=TIMEOUT_S, context=context)
+        self._pin = pin
+
+    def connect(self) -> None:
+        super().connect()
+        shown = hashlib.sha256(self.sock.getpeercert(binary_form=True) or b"").digest()
+        if not hmac.compare_digest(shown, self._pin):
+            self.close()
+            raise GatewayError(
+                f"https://{self.host}:{self.port} shows another certificate than it is known by, "
+                f"#sha256={shown.hex()}: if that is yours, as after a renewal, write this one down instead"
+            )
+
+
+class Place(NamedTuple):
+    """Where a gateway is."""
+
+    scheme: str  # http or https
+    host: str
+    port: int
+    pin: bytes = b""  # SHA-256 of the one certificate that it may show; empty for any that is good
+
+
+def place_in(url: str) -> Place:
+    """Return where a gateway is.
+
+    Args:
+      url: http://host:port, also without the scheme, or https://host, whose certificate has to be good;
+        https://host#sha256=... is believed by its certificate, in DER, with that digest only.
+
+    Raises:
+      ConfigError: it is none of these.
+    """
     try:
         parts = urlsplit(url if "//" in url else f"//{url}")
         port = parts.port or (443 if parts.scheme == "https" else 0)
-        if parts.scheme in ("", "http", "https") and parts.hostname and port:
-            return parts.scheme or "http", parts.hostname, port
+        pin = _PIN.fullmatch(parts.fragment) if parts.scheme == "https" else None
+        if parts.scheme in ("", "http", "https") and parts.hostname and port and (pin or not parts.fragment):
+            digest = bytes.fromhex(pin[1].replace(":", "")) if pin else b""
+            return Place(parts.scheme or "http", parts.hostname, port, digest)
     except ValueError:  # a port that is none, or half a pair of brackets
         pass
     raise ConfigError(
-        f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it, or https://host"
+        f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it, or https://host, with "
+        "#sha256= and 64 digits of its certificate if no authority vouches for that"
     )
 
 

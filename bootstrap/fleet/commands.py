@@ -18,7 +18,7 @@ from bootstrap.fleet import launching, upkeep
 from bootstrap.fleet.crew import Crew, Note
 from bootstrap.fleet.example import EXAMPLE
 from bootstrap.fleet.inventory import Inventory, Machine, chosen, load_inventory
-from bootstrap.fleet.launching import Outcome, gateway_of, is_ready, survey
+from bootstrap.fleet.launching import Outcome, gateway_of, is_ready, reached, survey
 from bootstrap.fleet.orders import EXAMPLES, ORDERS, order
 from bootstrap.fleet.plan import Facts
 from mesh.errors import ConfigError
@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 
 FILE: Final = Path("lab.toml")
-_STYLES: Final = {"failed": "bold red", "down": "bold red", "expelled": "bold red"}
+_STYLES: Final = dict.fromkeys(("failed", "down", "expelled", "unreached"), "bold red")
 
 FileOption = Annotated[
     Path, typer.Option("--inventory", "-i", envvar="TIANMESH_LAB", help="The machines, in TOML.")
@@ -82,7 +82,8 @@ def status(names: NamesArgument = None, inventory: FileOption = FILE, as_json: J
     facts = survey(crew, lab)
     running = [name for name, each in facts.items() if "peer" in each.running]
     waits_for = crew.each("asking", is_ready, running)
-    _tell([_standing(machine, crew, facts, waits_for) for machine in machines], as_json)
+    unreached = crew.each("asking over https", lambda remote: reached(remote.machine), running)
+    _tell([_standing(machine, crew, facts, waits_for, unreached) for machine in machines], as_json)
 
 
 @app.command(epilog="Examples: tianmesh lab start   tianmesh lab start rack-2")
@@ -254,7 +255,13 @@ def _silent(name: str, doing: str) -> None:
     pass
 
 
-def _standing(machine: Machine, crew: Crew, facts: dict[str, Facts], waits_for: dict[str, str]) -> Outcome:
+def _standing(
+    machine: Machine,
+    crew: Crew,
+    facts: dict[str, Facts],
+    waits_for: dict[str, str],
+    unreached: dict[str, str],
+) -> Outcome:
     name = machine.name
     if name in crew.failed:
         return Outcome(name, "failed", said=crew.failed[name])
@@ -268,7 +275,8 @@ def _standing(machine: Machine, crew: Crew, facts: dict[str, Facts], waits_for: 
             )
         lacking = ", ".join(node for node in each.has if node not in each.running)
         return Outcome(name, "down", said=f"{lacking} does not run: `tianmesh lab start {name}`")
-    return Outcome(name, "waits" if waits_for[name] else "ready", gateway_of(machine), waits_for[name])
+    state = "waits" if waits_for[name] else "unreached" if unreached[name] else "ready"
+    return Outcome(name, state, gateway_of(machine), waits_for[name] or unreached[name])
 
 
 def _tell(outcomes: Sequence[Outcome], as_json: bool) -> None:
@@ -280,7 +288,8 @@ def _tell(outcomes: Sequence[Outcome], as_json: bool) -> None:
             table.add_column(column, overflow="fold")
         for each in outcomes:
             style = _STYLES.get(each.state, "")
-            table.add_row(escape(each.name), each.state, escape(each.gateway), escape(each.said), style=style)
+            gateway = each.gateway.partition("#")[0]
+            table.add_row(escape(each.name), each.state, escape(gateway), escape(each.said), style=style)
         Console(highlight=False).print(table)
     _end(each for each in outcomes if each.state in _STYLES)
 

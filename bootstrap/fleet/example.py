@@ -34,5 +34,6 @@ address = "10.0.0.2"
 # ssh = "mill.example.org"       # where ssh finds it, if not at its address
 # port = 2222                    # of sshd
 # weight = 50                    # half the share of the others; 0 answers queries only
+# url = "https://mill.example.org"   # where people reach its gateway, behind a proxy with TLS
 # group = "rack-2"               # a name for several: `tianmesh lab stop rack-2`
 """

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from mesh.config import NAME_CHARS_MAX, WEIGHT_DEFAULT, load_config
 from mesh.errors import ConfigError
+from mesh.gateway_client import place_in
 from mesh.lending import RELAYED_MAX
 from mesh.tcp_endpoint import checked_host
 from peers.gateway.settings import checked_listen
@@ -41,6 +42,13 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         int, Meta(ge=-1, le=65_536, description="share of the slots beside others'; 0 answers queries only")
     ] = -1
     gateway: Annotated[str, Meta(description="host:port where it answers people")] = ""
+    url: Annotated[
+        str,
+        Meta(
+            description="https://host:port where people reach its gateway, if a proxy with TLS stands before "
+            "it; with #sha256= of its certificate if no authority vouches for that"
+        ),
+    ] = ""
     group: str = ""
     python: Annotated[str, Meta(description="that makes the environment there, 3.11 or later")] = ""
 
@@ -141,6 +149,8 @@ def _whole(machine: Machine, defaults: Defaults, path: Path) -> Machine:
     folder = machine.folder or defaults.folder
     if re.fullmatch(r"[\w/.+:@-]+", folder) is None or ".." in folder.split("/"):
         raise ConfigError(f"{path}: {name} cannot live in {folder!r}: choose a path without spaces and signs")
+    if machine.url and place_in(machine.url).scheme != "https":
+        raise ConfigError(f"{path}, {name}: url = {machine.url!r} does not begin with https://")
     words = {
         "ssh": machine.ssh or machine.address,
         "user": machine.user or defaults.user,

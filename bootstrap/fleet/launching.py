@@ -30,6 +30,7 @@ from bootstrap.fleet.plan import (
 from bootstrap.fleet.remote import INSTALL_S, STOP_S, MachineError, Remote
 from bootstrap.invitation import DOORS_MAX
 from mesh.errors import ConfigError
+from mesh.gateway_client import GatewayClient, GatewayError
 from peers.gateway.member_lines import doors
 from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import Report, report_of
@@ -46,7 +47,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     name: str
     state: str  # "new", "started", "unchanged", "failed"
-    gateway: str = ""  # http://host:port, as other machines or people at it reach it
+    gateway: str = ""  # http://host:port, as other machines or people at it reach it, or its `url`
     said: str = ""  # what is wrong and what to do, or what differs
 
 
@@ -110,8 +111,22 @@ def is_ready(remote: Remote) -> str:
     return "" if readiness.status == "ready" else "; ".join(readiness.waits_for) or readiness.status
 
 
+def reached(machine: Machine) -> str:
+    """Say why nobody gets from here over https to a gateway that has a `url`; "" when one does."""
+    if not machine.url:
+        return ""
+    try:
+        with GatewayClient(machine.url) as client:
+            client.readiness()
+    except GatewayError as error:
+        return str(error)
+    return ""
+
+
 def gateway_of(machine: Machine) -> str:
     """Where people ask the peer of a machine; on loopback only those at that machine do."""
+    if machine.url:
+        return machine.url
     host, _, port = machine.gateway.rpartition(":")
     return f"http://{machine.address if host in _EVERYWHERE else host}:{port}"
 

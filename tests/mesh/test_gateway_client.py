@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import socket
 import ssl
@@ -71,6 +72,53 @@ def test_over_https_it_asks_whom_it_can_trust_and_nobody_else(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     with GatewayClient(url) as client:
         assert client.status() == {"peers": []}
+
+
+def pinned_url(server: HTTPServer, name: str = "localhost") -> str:
+    """Have a server show a certificate that no authority vouches for; return where it is, with its digest."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    issued = trustme.CA().issue_cert(name)
+    issued.configure_cert(context)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(issued.cert_chain_pems[0].bytes().decode())).hexdigest()
+    return f"https://127.0.0.1:{server.server_port}#sha256={digest}"
+
+
+def test_a_gateway_may_be_known_by_the_digest_of_its_certificate_whatever_stands_in_it(
+    server: HTTPServer,
+) -> None:
+    Gateway.answers["/api/status"] = (200, b'{"peers": []}')
+    url = pinned_url(server, "another.test")
+    place, _, digest = url.partition("#sha256=")
+    as_openssl_prints_it = ":".join(digest[at : at + 2] for at in range(0, 64, 2)).upper()
+    for each in (url, f"{place}#sha256={as_openssl_prints_it}"):
+        with GatewayClient(each, "secret") as client:
+            assert client.status() == {"peers": []}
+            assert client.url == place
+            assert not client.is_readable
+
+
+def test_who_shows_another_certificate_than_the_one_known_is_told_nothing(server: HTTPServer) -> None:
+    place, _, digest = pinned_url(server).partition("#sha256=")
+    with GatewayClient(f"{place}#sha256={'0' * 64}", "secret") as client:
+        for _ in range(2):
+            with pytest.raises(GatewayError, match=f"another certificate.*#sha256={digest}"):
+                client.status()
+    assert Gateway.asked == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a.test:8017#sha256=" + "0" * 64,
+        "https://a.test#sha256=00",
+        "https://a.test#md5=" + "0" * 64,
+        "https://a.test#sha256=" + "0" * 65,
+    ],
+)
+def test_what_is_no_digest_of_a_certificate_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError, match="64 digits"):
+        GatewayClient(url)
 
 
 @pytest.mark.parametrize(

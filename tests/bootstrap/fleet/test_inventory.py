@@ -86,3 +86,13 @@ def test_a_slip_is_told_in_a_sentence(file: Path, old: str, new: str, said: str)
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         load_inventory(tmp_path / "lab.toml")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://mill.test:8443", "https://mill.test:x", "https://mill.test#sha256=1"]
+)
+def test_where_people_reach_a_gateway_is_over_https_with_a_whole_digest(file: Path, url: str) -> None:
+    with pytest.raises(ConfigError, match="https://"):
+        _changed(file, "weight = 50", f'url = "{url}"')
+    good = f"https://mill.test:8443#sha256={'ab' * 32}"
+    assert _changed(file, "weight = 50", f'url = "{good}"').machines[1].url == good
