@@ -484,9 +484,7 @@ class Controller(StoreActor):
         if self._limit.is_reached(self._visits.page_count) or self._policy.is_over_at(self._store.now):
             return False
         frontier = self._frontier
-        if frontier.due_count > 0 or -inf < until_s >= frontier.next_time():
-            return True
-        return until_s > -inf and frontier.hosts.is_due_again(frontier.hosts.in_memory(), until_s)
+        return frontier.due_count > 0 or (until_s > -inf and frontier.is_due_again(until_s))
 
     def _has_slots_to_come(self) -> bool:
         """Is there anything here of slots that are ours and not held so far?"""

@@ -407,6 +407,11 @@ class Frontier:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
         return min(self._turns.next_time(), self._hosts.next_time())
 
+    def is_due_again(self, until_s: float) -> bool:
+        """Is a page that was visited due by then, at a host in memory, whenever that may be asked?"""
+        hosts = self._hosts
+        return until_s >= self.next_time() or hosts.is_due_again(hosts.in_memory(), until_s)
+
     def row_of(self, url: str, slot: int) -> UrlRow | None:
         """All that is known of a URL; None for one never heard of."""
         row = self._table.get(url_key(slot, fingerprint(url)))
