@@ -1,7 +1,7 @@
 """Make the folders of a new mesh: keys, certificates and commented configurations. [io]
 
     FOLDER/mesh.toml            what all peers agree on
-    FOLDER/root.key             signs certificates; keep it safe, no peer needs it to run
+    FOLDER/root.key             signs certificates; keep it in a safe: what is there starts without it
     FOLDER/admin.key            signs orders and the policy, and what opens gateways; no peer needs it either
     FOLDER/members/             of every member the public keys, so that its certificate can be renewed
     FOLDER/bootstrap/           config.toml, peer.key: the node whose door newcomers find
@@ -13,10 +13,12 @@ the door of the bootstrap node.
 
 from __future__ import annotations
 
+import os
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
@@ -61,6 +63,8 @@ from peers.text.version import ANALYSIS_VERSION
 
 BOOTSTRAP: Final = "bootstrap"
 MEMBERS: Final = "members"
+ROOT_KEY: Final = "root.key"
+ROOT_KEY_AT: Final = "TIANMESH_ROOT_KEY"  # name of the variable that says where it is, if not in the folder
 SERIAL_FILE: Final = (
     "serial"  # in the folder of a peer whose id was drawn before its configuration is written
 )
@@ -73,13 +77,32 @@ NO_SETTINGS: Final[Settings] = MappingProxyType({})
 Config = TypeVar("Config", PeerConfig, BootstrapConfig)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeshFolder:
     """A mesh as it lies on disk."""
 
     folder: Path
     mesh: MeshConfig
-    root: SigningKey
+
+    @cached_property
+    def root(self) -> SigningKey:
+        """The root key: read when something is to be signed, so that it may be elsewhere all other time.
+
+        Raises:
+          ConfigError: it is not there, is readable by others, or that of another mesh.
+        """
+        path = self.folder / ROOT_KEY
+        if not path.exists():
+            path = Path(os.environ.get(ROOT_KEY_AT) or path)
+        if not path.exists():
+            raise ConfigError(
+                f"there is no {path}, by which members are let in, renewed and expelled: bring it back from "
+                f"where you keep it, or set {ROOT_KEY_AT} to that place"
+            )
+        root = load_root_key(path)
+        if root.public.hex() != self.mesh.root_key:
+            raise ConfigError(f"{path} is the root key of another mesh than that in {self.folder}")
+        return root
 
     @property
     def peers(self) -> list[Path]:
@@ -103,8 +126,8 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
         mesh = msgspec.convert(told | {"analysis_version": ANALYSIS_VERSION}, MeshConfig)
     except msgspec.ValidationError as error:
         raise ConfigError(f"no peer would take part in such a mesh: {error}; choose another value") from error
-    save_root_key(folder / "root.key", root)
-    founded = MeshFolder(folder, mesh, root)
+    save_root_key(folder / ROOT_KEY, root)
+    founded = MeshFolder(folder, mesh)
     make_administrator(founded)
     _write(folder / "mesh.toml", toml_of(mesh))
     return founded
@@ -129,7 +152,7 @@ def open_mesh(folder: Path) -> MeshFolder:
             f"there is no mesh in {folder}: give --data the folder that `tianmesh init` or `tianmesh up` made"
         )
     mesh = load_config(folder / "mesh.toml", MeshConfig)
-    return MeshFolder(folder, mesh, load_root_key(folder / "root.key"))
+    return MeshFolder(folder, mesh)
 
 
 def check_founding(mesh_folder: MeshFolder, name: str, replicas: int | None) -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bootstrap.nodes import kind_of
+from bootstrap.provision import ROOT_KEY
+from mesh.admin_token import KEY_FILE, mesh_folder_of
 from mesh.errors import ConfigError
 
 SYSTEM_UNITS: Final = Path("/etc/systemd/system")
@@ -53,6 +55,7 @@ _SYSTEM_LINES: Final = """\
 User={user}
 CapabilityBoundingSet=
 LockPersonality=yes
+InaccessiblePaths={keys}
 PrivateDevices=yes
 PrivateTmp=yes
 ProtectClock=yes
@@ -157,6 +160,8 @@ def _unit(config: Path, user: str) -> Unit:
     # The sandbox of a browser is made of these; nothing else that a node starts makes any.
     has_sandbox = bool(web.get("render")) and web.get("render_sandbox", True)
     lines = {"user": user, "writable": " ".join(sorted(map(_path, writable)))}
+    home = mesh_folder_of(config.parent)  # the keys of the mesh, if they are on this machine
+    lines["keys"] = " ".join(f"-{_path(home / name)}" for name in (ROOT_KEY, KEY_FILE))
     lines["namespaces"] = "user pid net" if has_sandbox else "yes"
     more = _SYSTEM_LINES.format(**lines) if user else ""
     name = "-".join(re.sub(r"[^0-9A-Za-z]+", "-", part).strip("-") for part in config.parts[-3:-1])

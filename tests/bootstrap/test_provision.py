@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
+import trio
 
 from bootstrap.provision import (
+    ROOT_KEY,
+    ROOT_KEY_AT,
     MeshFolder,
     create_mesh,
     doors_of,
     draw_serials,
     identity_in,
+    make_administrator,
     open_mesh,
     ports_from,
     write_bootstrap,
@@ -27,8 +33,10 @@ from mesh.decree import POLICY, Authority
 from mesh.errors import ConfigError
 from mesh.key_file import load_administrator
 from mesh.slots import SlotTable, slot_of
+from mesh.workshop import Answer, Workshop
 from peers.config import PeerConfig
 from peers.crawler.settings import CrawlSettings
+from tests.patience import PATIENCE_S
 
 DOOR = DoorConfig(endpoint="tcp://192.0.2.1:7402", key="rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7")
 
@@ -254,12 +262,6 @@ def test_a_folder_without_a_mesh_is_named(tmp_path: Path) -> None:
         open_mesh(tmp_path)
 
 
-def test_a_mesh_without_its_root_key_is_named(mesh: MeshFolder) -> None:
-    (mesh.folder / "root.key").unlink()
-    with pytest.raises(ConfigError, match=r"cannot read the key file .*root\.key"):
-        open_mesh(mesh.folder)
-
-
 def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ConfigError, match="cannot make"):
@@ -278,3 +280,67 @@ def test_the_administrator_of_a_new_mesh_may_decree_there_and_nowhere_else(mesh:
     assert Authority(root, mesh.mesh.digest()).refusal_of(decree) == ""
     assert Authority(root, bytes(16)).refusal_of(decree)
     assert (mesh.folder / "admin.key").stat().st_mode & 0o077 == 0
+
+
+# --- the root key is for signing, and for nothing else ---
+
+
+def test_a_mesh_without_its_root_key_is_started_and_lets_nobody_in(mesh: MeshFolder) -> None:
+    write_bootstrap(mesh)
+    write_peer(mesh, 1)
+    (mesh.folder / ROOT_KEY).unlink()
+    again = open_mesh(mesh.folder)
+    make_administrator(again)
+    write_bootstrap(again)
+    write_peer(again, 1, {"crawl.delay_s": 3.0})
+    assert peer_config(mesh).crawl.delay_s == 3.0
+    with pytest.raises(ConfigError, match=f"bring it back .* or set {ROOT_KEY_AT}"):
+        write_peer(again, 2)
+
+
+def test_a_root_key_is_found_where_a_variable_names_it_and_only_that_of_the_mesh(
+    mesh: MeshFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safe = tmp_path / "safe.key"
+    (mesh.folder / ROOT_KEY).rename(safe)
+    monkeypatch.setenv(ROOT_KEY_AT, str(safe))
+    write_peer(open_mesh(mesh.folder), 1)
+    other = create_mesh(tmp_path / "other", "another", replicas=1)
+    assert other.root.public.hex() == other.mesh.root_key, "its own comes first"
+    monkeypatch.setenv(ROOT_KEY_AT, str(other.folder / ROOT_KEY))
+    with pytest.raises(ConfigError, match="root key of another mesh"):
+        write_peer(open_mesh(mesh.folder), 2)
+
+
+PRYING = """
+from mesh.workshop_process import serve
+from {module} import LIMITS
+def carry_out(order):
+    try:
+        return open(order, "rb").read()
+    except OSError as error:
+        return type(error).__name__.encode()
+serve(carry_out, LIMITS)
+"""
+
+
+@pytest.mark.parametrize("module", ["peers.crawler.page_process", "peers.crawler.guarded_reader"])
+async def test_no_process_that_works_on_pages_or_documents_can_open_the_keys_of_a_mesh(
+    mesh: MeshFolder, module: str
+) -> None:
+    lacking = subprocess.run(
+        [sys.executable, "-P", "-m", "mesh.confinement"], capture_output=True, text=True, check=True
+    ).stdout
+    if lacking:
+        pytest.skip(lacking)
+    write_peer(mesh, 1)
+    keys = [path for path in mesh.folder.rglob("*.key") if path.is_file()]
+    assert len(keys) == 3
+    workshop = Workshop([sys.executable, "-c", PRYING.format(module=module)])
+    answers: list[Answer] = []
+    with trio.fail_after(PATIENCE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(workshop.run)
+            await workshop.carry_out([str(path).encode() for path in keys], answers.append)
+            nursery.cancel_scope.cancel()
+    assert answers == [b"PermissionError"] * len(keys)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bootstrap.provision import create_mesh, write_peer
 from bootstrap.service import install, remove, unit_folder, units_of
 from mesh.errors import ConfigError
 from tests.live.lab_process import tianmesh
@@ -46,7 +47,15 @@ def test_each_node_has_a_unit_that_may_write_where_it_keeps_things(mesh: Path) -
     assert f"ReadWritePaths={mesh}/bootstrap\n" in door.text  # its data, which are not there yet, are in it
     assert f"ReadWritePaths={mesh}/disk {mesh}/peer-1\n" in peer.text
     assert "User=mesh\n" in peer.text
+    assert f"InaccessiblePaths=-{mesh}/peer-1/root.key -{mesh}/peer-1/admin.key\n" in peer.text
     assert units_of(mesh / "peer-1", user="mesh") == [peer]
+
+
+def test_a_node_that_is_a_service_cannot_open_the_keys_of_its_mesh(tmp_path: Path) -> None:
+    mesh = create_mesh(tmp_path / "lab", "lab", replicas=1)
+    write_peer(mesh, 1)
+    [unit] = units_of(mesh.folder / "peer-1", user="mesh")
+    assert f"InaccessiblePaths=-{mesh.folder}/root.key -{mesh.folder}/admin.key\n" in unit.text
 
 
 def test_unit_of_a_user_asks_for_nothing_that_only_the_system_can_do(mesh: Path) -> None:
