@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
@@ -202,8 +203,7 @@ class Transport:
         with trio.CancelScope(shield=True):
             if self._door is not None:
                 self._door.close()
-            for socket in (self._inbox.socket, self._ear.socket):
-                socket.disable_monitor()
+            self._end_monitors()
             for monitor in self._monitors:
                 monitor.close(0)
             for peer_id in list(self._links):
@@ -213,6 +213,18 @@ class Transport:
             self._ear.close(0)
             self._allowed.close()
             await trio.to_thread.run_sync(self._context.term)
+
+    def _end_monitors(self) -> None:
+        """Have libzmq tell no more of connections, which it waits for room to do with a lock that this takes.
+
+        So there has to be room. What a crowd that comes and goes has it tell after `serve` has ended, when
+        nobody reads any more, would keep us here for good.
+        """
+        for bound, monitor in zip((self._inbox, self._ear), self._monitors, strict=True):
+            with suppress(zmq.Again):
+                while True:
+                    _read_event(monitor.socket)
+            bound.socket.disable_monitor()
 
     def allow(self, curve_public: bytes, peer_id: str) -> None:
         """Let the holder of this CURVE key (Z85) send to us, under this name."""

@@ -6,7 +6,7 @@ import os
 import random
 import socket as sockets
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -107,6 +107,15 @@ async def hears_nothing(peer: Peer) -> bool:
         await peer.inbox.receive()
         return False
     return True
+
+
+async def test_a_crowd_that_goes_while_nobody_reads_any_more_does_not_keep_a_peer_from_ending() -> None:
+    transport = Transport(Identity.of_secret(bytes([1]) * 32))
+    host, port = host_and_port(transport.endpoint)
+    with suppress(TimeoutError):  # libzmq takes nobody more while it waits for room for its events
+        for _ in range(4 * QUEUE_MESSAGES):
+            sockets.create_connection((host, port), timeout=QUIET_S).close()
+    await transport.aclose()
 
 
 async def until(condition: Callable[[], bool]) -> None:
