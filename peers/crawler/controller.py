@@ -470,7 +470,7 @@ class Controller(StoreActor):
     def _is_idle(self) -> bool:
         return not (
             self._is_anything_due(self._store.now + IDLE_HORIZON_S)
-            or len(self._visits)
+            or self._visits.slots()
             or len(self._pages)
             or self._pages.finishing_count
             or not self._links.is_idle

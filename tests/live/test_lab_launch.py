@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ import pytest
 from mesh.certificate import peer_in
 from tests.live.lab_process import tianmesh, wait_for
 from tests.live.ssh_machines import PORT, SshMachines, ssh_machines
+from tests.mesh.test_gateway_client import Gateway, pinned_url, server
 
+__all__ = ["server"]  # the fixture
 pytestmark = pytest.mark.live
 
 COMMAND = Path(sys.executable).with_name("tianmesh")
@@ -34,7 +37,9 @@ def machines(tmp_path: Path) -> Iterator[SshMachines]:
         yield machines
 
 
-def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachines, tmp_path: Path) -> None:
+def test_machines_become_a_mesh_and_one_that_cannot_is_named(
+    machines: SshMachines, tmp_path: Path, server: HTTPServer
+) -> None:
     lab = _Lab(tmp_path / "lab.toml", machines)
     launched = lab.ask("launch", lab.file, fails=True)
     assert [launched[name]["state"] for name in ("a", "b", "c", "nowhere")] == ["new", "new", "new", "failed"]
@@ -57,6 +62,7 @@ def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachin
     assert "www.example.org" in tianmesh("lab", "policy", "show", "-i", lab.file).stdout
 
     _check_settings_and_backups(lab, machines)
+    _check_https(lab, server)
 
     assert lab.ask("stop", "b")["b"]["state"] == "stopped"
     standing = lab.ask("status", "a", "b", fails=True)
@@ -110,6 +116,18 @@ def _check_settings_and_backups(lab: _Lab, machines: SshMachines) -> None:
     assert json.loads(again.stdout)["number"] == 2
 
 
+def _check_https(lab: _Lab, server: HTTPServer) -> None:
+    """A machine is reached at its `url` by the certificate that stands there, and by no other."""
+    Gateway.answers["/readyz"] = (200, b'{"status": "ready", "waits_for": []}')
+    text, url = lab.file.read_text(), pinned_url(server)
+    for pinned, state in ((url, "ready"), (f"{url[:-64]}{'0' * 64}", "unreached")):
+        lab.file.write_text(text.replace('name = "b"\n', f'name = "b"\nurl = "{pinned}"\n'))
+        standing = lab.ask("status", "b")["b"]
+        assert (standing["state"], standing["gateway"]) == (state, pinned)
+        assert (url[-64:] in standing["said"]) == (state == "unreached")
+    lab.file.write_text(text)
+
+
 class _Lab:
     """An inventory of the machines, and of one that is nowhere."""
 
@@ -138,7 +156,8 @@ class _Lab:
         said = {each["name"]: each for each in json.loads(done.stdout)}
         if not fails:
             said.pop("nowhere", None)
-        is_failed = any(each["state"] in ("failed", "down", "expelled") for each in json.loads(done.stdout))
+        failed = ("failed", "down", "expelled", "unreached")
+        is_failed = any(each["state"] in failed for each in json.loads(done.stdout))
         assert done.returncode == is_failed, done.stderr
         return said
 

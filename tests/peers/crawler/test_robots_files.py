@@ -95,6 +95,19 @@ def test_after_a_restart_a_long_robots_txt_is_read_again_before_its_host_is_aske
     assert asked(desk.tell(read_robots(order), "parser")) == [HOME]
 
 
+def test_a_crawl_is_not_at_rest_while_a_robots_txt_is_read() -> None:
+    desk = Desk(revisit_after_s=1_000.0, robots_ttl_s=1e9)
+    desk.seed(HOME)
+    desk.allow(robots=LONG)
+    desk.wake(7.0)
+    desk.store(HOME, at=desk.now)
+    desk.wake(1.0)
+    assert desk.observe().is_idle
+    desk.start()
+    desk.wake(2_000.0)
+    assert (desk.observe().due, desk.observe().is_idle) == (0, False)
+
+
 def test_what_the_parser_says_of_an_older_file_counts_no_more() -> None:
     desk, order = waiting_desk()
     newer = LONG.replace(b"/private", b"/")
