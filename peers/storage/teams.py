@@ -32,7 +32,7 @@ class Teams:
         return self._ownership is not None
 
     def change_ownership(self, ownership: Ownership) -> None:
-        if self._ownership is not None:
+        if self._ownership is not None and self._ownership.has_majority:
             self._before.append(self._ownership)
         self._ownership = ownership
 
@@ -46,7 +46,9 @@ class Teams:
 
         It may if we are in the team, and it is or was of late: who drains or has just lost the slot has pages
         to bring to their end that it had begun to fetch. What others would bring was not theirs to fetch, and
-        would rule as the newest version; who has such pages all the same offers the slot.
+        would rule as the newest version; who has such pages all the same offers the slot. Views without a
+        majority are not remembered, as nobody fetches by them: to who was cut off with one other, that one
+        was in the team of every slot.
         """
         ownership = self._known()
         if self._me not in ownership.team_of(slot) or peer not in ownership.alive:

@@ -86,6 +86,11 @@ def test_seed_that_was_taken_to_be_at_rest_while_pages_were_due_passes() -> None
     assert_passes(2002901963, Sizes(4, 4), has_liar=True)
 
 
+# Cut off with who lies, a peer had it in the team of every slot, and believed that afterwards.
+def test_seed_in_which_versions_were_believed_of_who_was_in_a_minority_s_team_passes() -> None:
+    assert_passes(81600036, Sizes(4, 4), has_liar=True)
+
+
 # Pages by turns of the same period: a visit ended, and the next one was due before the commit that had it.
 def test_seed_in_which_a_page_was_due_again_before_its_row_was_committed_passes() -> None:
     assert_passes(2002901781, Sizes(9, 9), has_liar=True)
