@@ -43,9 +43,9 @@ Live [io]
     `member`       all that as one running member; `process` as a process of its own, with a `log_limit` and
                    a `collector` of garbage that runs seldom, which tells the `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`), which have given up
-                   all else (`confinement`); `memory` how much
-                   this process has, `allocator` how it gives some back, `descriptors` some of which are kept
-                   for the disk; `private_files` only their user can read, `places` on the disk that is meant
+                   all else (`confinement`); `memory` how much this process has, `cores` how many, `allocator`
+                   how it gives memory back, `descriptors` some of which are kept for the disk;
+                   `private_files` only their user can read, `places` on the disk that is meant
     `gateway_client` with the `admin_token`, `trace` and its `trace_blocks`: what users' commands and
                    labs share
 

@@ -95,6 +95,13 @@ class StorageConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             ge=0, description="that the disk has to have left, else it fetches nothing, likewise; 0 for none"
         ),
     ] = 0
+    index_process: Annotated[
+        bool,
+        Meta(
+            description="where there is more than one core, segments of the index are built in a process of "
+            "their own, with some 100 MB while pages come; false spares these, and crawls more slowly"
+        ),
+    ] = True
 
     @property
     def disk_limit(self) -> DiskLimit:

@@ -19,6 +19,7 @@ from mesh.allocator import giver_back
 from mesh.certificate import rights_in
 from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
+from mesh.cores import core_count
 from mesh.decree import Authority
 from mesh.domains import load_suffixes
 from mesh.errors import ConfigError
@@ -48,12 +49,15 @@ from peers.crawler.proxy import Proxy
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.damaged_data import set_aside_if_damaged
+from peers.engine.builder import build_encoded
 from peers.engine.index import Index
 from peers.gateway.http import Http, listen, url_of
 from peers.gateway.messages import ChangeGateway
 from peers.gateway.meter import Meter
+from peers.index import segment_process
 from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
+from peers.index.segment_builder import SegmentBuilder
 from peers.index.segments_port import SegmentsPort
 from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
@@ -108,6 +112,9 @@ async def _run(
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
+    index_workshop = Workshop(segment_process.COMMAND)
+    has_builder = config.storage.index_process and core_count() > 1
+    build = SegmentBuilder(index_workshop) if has_builder else build_encoded
     fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
     renderer = _renderer(config.web, fetcher, workshop)
     token = config.gateway.admin_token or make_token(folder)
@@ -120,13 +127,13 @@ async def _run(
             "runtime": runtime.statistics(),
             "process": memory_used()._asdict(),
             "loop": runtime.watchdog.observe(),
-            **_observed(workshop=workshop, fetcher=fetcher, renderer=renderer),
+            **_observed(workshop=workshop, index_workshop=index_workshop, fetcher=fetcher, renderer=renderer),
             **_observed(transport=member.transport, borrowing=member.borrower, relay=member.relay),
         }
 
     # Only what is behind it is looked through, and may be cut as torn.
     durable = last_extent(TableSection(table, CELL_SECTION))
-    with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
+    with Archive(data / "archive", me, durable) as archive, Index.open(data / "index", build) as index:
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
         actors = make_actors(me, table, config.crawl, reader, life, config.handover, settings, cell=cell)
@@ -137,7 +144,7 @@ async def _run(
             FetcherPort(me, fetcher, renderer),
             ParserPort(me, workshop),
             ArchivePort(me, archive),
-            SegmentsPort(me, index, config.mesh.slot_count),
+            SegmentsPort(me, index, config.mesh.slot_count, index_workshop),
             QuestionsPort(me, reader, config.mesh.slot_count),
             Meter(me, lambda: vitals.measure(), lambda status: vitals_of(status, http.search_classes())),
             http,
@@ -147,7 +154,8 @@ async def _run(
             ports.append(TraceRecorder(folder / config.web.trace))
         conduct = conduct_of(config.conduct)
         runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of)
-        vitals = Vitals(member, runtime, index, workshop, gateway, data, config.storage.disk_limit)
+        workshops = workshop, index_workshop
+        vitals = Vitals(member, runtime, index, workshops, gateway, data, config.storage.disk_limit)
         runtime.deliver(Address(me, "fetcher"), "controller", WebReached(_reach(folder, config.web)))
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         async with reloading(partial(_reload, config_file, config, http, runtime)):

@@ -7,7 +7,7 @@ import shutil
 import socket
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -70,7 +70,7 @@ class Vitals:
         member: Member,
         runtime: Runtime,
         index: Index,
-        workshop: Workshop,
+        workshops: Sequence[Workshop],
         gateway: str,
         data: Path,
         disk_limit: DiskLimit,
@@ -81,7 +81,7 @@ class Vitals:
         self._disk_limit = disk_limit
         self._runtime = runtime
         self._index = index
-        self._workshop = workshop
+        self._workshops = workshops
         self._gateway = gateway
         self._started = time.monotonic()
         self._moved = Speed(self._started)
@@ -149,11 +149,11 @@ class Vitals:
         )
 
     def _used(self) -> _Used:
-        memory, workshop = memory_used(), self._workshop.observe()
+        memory, others = memory_used(), [workshop.observe() for workshop in self._workshops]
         return _Used(
-            time.process_time() + workshop.cpu_seconds,
-            memory.private_bytes + workshop.private_bytes,
-            memory.rss_bytes + workshop.rss_bytes,
+            time.process_time() + sum(other.cpu_seconds for other in others),
+            memory.private_bytes + sum(other.private_bytes for other in others),
+            memory.rss_bytes + sum(other.rss_bytes for other in others),
         )
 
     def _disk(self, cell: CellStatistics) -> _Disk:

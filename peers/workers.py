@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Generic, Self, TypeVar
 
 from mesh.collector import relax_collector
+from mesh.cores import core_count
 from mesh.errors import TianmeshError
 
 Order = TypeVar("Order")
@@ -21,13 +22,6 @@ Result = TypeVar("Result")
 
 class WorkerLost(TianmeshError):
     """A process was killed in the middle of its work, mostly for want of memory."""
-
-
-def core_count() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Workers(Generic[Order, Result]):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from peers.workers import Workers, core_count, result_of
+from mesh.cores import core_count
+from peers.workers import Workers, result_of
 from simulations.chance import random_of
 from simulations.fault_run import Outcome, run_faults
 from simulations.planted import Bug

@@ -5,7 +5,6 @@ What the system says is read by one function, what it means is judged by another
 
 from __future__ import annotations
 
-import os
 import platform
 import resource
 import shutil
@@ -15,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bootstrap.doctor.finding import Finding, fault, good, warning
+from mesh.cores import core_count
 
 ABOUT: Final = "machine"
 PYTHON_MIN: Final = (3, 11)
-MEMORY_MIN: Final = 512 << 20  # a peer has 110 MB idle, 250 to 450 MB while it crawls, beside all else
+MEMORY_MIN: Final = 512 << 20  # a peer has 110 MB idle, 250 to 500 MB while it crawls, beside all else
 MEMORY_FREE_MIN: Final = 256 << 20
 # A member and a fetch have a connection each; what is over is refused and tried again, so that few go slow.
 DESCRIPTORS_MIN: Final = 1_024
@@ -51,7 +51,7 @@ def confinement_finding(lacking: Sequence[str]) -> Finding:
 
 
 def python_finding(version: tuple[int, ...], implementation: str) -> Finding:
-    said = f"{implementation} {'.'.join(map(str, version))}, {os.cpu_count()} cores"
+    said = f"{implementation} {'.'.join(map(str, version))}, {core_count()} cores"
     if version < PYTHON_MIN:
         return fault(ABOUT, "python", said, "install Python 3.11 or later, and tianmesh for it")
     return good(ABOUT, "python", said)

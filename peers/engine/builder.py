@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -17,7 +18,8 @@ from peers.engine.packed_strings import pack_strings, pack_texts
 from peers.engine.postings.building import build_postings
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
 from peers.engine.postings.writer import new_lists
-from peers.engine.segment_format import SegmentData
+from peers.engine.segment_format import SegmentData, encode_segment
+from peers.engine.storage import Buffer
 from peers.engine.stored_blocks import pack_blocks
 from peers.text.analysis import are_atom_keys
 
@@ -39,6 +41,10 @@ class IndexedDocument(msgspec.Struct, frozen=True):
     slot: int
     document: Document
     encoded: bytes  # the document in msgpack, as it will be stored
+
+
+# Makes the content of a segment file of documents with distinct URLs, at least one.
+Build: TypeAlias = Callable[[Sequence[IndexedDocument]], Iterable[Buffer]]
 
 
 def host_of_url(url: str) -> str:
@@ -89,6 +95,11 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     for number, (item, other) in enumerate(zip(by_url, inverter.languages(), strict=True)):
         inverter.mark(number, _marks_of(item.document, other))
     return _packed(by_url, inverter)
+
+
+def build_encoded(documents: Sequence[IndexedDocument]) -> Iterable[Buffer]:
+    """Index documents as `build_segment` does; return what the file of the segment has in it."""
+    return encode_segment(build_segment(documents))
 
 
 def build_links(documents: Sequence[IndexedDocument], other_languages: Sequence[str]) -> SegmentData:

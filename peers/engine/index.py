@@ -32,7 +32,7 @@ from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.adoption import check_segment, same_documents
-from peers.engine.builder import IndexedDocument, build_segment, prepared
+from peers.engine.builder import Build, IndexedDocument, build_encoded, prepared
 from peers.engine.copies import CopyMark, mark_copies, marks_kept
 from peers.engine.directory import DirectoryStorage
 from peers.engine.document import Document
@@ -50,9 +50,9 @@ from peers.engine.merging import SegmentSize, segments_to_merge, segments_to_mer
 from peers.engine.relinking import relink_segments
 from peers.engine.segment import Segment
 from peers.engine.segment_file import write_segment
-from peers.engine.segment_format import SegmentData, encode_segment, slots_in
+from peers.engine.segment_format import encode_segment, slots_in
 from peers.engine.snapshot import Snapshot
-from peers.engine.storage import Storage
+from peers.engine.storage import Buffer, Storage
 from peers.engine.working_segment import WorkingSegment, working_segment, written_segment
 
 NONE_REMOVED: Final[Mapping[str, Stamp]] = MappingProxyType({})
@@ -73,17 +73,21 @@ _ALL_SLOTS = np.ones(SLOTS_MAX, np.bool_)
 class Index:
     """A searchable collection of documents; the URL is the identity of a document."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, build: Build = build_encoded) -> None:
         """Open an index, or start one in an empty storage.
 
         Segments that are damaged, missing or of another version are put aside, see `damaged`; so are all of
         them when the manifest, which says which ones count, is itself one of these. Whoever has the pages
         adds them again, see `repaired`.
 
+        Args:
+          build: makes segments of documents that were added, on the thread of the writer.
+
         Raises:
           CorruptIndexError: there are segments but no manifest.
         """
         self._storage = storage
+        self._build = build
         self._buffer: dict[bytes, IndexedDocument] = {}
         self._buffer_copies: dict[bytes, int] = {}  # what is known of copies, of some of these
         self._buffer_bytes = 0
@@ -99,7 +103,7 @@ class Index:
         self._remove_leftovers()
 
     @classmethod
-    def open(cls, place: Path | Storage) -> Index:
+    def open(cls, place: Path | Storage, build: Build = build_encoded) -> Index:
         """Open the index in a directory (created if need be) or a storage.
 
         Raises, besides those of the constructor:
@@ -107,7 +111,7 @@ class Index:
         """
         storage = DirectoryStorage(place) if isinstance(place, Path) else place
         try:
-            return cls(storage)
+            return cls(storage, build)
         except BaseException:
             storage.close()
             raise
@@ -178,7 +182,9 @@ class Index:
             after = prepared(before.slot, with_anchors(before.document, by_url[url]))
             self._buffer[url] = after
             self._buffer_bytes += len(after.encoded) - len(before.encoded)
-        anew = relink_segments(self._working, by_url, self._written, self._storage.scratch)
+        anew = relink_segments(
+            self._working, by_url, lambda data: self._written(encode_segment(data)), self._storage.scratch
+        )
         while some := list(islice(anew, ANEW_AT_ONCE)):
             self.add(some)
 
@@ -405,7 +411,7 @@ class Index:
         """Write the buffer as a segment, not yet part of the manifest."""
         if not self._buffer:
             return
-        written = self._written(build_segment(list(self._buffer.values())))
+        written = self._written(self._build(list(self._buffer.values())))
         documents = written.segment.find_urls(list(self._buffer_copies)).tolist()
         written.mark_copies(dict(zip(documents, self._buffer_copies.values(), strict=True)))
         self._working.append(written)
@@ -413,9 +419,9 @@ class Index:
         self._buffer = {}
         self._buffer_bytes = 0
 
-    def _written(self, data: SegmentData) -> WorkingSegment:
+    def _written(self, content: Iterable[Buffer]) -> WorkingSegment:
         """Write a segment, not yet part of the manifest. OSError."""
-        return working_segment(write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data)))
+        return working_segment(write_segment(self._storage, self._new_name(_SEGMENT), content))
 
     def _new_name(self, kind: str) -> str:
         self._next_file += 1

@@ -16,13 +16,13 @@ any of the hundred commonest words again and again, 50 honest searches a second 
 
 from __future__ import annotations
 
-import os
 from time import perf_counter
 from typing import ClassVar, Final
 
 import trio
 
 from mesh.actor import Address, Message
+from mesh.cores import core_count
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
 from peers.engine.effort import Effort
@@ -69,7 +69,7 @@ class QuestionsPort:
         self._has_more = trio.Event()
         self._deliver: Deliver | None = None
         # A core is left to the event loop.
-        self._n_threads = max(1, (os.cpu_count() or 1) - 1)
+        self._n_threads = max(1, core_count() - 1)
 
     def receive(self, source: Address, message: Message) -> None:
         match message:

@@ -1,7 +1,8 @@
 """The port "segments": commits, merges, exports and adoptions in threads, one writer at a time. [io]
 
 A merge is computed and written, at a pace, while commits go on; only its plan and its end take the writer's
-turn. So is a part of an export, and a segment from another peer is checked before its turn comes. While
+turn. So is a part of an export, and a segment from another peer is checked before its turn comes. A large
+segment is built in a process, see `segment_builder`. While
 nothing else is written, segments are merged that would be left apart otherwise, for each of them costs every
 query. Stopping the peer abandons what is being computed: it has touched nothing that counts.
 
@@ -25,6 +26,7 @@ from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
 from mesh.stamp import Stamp
+from mesh.workshop import Workshop
 from peers.engine.adoption import check_segment
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
@@ -67,8 +69,16 @@ class SegmentsPort:
     name: ClassVar[str] = "segments"
 
     def __init__(
-        self, me: str, index: Index, slot_count: int, *, retry_s: float = RETRY_S, rest_s: float = REST_S
+        self,
+        me: str,
+        index: Index,
+        slot_count: int,
+        workshop: Workshop | None = None,
+        *,
+        retry_s: float = RETRY_S,
+        rest_s: float = REST_S,
     ) -> None:
+        """Args: workshop: in which the index has segments built, if it has; it runs while this does."""
         self.n_documents = 0  # committed
         self.n_merges = 0
         self.n_exported_bytes = 0
@@ -78,6 +88,7 @@ class SegmentsPort:
         self._address = Address(me, self.name)
         self._index = index
         self._slot_count = slot_count
+        self._workshop = workshop
         self._retry_s = retry_s
         self._rest_s = rest_s
         # The indexer and the cell have few orders outstanding; they repeat them after a restart.
@@ -113,6 +124,8 @@ class SegmentsPort:
         for actor, told in damage_told(self._index.damaged, self._slot_count):
             deliver(self._address, actor, told)
         async with trio.open_nursery() as nursery:
+            if self._workshop is not None:
+                nursery.start_soon(self._workshop.run)
             nursery.start_soon(self._merge, self._index.plan_merge, deliver)  # what an earlier run has left
             nursery.start_soon(self._merge_at_rest, deliver)
             nursery.start_soon(self._serve_exports, deliver)

@@ -6,7 +6,6 @@ that is asked for more seeds runs only these.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from importlib.metadata import version
@@ -18,6 +17,7 @@ from typing import Any
 import msgspec
 from xxhash import xxh3_64_hexdigest
 
+from mesh.cores import core_count
 from mesh.errors import ConfigError
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.cluster import run_on_cluster
@@ -101,7 +101,7 @@ def varied(base: Parameters, values: Sequence[str]) -> list[tuple[str, Parameter
 def _run_all(
     study: Study, parameters: Sequence[Parameters], tasks: Sequence[tuple[int, int]], jobs: int | None
 ) -> Iterable[tuple[tuple[int, int], list[Row]]]:
-    workers = min(jobs or os.cpu_count() or 1, len(tasks))
+    workers = min(jobs or core_count(), len(tasks))
     if workers <= 1 or study.name not in STUDIES:
         for at, seed in tasks:
             yield (at, seed), study.run(parameters[at], seed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -29,14 +31,14 @@ COUNTED: Final[dict[str, tuple[str, ...]]] = {  # one step that reads or writes 
 
 
 def crawled_costs(folder: Path) -> dict[str, float]:
-    """Crawl the demo web with one peer; return what each of its pages has cost."""
+    """Crawl the demo web with one peer, on one core, so that it builds segments itself; what a page costs."""
     counts = folder / "counts"
     counts.mkdir()
     report = folder / "report.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIANMESH_COUNTS", str(counts))
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(ROOT)]))
-        with served_web() as web:
+        with served_web() as web, one_core():
             options = ("--peers", "1", "--replicas", "1", "--once", "--report", report)
             with up(folder, web, *options, seeds=web.seeds) as lab:
                 assert lab.end() == 0, lab.messages
@@ -53,6 +55,17 @@ def crawled_costs(folder: Path) -> dict[str, float]:
     assert all(costs.values()), costs
     costs["calls_of_peer"] = of_peer.total()
     return {name: round(count / pages, 3) for name, count in costs.items()}
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Have what is started meanwhile use one core only."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def parsed_costs() -> dict[str, float]:
