@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from math import log1p
 from typing import Final, NamedTuple
 
@@ -26,7 +27,7 @@ from peers.text.analysis import FORM_WEIGHT
 from peers.text.folding import fold
 from peers.text.function_words import language_of_function_words
 from peers.text.runs import runs_of
-from peers.text.stemming import COMPOUNDING, NATIVE_STEMMERS, form_of, native_form_of, parts_of
+from peers.text.stemming import COMPOUNDING, NATIVE_STEMMERS, form_of, native_forms_of, parts_of
 
 # Entries to be counted besides those of the query; three long words in all languages have some 100.
 ENTRIES_MAX: Final = 128
@@ -46,13 +47,7 @@ class NativeForms(NamedTuple):
     language: str
     forms: tuple[tuple[str, str], ...]  # `form_of` and `native_form_of` of words where they differ
     compounds: tuple[tuple[tuple[str, str], ...], ...]  # of words that may be some, `parts_of` each
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """What has to be counted."""
-        native = (native for _, native in self.forms)
-        parts = (part for ways in self.compounds for way in ways for part in way)
-        return tuple(dict.fromkeys((_ENGLISH, LANGUAGE_PREFIX + self.language, *native, *parts)))
+    entries: tuple[str, ...]  # that have to be counted
 
 
 def native_forms(text: str, wanted: str = "") -> tuple[NativeForms, ...]:
@@ -67,25 +62,23 @@ def native_forms(text: str, wanted: str = "") -> tuple[NativeForms, ...]:
     languages = [spoken] if spoken else list(NATIVE_STEMMERS)
     found: list[NativeForms] = []
     entries: set[str] = set()
-    natives = [_natives_of(word) for word in words]
+    natives = [(form_of(word), _natives_of(word)) for word in words]
     for language in languages if words else ():
         if language not in NATIVE_STEMMERS:
             continue
-        forms = tuple(of_word[language] for of_word in natives if language in of_word)
+        forms = [(form, of_word[language]) for form, of_word in natives if language in of_word]
         ways = [_parts_of(word, language) for word in words] if language in COMPOUNDING else []
-        each = NativeForms(language, forms, tuple(of_word for of_word in ways if of_word))
-        if (forms or each.compounds) and len(entries.union(each.entries)) <= ENTRIES_MAX:
-            entries.update(each.entries)
-            found.append(each)
+        compounds = tuple(filter(None, ways))
+        if forms or compounds:
+            parts = chain.from_iterable(chain.from_iterable(compounds))
+            to_count = (_ENGLISH, LANGUAGE_PREFIX + language, *[native for _, native in forms], *parts)
+            if len(entries.union(to_count)) <= ENTRIES_MAX:
+                entries.update(to_count)
+                found.append(NativeForms(language, tuple(forms), compounds, tuple(dict.fromkeys(to_count))))
     return tuple(found)
 
 
-@lru_cache(WORDS_CACHED)
-def _natives_of(word: str) -> Mapping[str, tuple[str, str]]:
-    """Return `form_of` and `native_form_of` a word, by language, where they differ."""
-    form = form_of(word)
-    natives = ((language, native_form_of(word, language)) for language in NATIVE_STEMMERS)
-    return {language: (form, native) for language, native in natives if native != form}
+_natives_of = lru_cache(WORDS_CACHED)(native_forms_of)
 
 
 @lru_cache(WORDS_CACHED)

@@ -10,8 +10,11 @@ DamagedSegmentError, and a view of other slots than the segment has does not tou
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import inf
+from operator import neg
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -269,10 +272,10 @@ def _count_allowed(view: SegmentView, known: Entries) -> Ints:
 
 def _merged(found: Sequence[_BestOfSegment], k: int) -> list[Best]:
     """Return the k best of all segments; reads the URLs of those only that may be among them."""
-    least = sorted((score for _, _, scores in found for score in scores), reverse=True)[:k][-1:]
+    least = sorted(chain.from_iterable(scores for _, _, scores in found), reverse=True)[:k][-1:]
     best = []
     for view, documents, scores in found:
-        n = sum(score >= least[0] for score in scores)
+        n = bisect_right(scores, -least[0], key=neg)  # they fall
         urls = view.segment.urls_of(documents[:n])
         hits = zip(urls, scores[:n], documents[:n], strict=True)
         best += [Best(url, score, view, document) for url, score, document in hits]

@@ -106,7 +106,8 @@ def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -
     else:
         placed = folded([Likeness(each.hit.content, each.hit.sketch, each.hit.copies) for each in ranked])
     if is_spread:
-        placed = spread(placed, lambda each: host_of(ranked[each.number].hit.url))
+        sites = [host_of(each.hit.url) for each in ranked]
+        placed = spread(placed, lambda each: sites[each.number])
     return [
         ranked[each.number]._replace(
             copies=each.copies, near_copies=each.near_copies, has_more_of_site=each.has_more_of_site

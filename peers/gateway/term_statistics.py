@@ -91,11 +91,14 @@ class TermStatistics:
     def totals(self, shares: Iterable[Share], terms: Sequence[str]) -> Totals:
         """Add up the counts of those shares that have counted all these terms."""
         counts = [self._shares[share] for share in shares if self.knows(share, terms)]
-        lengths = zip(*(of_share.field_lengths for of_share in counts), strict=True)
+        if not counts:
+            return Totals(0, (0,) * LENGTH_COUNT, (0,) * len(terms))
+        lengths = [of_share.field_lengths for of_share in counts]
+        doc_freqs = [map(of_share.doc_freqs.__getitem__, terms) for of_share in counts]
         return Totals(
             total_of(of_share.document_count for of_share in counts),
-            tuple(map(total_of, lengths)) or (0,) * LENGTH_COUNT,
-            tuple(total_of(of_share.doc_freqs[term] for of_share in counts) for term in terms),
+            tuple(map(total_of, zip(*lengths, strict=True))),
+            tuple(map(total_of, zip(*doc_freqs, strict=True))),
         )
 
     def __len__(self) -> int:

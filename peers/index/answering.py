@@ -7,6 +7,7 @@ answered at once, by `Answerer.answer`; live, the port "questions" decides which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from math import inf
 from typing import Final, NamedTuple, Protocol
 
@@ -159,7 +160,7 @@ def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort:
         statistics = view.statistics(question.terms, effort)
     except EffortSpentError:
         return None
-    doc_freqs = tuple(statistics.doc_freqs.get(term, 0) for term in question.terms)
+    doc_freqs = tuple(map(statistics.doc_freqs.get, question.terms, repeat(0)))
     return TermsCounted(
         question.request,
         order.epoch,

@@ -103,12 +103,18 @@ def native_form_of(word: str, language: str) -> str:
 
     It is `form_of` the word where that has no form or is no stem, of function words, and without language.
     """
-    form = form_of(word)
-    if not language or not form or not word.isascii() or not word.isalpha():
-        return form
-    if word in FUNCTION_WORDS_OF.get(language, ()):
-        return form
+    if not language or not (word.isascii() and word.isalpha()):
+        return form_of(word)
+    if word in FORMLESS or word in FUNCTION_WORDS_OF.get(language, ()):
+        return form_of(word)
     return FORM_PREFIX + _stem(NATIVE_STEMMERS[language], word)
+
+
+def native_forms_of(word: str) -> dict[str, str]:
+    """Return the `native_form_of` a folded word by language, of those where it is not `form_of` the word."""
+    form = form_of(word)
+    forms = {language: native_form_of(word, language) for language in NATIVE_STEMMERS} if form else {}
+    return {language: native for language, native in forms.items() if native != form}
 
 
 def parts_of(word: str, language: str) -> list[tuple[str, str]]:
