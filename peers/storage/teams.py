@@ -47,13 +47,14 @@ class Teams:
         It may if we are in the team, and it is or was of late: who drains or has just lost the slot has pages
         to bring to their end that it had begun to fetch. What others would bring was not theirs to fetch, and
         would rule as the newest version; who has such pages all the same offers the slot. Views without a
-        majority are not remembered, as nobody fetches by them: to who was cut off with one other, that one
-        was in the team of every slot.
+        majority do not count, as nobody fetches by them: to who is cut off with one other, that one is in the
+        team of every slot.
         """
         ownership = self._known()
         if self._me not in ownership.team_of(slot) or peer not in ownership.alive:
             return False
-        return any(peer in view.team_of(slot) for view in (ownership, *reversed(self._before)))
+        views = (ownership, *reversed(self._before))
+        return any(view.has_majority and peer in view.team_of(slot) for view in views)
 
     def keepers_of(self, slot: int) -> set[str]:
         """Return who is in the team of a slot, or was of late, as far as this peer has seen."""

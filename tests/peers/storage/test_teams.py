@@ -18,6 +18,15 @@ def view(*members: str, has_majority: bool = True) -> Ownership:
     )
 
 
+def test_in_a_minority_pages_are_taken_of_who_was_in_the_team_before_and_of_nobody_else() -> None:
+    teams = Teams("me")
+    teams.change_ownership(whole := view(*ALL))
+    teams.change_ownership(view("me", "other", has_majority=False))
+    theirs = {slot for slot in range(SLOTS) if "other" in whole.team_of(slot)}
+    assert 0 < len(theirs) < SLOTS
+    assert {slot for slot in range(SLOTS) if teams.may_give("other", slot)} == theirs
+
+
 @pytest.mark.parametrize("has_majority", [True, False])
 def test_pages_are_taken_of_who_was_in_the_team_by_a_view_of_most_members(*, has_majority: bool) -> None:
     teams = Teams("me")
