@@ -38,6 +38,8 @@ from mesh.versions import Versions
 from mesh.watchdog import Watchdog
 
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
+MANY_PROMISES: Final = 8  # of one commit: more are to come
+GATHERING_PAUSE_S: Final = 0.1  # behind such a one: what comes meanwhile shares the next one
 STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
 _CLOCK_KEY: Final = b"\x00clock"
 
@@ -269,16 +271,17 @@ class Runtime:
         while True:
             await self._has_work_to_commit.wait()
             self._has_work_to_commit = trio.Event()
+            n_promises = 0
             try:
-                await self._commit()
+                n_promises = await self._commit()
             except StorageError as error:
                 logger.error("commit failed, will be tried again error=%s", error)
                 self._has_work_to_commit.set()
                 await trio.sleep(self._storage_retry_s)
-            await trio.sleep(COMMIT_PAUSE_S)
+            await trio.sleep(COMMIT_PAUSE_S if n_promises < MANY_PROMISES else GATHERING_PAUSE_S)
 
-    async def _commit(self) -> None:
-        """Make all changes so far durable, then keep the promises that were waiting for it."""
+    async def _commit(self) -> int:
+        """Make all changes so far durable, then keep the promises that were waiting for it; how many."""
         if self._table.has_changes:
             self.clock.write_down()
             self._node.before_commit()
@@ -298,6 +301,7 @@ class Runtime:
                 self.deliver(source, target.actor, message)
             else:
                 self._send(Outgoing(source, target, message))
+        return len(promises)
 
 
 def _is_cancellation(error: BaseException) -> bool:

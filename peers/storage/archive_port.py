@@ -26,6 +26,8 @@ from peers.storage.messages import (
 )
 
 BATCH_BYTES_MAX: Final = 64 << 20  # of one append: a second of a slow disk, and far below a segment
+MANY_ORDERS: Final = 8  # of one append: more are to come
+GATHERING_S: Final = 0.05  # behind such a one: what comes meanwhile shares the next one
 READS_AT_ONCE: Final = 4  # threads; a disk gains little from more
 RETRY_S: Final = 5.0  # until a full disk is tried again
 
@@ -84,22 +86,25 @@ class ArchivePort:
     async def _append_forever(self, deliver: Deliver) -> None:
         while True:
             await self._has_orders.wait()
+            n_appended = 0
             try:
-                await self._append(deliver)
+                n_appended = await self._append(deliver)
             except StorageFull as error:
                 self._tell_full(deliver, str(error))
                 await trio.sleep(self._retry_s)
             if not self._orders:
                 self._has_orders = trio.Event()
+            if n_appended >= MANY_ORDERS:
+                await trio.sleep(GATHERING_S)
 
-    async def _append(self, deliver: Deliver) -> None:
-        """Append what waits, up to the limit; it leaves the queue only when it is on the disk."""
+    async def _append(self, deliver: Deliver) -> int:
+        """Append what waits, up to the limit; it leaves the queue only when it is on the disk; how many."""
         while self._orders and isinstance(self._orders[0], RemoveSegments):
             await self._remove(self._orders[0], deliver)
             self._orders.popleft()
         batch = self._next_batch()
         if not batch:
-            return
+            return 0
         answers = await trio.to_thread.run_sync(append, self._store, batch)
         self.n_appends += 1
         self.n_appended += len(batch)
@@ -108,6 +113,7 @@ class ArchivePort:
             self._orders.popleft()
         for answer in answers:
             deliver(self._address, "cell", answer)
+        return len(batch)
 
     def _next_batch(self) -> list[Append]:
         batch: list[Append] = []

@@ -14,6 +14,7 @@ from typing import ClassVar
 import msgpack
 import pytest
 import trio
+import trio.testing
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
@@ -22,7 +23,7 @@ from mesh.lmdb_table import Batch, LmdbTable
 from mesh.membership.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
 from mesh.node import Node
 from mesh.port import Deliver, Port
-from mesh.runtime import MeshClock, Runtime
+from mesh.runtime import MANY_PROMISES, MeshClock, Runtime
 from mesh.table import Table
 from mesh.transport import Received
 from peers.crawler.wire_messages import LinksAccepted, LinksFound
@@ -227,6 +228,26 @@ async def test_what_comes_during_a_commit_waits_for_the_next_one(
         assert [message for _, message in bench.transport.sent] == [LinksAccepted(n) for n in (1, 2, 3, 4)]
         assert bench.runtime.statistics().commits == 2
         gate.open(10)
+
+
+@pytest.mark.parametrize("n_promises", [MANY_PROMISES - 1, MANY_PROMISES])
+async def test_after_a_commit_with_many_promises_more_are_gathered(
+    n_promises: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mesh.runtime.GATHERING_PAUSE_S", inf)
+    gate = Gate(monkeypatch)
+    gate.open(10)
+    bench = Bench(tmp_path)
+    async with running(bench):
+        for batch in range(n_promises):
+            bench.tell(LinksFound(batch, ()))
+        await until(lambda: len(bench.transport.sent) == n_promises)
+        bench.tell(LinksFound(n_promises, ()))
+        if n_promises < MANY_PROMISES:
+            await until(lambda: len(bench.transport.sent) == n_promises + 1)
+        else:
+            await trio.testing.wait_all_tasks_blocked()
+            assert (gate.begun, len(bench.transport.sent)) == (1, n_promises)
 
 
 async def test_a_promise_without_a_change_needs_no_commit(tmp_path: Path) -> None:

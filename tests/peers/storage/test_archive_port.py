@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError
 from mesh.port import DiskFilled
 from peers.storage.archive import Archive
-from peers.storage.archive_port import BATCH_BYTES_MAX, ArchivePort
+from peers.storage.archive_port import BATCH_BYTES_MAX, MANY_ORDERS, ArchivePort
 from peers.storage.archive_twin import ArchiveTwin, RecordStore
 from peers.storage.extent import Extent
 from peers.storage.memory_archive import MemoryArchive
@@ -118,6 +119,22 @@ async def test_what_comes_during_an_append_goes_into_the_next_one() -> None:
         await served.wait_until(lambda delivered: len(delivered) == 100)
     assert batches == [1, 99]
     assert (served.port.n_appends, served.port.n_appended) == (2, 100)
+
+
+@pytest.mark.parametrize("n_orders", [MANY_ORDERS - 1, MANY_ORDERS])
+async def test_after_many_orders_more_are_gathered(n_orders: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.storage.archive_port.GATHERING_S", inf)
+    async with serving(ListStore()) as served:
+        for n in range(n_orders):
+            served.port.receive(CELL, order(n))
+        await served.wait_until(lambda delivered: len(delivered) == n_orders)
+        served.port.receive(CELL, order(n_orders))
+        if n_orders < MANY_ORDERS:
+            await served.wait_until(lambda delivered: len(delivered) == n_orders + 1)
+        else:
+            await trio.testing.wait_all_tasks_blocked()
+            assert (served.port.n_appends, served.port.n_appended) == (1, n_orders)
+    assert served.port.n_appended == n_orders + 1  # those that waited are appended at the end
 
 
 async def test_batch_has_at_most_the_limit_of_bytes() -> None:
