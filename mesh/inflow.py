@@ -6,20 +6,23 @@ the kernel knows how many bytes each connection has brought (`TCP_INFO`), libzmq
 message came over (`ZMQ_SRCFD`), and how many bytes a part takes on the wire follows from RFC 25/ZMTP-CURVE.
 So the difference is what libzmq holds. While no whole message waits to be read, that can only be a part of
 one, and no honest one is larger than a message may be: the connection is shut down, libzmq forgets what it
-has of it, and the peer may connect anew.
+has of it, and the peer may connect anew. A thread looks: to wake the event loop for it ten times a second was
+half of what a peer at rest costs.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import zmq
 
 from mesh.tcp_connection import counts_of, other_end_of, shut_down
 
 CHECK_S: Final = 0.1  # between two looks; at 500 MB/s, as much as one connection can bring, 50 MB
+QUIET_CHECK_S: Final = 0.3  # where less than this has come since the look before
+QUIET_BYTES: Final = 1 << 16
 HEARTBEAT_BYTES: Final = 256  # of commands a second that are no messages; there are some 60 in five
 HANDSHAKE_BYTES: Final = 4_096
 
@@ -33,6 +36,13 @@ class _Connection:
     other_end: tuple[str, int] | None  # address and port
     since_s: float
     delivered: int = 0  # bytes on the wire of the messages that were read
+
+
+class Look(NamedTuple):
+    """At all connections to a socket."""
+
+    has_excess: bool  # one of them has brought too much, be it in messages that wait to be read
+    received: int  # bytes, of all that there are
 
 
 class Inflow:
@@ -60,13 +70,23 @@ class Inflow:
             connection = self._connections[descriptor] = _Connection(other_end_of(descriptor), now)
         connection.delivered += n_bytes
 
+    def look(self, now: float) -> Look:
+        """Look at all connections; any thread may."""
+        counts = [(each, counts_of(descriptor)) for descriptor, each in list(self._connections.items())]
+        known = [(each, count.received) for each, count in counts if count is not None]
+        has_excess = any(self._is_excessive(each, received, now) for each, received in known)
+        return Look(has_excess, sum(received for _, received in known))
+
     def cut(self, now: float) -> None:
         """Shut down those that have brought too much; to be called while no message waits to be read."""
         for descriptor, connection in list(self._connections.items()):
-            commands = HANDSHAKE_BYTES + HEARTBEAT_BYTES * (now - connection.since_s)
             counts = counts_of(descriptor)
-            if counts is not None and counts.received - connection.delivered - commands > self._excess_max:
+            if counts is not None and self._is_excessive(connection, counts.received, now):
                 self._cut(descriptor, connection)
+
+    def _is_excessive(self, connection: _Connection, received: int, now: float) -> bool:
+        commands = HANDSHAKE_BYTES + HEARTBEAT_BYTES * (now - connection.since_s)
+        return received - connection.delivered - commands > self._excess_max
 
     def _cut(self, descriptor: int, connection: _Connection) -> None:
         del self._connections[descriptor]

@@ -34,7 +34,7 @@ from mesh.door import Door, Visit, knock
 from mesh.errors import ConfigError
 from mesh.handshakes import HANDSHAKES_MAX, Handshakes
 from mesh.identity import Identity, is_curve_key
-from mesh.inflow import CHECK_S, Inflow, bytes_on_wire
+from mesh.inflow import CHECK_S, QUIET_BYTES, QUIET_CHECK_S, Inflow, bytes_on_wire
 from mesh.relay import Relay
 from mesh.tcp_endpoint import BACKLOG, bind_error, check_address, checked_own_endpoint
 from mesh.zap import KEYS_WAITING_MAX, AllowList, require_curve_server
@@ -163,6 +163,7 @@ class Transport:
         self._connected_ears: set[str] = set()
         self._contested: list[list[str]] = []
         self._counts = dict.fromkeys(TransportStatistics.__struct_fields__, 0)
+        self._is_served = False
         self._door: Door | None = None
         self._relay = relay
         try:
@@ -436,11 +437,28 @@ class Transport:
 
     async def _cut_endless(self) -> None:
         """Shut down connections that bring messages without an end."""
-        while True:
-            await trio.sleep(CHECK_S)
-            for bound, inflow in zip((self._inbox, self._ear), self._inflows, strict=True):
-                if bound.is_idle():
-                    inflow.cut(time.monotonic())
+        self._is_served = True
+        alone = trio.CapacityLimiter(1)
+        try:
+            while True:
+                await trio.to_thread.run_sync(self._wait_for_excess, abandon_on_cancel=True, limiter=alone)
+                for bound, inflow in zip((self._inbox, self._ear), self._inflows, strict=True):
+                    if bound.is_idle():
+                        inflow.cut(time.monotonic())
+        finally:
+            self._is_served = False
+
+    def _wait_for_excess(self) -> None:
+        """Look at the connections, in a thread, until one has brought more than it may, or all is over."""
+        pause_s, before = CHECK_S, 0
+        while self._is_served:
+            time.sleep(pause_s)
+            looks = [inflow.look(time.monotonic()) for inflow in self._inflows]
+            if any(look.has_excess for look in looks):
+                return
+            received = sum(look.received for look in looks)
+            pause_s = QUIET_CHECK_S if abs(received - before) < QUIET_BYTES else CHECK_S
+            before = received
 
 
 async def _hand_over(batch: list[Received], take: Callable[[list[Received]], object]) -> None:
