@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -147,9 +146,7 @@ def counts_after_reload(key: str) -> bool:
 
 
 def _replace(config: Path, text: str) -> None:
-    part = config.with_name(f"{config.name}.part")
     try:
-        write_private_text(part, text)
-        os.replace(part, config)
+        write_private_text(config, text)
     except OSError as error:
         raise ConfigError(f"cannot write {config}: {error.strerror}") from error

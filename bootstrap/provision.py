@@ -40,6 +40,7 @@ from mesh.certificate import (
 )
 from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.decree import Signer, appoint
+from mesh.disk_space import NO_SPACE
 from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.key_file import (
@@ -407,7 +408,8 @@ def _write(path: Path, text: str) -> None:
         make_private_folder(path.parent)
         write_private_text(path, text)
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}; choose a folder of yours") from error
+        advice = "free some" if error.errno in NO_SPACE else "choose a folder of yours"
+        raise ConfigError(f"cannot write {path}: {error.strerror}; {advice}") from error
     except UnicodeEncodeError as error:
         raise ConfigError(
             f"cannot write {path}: a setting is no text but bytes; write it as UTF-8"

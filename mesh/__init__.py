@@ -45,7 +45,8 @@ Live [io]
     `workshop`     processes in which hostile content is worked on (`workshop_process`), which have given up
                    all else (`confinement`); `memory` how much this process has, `cores` how many, `allocator`
                    how it gives memory back, `descriptors` some of which are kept for the disk;
-                   `private_files` only their user can read, `places` on the disk that is meant
+                   `private_files` only their user can read, `places` on the disk that is meant,
+                   `disk_space` left on it
     `gateway_client` with the `admin_token`, `trace` and its `trace_blocks`: what users' commands and
                    labs share
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -21,11 +22,23 @@ def make_private_folder(folder: Path) -> None:
 
 
 def write_private_text(path: Path, text: str) -> None:
-    """Write a file anew, in place: a crash in between leaves a part of it.
+    """Write a file, or leave it as it was: a full disk or a crash costs nothing of what it had.
+
+    A link to a file stays one.
 
     Raises:
       OSError: it cannot be written.
     """
-    path.touch(FILE_MODE)
-    path.chmod(FILE_MODE)  # of one that was there before
-    path.write_text(text, encoding="utf-8")
+    whole = path.resolve()
+    part = whole.with_name(f"{whole.name}.part")
+    try:
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
+        with open(file, "w", encoding="utf-8") as writing:
+            os.fchmod(file, FILE_MODE)  # of one that a crash has left
+            writing.write(text)
+            writing.flush()
+            os.fsync(file)
+        part.replace(whole)
+    except (OSError, UnicodeEncodeError):
+        part.unlink(missing_ok=True)
+        raise

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
+
+import pytest
 
 from mesh.lmdb_table import LmdbTable
 from mesh.private_files import make_private_folder, write_private_text
@@ -27,6 +31,28 @@ def test_a_private_text_is_closed_to_others_even_if_it_was_open(tmp_path: Path) 
     path.chmod(0o644)
     write_private_text(path, "token = 2")
     assert mode_of(path) == 0o600
+    assert path.read_text() == "token = 2"
+
+
+def test_a_full_disk_leaves_a_text_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "config.toml"
+    write_private_text(path, "token = 1")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        write_private_text(path, "token = 2")
+    assert path.read_text() == "token = 1"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_to_a_text_stays_one(tmp_path: Path) -> None:
+    path, link = tmp_path / "config.toml", tmp_path / "link"
+    path.write_text("token = 1")
+    link.symlink_to(path)
+    write_private_text(link, "token = 2")
+    assert link.is_symlink()
     assert path.read_text() == "token = 2"
 
 
