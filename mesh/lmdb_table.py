@@ -24,7 +24,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -32,12 +31,14 @@ from typing import Final
 
 import lmdb
 
-from mesh.errors import ConfigError, CorruptionError, StorageError
+from mesh.disk_space import NO_SPACE, is_full
+from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from mesh.private_files import FILE_MODE, make_private_folder
 from mesh.sealed_rows import opened, sealed
 from mesh.sorted_map import SortedMap
 from mesh.table import KEY_BYTES_MAX, prefix_end
-from mesh.table_compaction import compact_if_sparse
+from mesh.table_check import DATA_FILE
+from mesh.table_compaction import LOCK_FILE, compact_if_sparse
 
 Overlay = SortedMap[bytes | None]  # None: deleted
 Items = Iterator[tuple[bytes, bytes | None]]
@@ -46,8 +47,7 @@ MAP_BYTES_FIRST = 1 << 30  # of address space; the file grows only as far as it 
 PAGE_BYTES = 4096
 PAGES_PER_CHANGE = 8  # copied from leaf to root (5 levels hold 10^9 records), a split, the free list
 PUTS_PER_CALL = 256  # py-lmdb holds the interpreter lock during one putmulti; so it is under 1 ms
-FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-FULL_BYTES = 1 << 20  # a write cut short by a full disk is EIO in LMDB; less than this free tells it
+LOCK_FILE_BYTES: Final = 8192  # LMDB's, for 126 readers
 
 
 class Batch:
@@ -65,7 +65,8 @@ class Batch:
         """Write and sync all changes in one transaction; blocks, so it belongs in a worker thread.
 
         Raises:
-          StorageError: the disk is full or broken, and nothing of the batch was written.
+          StorageFull: the disk is full, and nothing of the batch was written.
+          StorageError: it is broken, and neither was.
         """
         try:
             self._env.reader_check()  # else what a killed process has read last would be kept for it for ever
@@ -84,14 +85,15 @@ class LmdbTable:
 
         Raises:
           ConfigError: another process has it open, or the folder holds something else.
+          StorageFull: there is no space to begin one.
         """
         self._lock_fd = lock_table(folder)
         compact_if_sparse(folder)
         try:
-            self._env = lmdb.open(str(folder), map_size=map_bytes, max_spare_txns=1, mode=FILE_MODE)
-        except lmdb.Error as error:
+            self._env = _opened_env(folder, map_bytes)
+        except BaseException:
             os.close(self._lock_fd)
-            raise ConfigError(f"cannot open the table in {folder}, move the folder away: {error}") from error
+            raise
         self._snapshot = self._env.begin()
         self._overlay: Overlay = SortedMap()
         self._overlay_bytes = 0  # of all values put since the last commit, overwritten ones too
@@ -338,10 +340,43 @@ def lock_table(folder: Path) -> int:
     return lock_fd
 
 
+def _opened_env(folder: Path, map_bytes: int) -> lmdb.Environment:
+    data = folder / DATA_FILE
+    is_new = not data.exists()
+    try:
+        _allot_lock_file(folder)
+        return lmdb.open(str(folder), map_size=map_bytes, max_spare_txns=1, mode=FILE_MODE)
+    except (OSError, lmdb.Error) as error:
+        if is_new:
+            data.unlink(missing_ok=True)  # what there is of its headers would pass for a damaged table
+        if _is_for_space(error, folder):
+            raise _full(folder) from error
+        raise ConfigError(f"cannot open the table in {folder}, move the folder away: {error}") from error
+
+
+def _allot_lock_file(folder: Path) -> None:
+    """Take the space for LMDB's lock file, which it only maps: without any the system would kill the process.
+
+    Raises:
+      OSError: there is none.
+    """
+    file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    try:
+        os.posix_fallocate(file, 0, LOCK_FILE_BYTES)
+    finally:
+        os.close(file)
+
+
 def _storage_error(error: lmdb.Error, folder: str) -> StorageError:
-    is_full = error.code in FULL_ERRNOS or (
-        error.code == errno.EIO and shutil.disk_usage(folder).free < FULL_BYTES
-    )
-    if is_full:
-        return StorageError(f"the disk of {folder} is full: free some space, nothing kept so far is lost")
+    if _is_for_space(error, Path(folder)):
+        return _full(Path(folder))
     return StorageError(f"the table in {folder} cannot be written, check its disk: {error}")
+
+
+def _is_for_space(error: OSError | lmdb.Error, folder: Path) -> bool:
+    number = error.errno if isinstance(error, OSError) else error.code
+    return number in NO_SPACE or (number == errno.EIO and is_full(folder))  # LMDB's when it is cut short
+
+
+def _full(folder: Path) -> StorageFull:
+    return StorageFull(f"the disk of {folder} is full: free some space, nothing kept so far is lost")

@@ -21,8 +21,9 @@ from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
 from mesh.cores import core_count
 from mesh.decree import Authority
+from mesh.disk_space import NO_SPACE
 from mesh.domains import load_suffixes
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
 from mesh.memory import memory_used
@@ -49,7 +50,7 @@ from peers.crawler.proxy import Proxy
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.damaged_data import set_aside_if_damaged
-from peers.engine.builder import build_encoded
+from peers.engine.builder import Build, build_encoded
 from peers.engine.index import Index
 from peers.gateway.http import Http, listen, url_of
 from peers.gateway.messages import ChangeGateway
@@ -133,7 +134,7 @@ async def _run(
 
     # Only what is behind it is looked through, and may be cut as torn.
     durable = last_extent(TableSection(table, CELL_SECTION))
-    with Archive(data / "archive", me, durable) as archive, Index.open(data / "index", build) as index:
+    with Archive(data / "archive", me, durable) as archive, _index_in(data, build) as index:
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
         actors = make_actors(me, table, config.crawl, reader, life, config.handover, settings, cell=cell)
@@ -226,9 +227,27 @@ def _make_private(home: Path, data: Path) -> None:
         data.chmod(FOLDER_MODE)
         mark_disk(home, data)
     except OSError as error:
+        if error.errno in NO_SPACE:
+            raise StorageFull(f"the disk of {data} is full: free some space and start again") from error
         raise ConfigError(
             f"cannot write in {data} ({error.strerror}), choose another folder in storage.folder"
         ) from error
+
+
+def _index_in(data: Path, build: Build) -> Index:
+    """Open the index of a data folder, which has its segments built so.
+
+    Raises:
+      StorageFull: there is no space for the files that it begins with.
+      StorageError: its disk cannot be used.
+    """
+    folder = data / "index"
+    try:
+        return Index.open(folder, build)
+    except OSError as error:
+        if error.errno in NO_SPACE:
+            raise StorageFull(f"the disk of {folder} is full: free some space and start again") from error
+        raise StorageError(f"the index in {folder} cannot be opened, check its disk: {error}") from error
 
 
 def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:

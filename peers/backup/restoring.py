@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from mesh.config import load_config
 from mesh.credentials import Credentials, PeerCredentials
+from mesh.disk_space import NO_SPACE
 from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.key_file import load_identity
 from mesh.layout import READABLE
@@ -44,7 +45,6 @@ from peers.backup.manifest import Manifest, SavedNode, read_manifest, sync_folde
 from peers.backup.saving import OnProgress, locked
 from peers.config import PeerConfig
 from peers.engine.manifest import MANIFEST_NAME, manifest_of_lost
-from peers.storage.archive import NO_SPACE
 
 UNFINISHED: Final = ".restoring"  # in the folder that is restored to
 

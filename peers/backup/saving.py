@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import lmdb
 
+from mesh.disk_space import NO_SPACE
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from mesh.layout import LAYOUT, check_layout
 from mesh.lmdb_reader import LmdbReader
@@ -35,7 +36,7 @@ from peers.backup.manifest import (
     sync_folder,
     write_manifest,
 )
-from peers.storage.archive import NO_SPACE, segment_path
+from peers.storage.archive import segment_path
 from peers.storage.ledger import last_extent
 from peers.storage.segment_counts import live_segments
 

@@ -12,7 +12,6 @@ which slots have lost documents, and what was interrupted is done again without 
 
 from __future__ import annotations
 
-import errno
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +21,7 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.descriptors import SHORTAGES
+from mesh.disk_space import NO_SPACE
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
@@ -56,7 +56,6 @@ REST_S: Final = 5.0  # without an order to write, until the index is merged furt
 # is paced by what they compute, about 40 MB a second.
 MERGE_BYTES_PER_S: Final = 64e6
 _PIECE_BYTES: Final = 1 << 20
-_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _WriteOrder: TypeAlias = CommitDocuments | AdoptDocuments | GiveUpSegment | SlotsRepaired
 
@@ -171,7 +170,7 @@ class SegmentsPort:
     def _tell_full(self, error: OSError, deliver: Deliver) -> None:
         if error.errno in SHORTAGES:
             detail = f"the index is written a little later: {error.strerror}"
-        elif error.errno in _NO_SPACE:
+        elif error.errno in NO_SPACE:
             detail = "no space is left for the index: free some, nothing that was kept is lost"
         else:
             raise StorageError(f"the index cannot be written, check its disk: {error}") from error

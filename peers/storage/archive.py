@@ -31,6 +31,7 @@ from types import TracebackType
 from typing import Final, TypeAlias
 
 from mesh.descriptors import SHORTAGES, for_disk
+from mesh.disk_space import NO_SPACE
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from peers.storage.extent import Extent
 from peers.storage.warc import is_sound, parse_record, unpack_member, warcinfo_record
@@ -38,7 +39,6 @@ from peers.storage.warc import is_sound, parse_record, unpack_member, warcinfo_r
 SEGMENT_BYTES_MAX: Final = 1_000_000_000  # the size that the WARC standard recommends, annex C.1
 GAP_BYTES_MAX: Final = 16 << 10  # reading over so much costs less than a second call
 RUN_BYTES_MAX: Final = 8 << 20
-NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk, quota, largest file
 
 Records: TypeAlias = bytes | memoryview
 

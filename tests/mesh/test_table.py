@@ -465,6 +465,46 @@ def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path) -
     ]
 
 
+FULL_AT_FIRST = """
+import resource, sys
+from pathlib import Path
+from mesh.errors import StorageError
+from mesh.lmdb_table import LmdbTable
+from mesh.table_check import check_table
+
+folder = Path(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+for _ in range(2):
+    try:
+        LmdbTable(folder)
+    except StorageError as error:
+        print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(check_table(folder))
+LmdbTable(folder).commit()
+"""
+
+
+@pytest.mark.parametrize("has_lock_file", [False, True], ids=["lock file", "headers"])
+def test_a_table_that_had_no_space_to_begin_is_not_taken_for_a_damaged_one(
+    has_lock_file: bool, tmp_path: Path
+) -> None:
+    if has_lock_file:
+        LmdbTable(tmp_path).close()
+        (tmp_path / "data.mdb").unlink()
+    lines = subprocess.run(
+        [sys.executable, "-c", FULL_AT_FIRST, str(tmp_path)], stdout=subprocess.PIPE, check=True, text=True
+    ).stdout.splitlines()
+    full = f"the disk of {tmp_path} is full: free some space, nothing kept so far is lost"
+    assert lines == [full, full, "None"]
+
+
+def test_a_lock_file_has_its_space_before_it_is_mapped(tmp_path: Path) -> None:
+    LmdbTable(tmp_path).close()
+    lock = (tmp_path / "lock.mdb").stat()
+    assert lock.st_blocks * 512 >= lock.st_size > 0
+
+
 def test_a_batch_that_failed_is_abandoned_and_goes_with_the_next(lmdb_table: LmdbTable) -> None:
     fill(lmdb_table, "a b")
     batch = begun(lmdb_table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import trio
 
 from bootstrap.provision import create_mesh, write_peer
 from mesh.config import MemberConfig, MeshConfig
-from mesh.errors import ConfigError
-from peers.peer import _check_analysis, _host_of, run_peer
+from mesh.errors import ConfigError, StorageFull
+from peers.engine.directory import DirectoryStorage
+from peers.peer import _check_analysis, _host_of, _index_in, _make_private, run_peer
 from peers.text.version import ANALYSIS_VERSION
 
 
@@ -57,3 +59,18 @@ async def test_libraries_that_analyse_otherwise_are_refused(
 )
 def test_a_gateway_on_all_addresses_is_announced_by_one(listen: str, announce: str, host: str) -> None:
     assert _host_of(listen, MemberConfig(announce=announce)) == host
+
+
+def test_a_disk_that_is_full_at_the_first_start_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(DirectoryStorage, "write", fail)
+    monkeypatch.setattr(DirectoryStorage, "replace", fail)
+    monkeypatch.setattr("peers.peer.mark_disk", fail)
+    with pytest.raises(StorageFull, match="index is full: free some space"):
+        _index_in(tmp_path)
+    with pytest.raises(StorageFull, match="data is full: free some space"):
+        _make_private(tmp_path, tmp_path / "data")
