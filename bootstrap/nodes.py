@@ -18,6 +18,7 @@ import trio
 
 from bootstrap.provision import BOOTSTRAP
 from bootstrap.supervision import Supervision
+from mesh.disk_space import is_full
 from mesh.errors import TianmeshError
 from mesh.private_files import make_private_folder
 
@@ -166,7 +167,8 @@ class Nodes:
             return ""
         lines = log.decode(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
         if not lines:
-            return ""
+            folder = self._folders[name]
+            return f": the disk of {folder} is full, also for its log; free some space" * is_full(folder)
         if lines[-1].startswith(SENTENCE_BEGIN):
             return ": " + lines[-1].removeprefix(SENTENCE_BEGIN)
         return "; the end of its log:\n" + "\n".join(lines) + "\n"

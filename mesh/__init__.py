@@ -40,8 +40,9 @@ Live [io]
     `relay`        listens for peers that can only dial out, whose side is `borrowing`, by order of the
                    `relay_port`; `lending` which ports are whose, `lease` a peer that has some, `callers` who
                    is connected to them, `splice` two connections made one, `relay_frames` what both say
-    `member`       all that as one running member; `process` as a process of its own, with a `log_limit` and
-                   a `collector` of garbage that runs seldom, which tells the `service_manager`
+    `member`       all that as one running member; `process` as a process of its own, with a `log_handler`, a
+                   `log_limit` and a `collector` of garbage that runs seldom, which tells the
+                   `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`), which have given up
                    all else (`confinement`); `memory` how much this process has, `cores` how many, `allocator`
                    how it gives memory back, `descriptors` some of which are kept for the disk;

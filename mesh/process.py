@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeAlias
 
 import trio
@@ -19,7 +19,9 @@ import trio
 from mesh.allocator import settle_allocator
 from mesh.collector import relax_collector
 from mesh.descriptors import keep_reserve
+from mesh.disk_space import NO_SPACE
 from mesh.errors import INTERRUPTED, TianmeshError
+from mesh.log_handler import LogHandler
 from mesh.log_limit import LogLimit
 from mesh.service_manager import ServiceManager
 
@@ -45,7 +47,7 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
-        stream=sys.stderr,
+        handlers=[LogHandler(sys.stderr)],
     )
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogLimit())
@@ -60,10 +62,10 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
     try:
         trio.run(_run, main, while_stdin)
     except* TianmeshError as group:
-        print(f"tianmesh: {first_error(group)}", file=sys.stderr)
+        _say_last(f"tianmesh: {first_error(group)}")
         exit_code = 1
     except* KeyboardInterrupt:  # before anybody listened for it
-        print("tianmesh: stopped", file=sys.stderr)
+        _say_last("tianmesh: stopped")
         exit_code = INTERRUPTED
     return exit_code
 
@@ -75,6 +77,11 @@ def first_error(group: BaseExceptionGroup[TianmeshError]) -> TianmeshError:
         error = error.exceptions[0]
     assert isinstance(error, TianmeshError)
     return error
+
+
+def _say_last(sentence: str) -> None:
+    with suppress(OSError):  # the log may be on a disk that is full: the exit code tells, too
+        print(sentence, file=sys.stderr, flush=True)
 
 
 @asynccontextmanager
@@ -107,7 +114,12 @@ async def _run(main: Main, while_stdin: bool) -> None:
     manager = ServiceManager()
 
     def tell(description: dict[str, object]) -> None:
-        print(json.dumps({"pid": os.getpid()} | description), flush=True)
+        try:
+            print(json.dumps({"pid": os.getpid()} | description), flush=True)
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise
+            logger.warning("no space for the line that says that this node is ready: %s", error.strerror)
         manager.say(READY="1", STATUS=" ".join(f"{name}={value}" for name, value in description.items()))
 
     async with trio.open_nursery() as nursery:

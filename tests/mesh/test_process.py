@@ -160,6 +160,20 @@ def test_what_is_wrong_is_one_sentence_and_exit_code_1(how: str, sentence: str) 
         assert stream(process.stderr).read() == f"tianmesh: {sentence}\n"
 
 
+def test_a_log_on_a_full_disk_changes_no_exit_code_and_shows_no_traceback() -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", PROGRAM, "late", ""],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=full,
+            timeout=PATIENCE_S,
+            check=False,
+            cwd=Path(__file__).parents[2],
+        )
+    assert ended.returncode == 1  # 120 were Python's own, for what it could not flush
+
+
 def test_a_bug_shows_its_traceback() -> None:
     with started("bug") as process:
         assert process.wait(PATIENCE_S) == 1
