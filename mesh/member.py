@@ -119,6 +119,7 @@ class Member:
         followers: Mapping[str, tuple[str, ...]] = NO_FOLLOWERS,
         conduct: Conduct | None = None,
         pins_of: PinsOf = no_pins,
+        when_full: Iterable[str] = (),
     ) -> Runtime:
         """Put the node together: the membership, these actors, and these ports beside our own.
 
@@ -127,6 +128,7 @@ class Member:
           followers: by kind of decree the names of the actors that are told what is in force.
           conduct: what other members may send, and what is made of what they do.
           pins_of: reads which slots the policy of the mesh gives to whom.
+          when_full: actors that hear that the table has no space.
         """
         actors = list(actors)
         for actor in actors:  # what is for all peers is for those that have such an actor
@@ -149,7 +151,8 @@ class Member:
         door = DoorPort(self.peer_id, self.transport, self.relay)
         relay = RelayPort(self.peer_id, self.transport, self.borrower)
         own_ports: list[Port] = [self.network, door, relay]
-        self.runtime = Runtime(node, self.table, self.transport, decoder, [*own_ports, *ports])
+        ports = [*own_ports, *ports]
+        self.runtime = Runtime(node, self.table, self.transport, decoder, ports, when_full=when_full)
         return self.runtime
 
     async def run(self, stop: trio.Event, before_stop: Callable[[], Awaitable[None]] | None = None) -> None:

@@ -12,9 +12,9 @@ Deliver: TypeAlias = Callable[[Address, str, Message], None]
 
 
 class DiskFilled(Message, frozen=True):
-    """A port to controller, and cell if it cannot write: no space is left; fetching stops, search goes on.
+    """A port, or the runtime, to controller: no space is left, so that fetching stops while search goes on.
 
-    Repeated while it is so.
+    To cell as well from a port that cannot write. Repeated while it is so.
     """
 
     detail: str

@@ -29,10 +29,10 @@ import trio
 from mesh.actor import EVERYBODY, Address, Message, Statistics
 from mesh.codec import Decoder, encode
 from mesh.conduct import Offence
-from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
+from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
 from mesh.lmdb_table import LmdbTable
 from mesh.node import Node, Outgoing
-from mesh.port import Port
+from mesh.port import DiskFilled, Port
 from mesh.transport import Received
 from mesh.versions import Versions
 from mesh.watchdog import Watchdog
@@ -101,7 +101,13 @@ class Runtime:
         ports: Iterable[Port],
         *,
         storage_retry_s: float = STORAGE_RETRY_S,
+        when_full: Iterable[str] = (),
     ) -> None:
+        """Put the parts together.
+
+        Args:
+          when_full: actors that hear `DiskFilled` as long as the table has no space for a commit.
+        """
         self._refused = self._lost = self._commits = 0
         self._node = node
         node.send_at_once(self._send)
@@ -110,6 +116,8 @@ class Runtime:
         self._decode = decoder.decode
         self._versions = Versions()
         self._storage_retry_s = storage_retry_s
+        self._when_full = tuple(when_full)
+        self._failed: StorageError | None = None  # of the last commit, if that failed
         self._ports = {port.name: port for port in ports}
         self.clock = MeshClock(table)
         self.watchdog = Watchdog()
@@ -152,6 +160,11 @@ class Runtime:
 
     def statistics(self) -> RuntimeStatistics:
         return RuntimeStatistics(self._refused, self._lost, self._commits, self._versions.n_behind)
+
+    @property
+    def is_disk_full(self) -> bool:
+        """Has the table no space for a commit?"""
+        return isinstance(self._failed, StorageFull)
 
     def observe(self) -> dict[str, Statistics]:
         """What each actor lets be seen, by actor name."""
@@ -274,11 +287,21 @@ class Runtime:
             n_promises = 0
             try:
                 n_promises = await self._commit()
+                self._failed = None
             except StorageError as error:
-                logger.error("commit failed, will be tried again error=%s", error)
+                self._note_failed(error)
                 self._has_work_to_commit.set()
                 await trio.sleep(self._storage_retry_s)
             await trio.sleep(COMMIT_PAUSE_S if n_promises < MANY_PROMISES else GATHERING_PAUSE_S)
+
+    def _note_failed(self, error: StorageError) -> None:
+        """Say once that commits fail; what would only have more wait for one is to stop."""
+        if self._failed is None:
+            logger.error("commit failed, will be tried again error=%s", error)
+        self._failed = error
+        if self.is_disk_full:
+            for actor in self._when_full:
+                self.deliver(Address(self._node.peer, "runtime"), actor, DiskFilled(str(error)))
 
     async def _commit(self) -> int:
         """Make all changes so far durable, then keep the promises that were waiting for it; how many."""

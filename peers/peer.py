@@ -77,6 +77,7 @@ from peers.wire_tags import WIRE_TAGS
 UNSPECIFIED: Final = ("0.0.0.0", "::", "[::]")
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
 FINISH_POLL_S: Final = 0.05
+_PAUSED: Final = ("controller",)  # while the table has no space
 WIRE: Final = Decoder(WIRE_TAGS.values())
 
 logger = logging.getLogger(__name__)
@@ -154,7 +155,7 @@ async def _run(
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
         conduct = conduct_of(config.conduct)
-        runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of)
+        runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of, _PAUSED)
         workshops = workshop, index_workshop
         vitals = Vitals(member, runtime, index, workshops, gateway, data, config.storage.disk_limit)
         runtime.deliver(Address(me, "fetcher"), "controller", WebReached(_reach(folder, config.web)))

@@ -118,7 +118,7 @@ class Vitals:
             index_bytes=self._index.snapshot().index_bytes,
             archive_bytes=cell.archive_bytes,
             idle=_is_at_rest(crawl, disk.stop) and not waiting and _is_settled(handover, membership),
-            disk_full=cell.is_full,
+            disk_full=cell.is_full or self._runtime.is_disk_full,
             frontier=FrontierSize(hosts=crawl.hosts, queued=crawl.due, in_flight=crawl.in_flight),
             pending=crawl.in_progress + crawl.outbox + crawl.anchors_changed + waiting,
             members=membership.alive,

@@ -22,7 +22,7 @@ from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, S
 from mesh.lmdb_table import Batch, LmdbTable
 from mesh.membership.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
 from mesh.node import Node
-from mesh.port import Deliver, Port
+from mesh.port import Deliver, DiskFilled, Port
 from mesh.runtime import MANY_PROMISES, MeshClock, Runtime
 from mesh.table import Table
 from mesh.transport import Received
@@ -94,7 +94,7 @@ class Scribe(Actor):
                 return [Send(source, LinksAccepted(batch)), *self.on_links]
             case Ping(sequence):
                 return self.on_ping or [Send(source, PingAnswered(sequence, ME))]
-            case LinksAccepted() | PingAnswered():
+            case LinksAccepted() | PingAnswered() | DiskFilled():
                 return []
             case RumoursSpread():
                 raise RemoteProtocolError("who says such things")
@@ -135,12 +135,13 @@ class Echo:
 class Bench:
     """A runtime with everything around it."""
 
-    def __init__(self, folder: Path, ports: Iterable[Port] = ()) -> None:
+    def __init__(self, folder: Path, ports: Iterable[Port] = (), when_full: Iterable[str] = ()) -> None:
         self.table = LmdbTable(folder)
         self.transport = PaperTransport()
         self.scribe = Scribe(self.table)
         node = Node(ME, [self.scribe])
-        self.runtime = Runtime(node, self.table, self.transport, DECODER, ports, storage_retry_s=0.01)
+        around = self.table, self.transport, DECODER, ports
+        self.runtime = Runtime(node, *around, storage_retry_s=0.01, when_full=when_full)
 
     def tell(self, message: Message, peer: str = "you") -> None:
         self.runtime.deliver(Address(peer, "controller"), "controller", message)
@@ -354,6 +355,28 @@ async def test_a_commit_that_fails_is_tried_again_and_no_promise_is_lost_or_kept
     assert "no space is left" in caplog.text
     bench.table.close()
     assert LmdbTable(tmp_path).get(b"batch 1") == b"x"
+
+
+async def test_a_table_without_space_is_told_of_until_it_has_some_and_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write, has_space = Batch.write, False
+
+    def is_full(batch: Batch) -> None:
+        if not has_space:
+            raise StorageFull("the disk is full")
+        write(batch)
+
+    monkeypatch.setattr(Batch, "write", is_full)
+    bench = Bench(tmp_path, when_full=("controller",))
+    async with running(bench):
+        bench.tell(LinksFound(1, ()))
+        await until(lambda: bench.scribe.heard.count(DiskFilled("the disk is full")) >= 3)
+        assert bench.runtime.is_disk_full
+        has_space = True
+        await until(lambda: bench.transport.sent == [("you", LinksAccepted(1))])
+        await until(lambda: not bench.runtime.is_disk_full)
+    assert caplog.text.count("commit failed") == 1
 
 
 async def test_a_commit_that_cannot_even_begin_is_tried_again(
