@@ -20,6 +20,10 @@ class DiskFilled(Message, frozen=True):
     detail: str
 
 
+class SpaceFound(Message, frozen=True):
+    """A port to cell: what had no space is written, though nothing of cell may have been waiting for it."""
+
+
 class Port(Protocol):
     """The world behind a name: the network, a disk, threads, a server."""
 

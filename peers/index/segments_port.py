@@ -23,7 +23,7 @@ from mesh.actor import Address, Message
 from mesh.descriptors import SHORTAGES
 from mesh.disk_space import NO_SPACE
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
-from mesh.port import Deliver, DiskFilled
+from mesh.port import Deliver, DiskFilled, SpaceFound
 from mesh.slot_set import NO_SLOTS, decode_slots
 from mesh.stamp import Stamp
 from mesh.workshop import Workshop
@@ -154,7 +154,7 @@ class SegmentsPort:
             try:
                 async with self._writing:
                     generation = await trio.to_thread.run_sync(change)
-                self._is_full = False
+                self._tell_space(deliver)
                 return generation
             except DamagedSegmentError as damage:
                 await self._give_up(damage.segment, deliver)
@@ -179,6 +179,11 @@ class SegmentsPort:
             logger.warning("fetching stops for now: %s", detail)
         for actor in ("cell", "controller"):
             deliver(self._address, actor, DiskFilled(detail))
+
+    def _tell_space(self, deliver: Deliver) -> None:
+        if self._is_full:
+            self._is_full = False
+            deliver(self._address, "cell", SpaceFound())
 
     # --- What other peers send
 

@@ -39,7 +39,7 @@ from typing import ClassVar
 from mesh.actor import Address, Message, Send
 from mesh.membership.messages import DecreesInForce
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.port import DiskFilled
+from mesh.port import DiskFilled, SpaceFound
 from mesh.table import Table
 from peers.handover.keeper import Keeper
 from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchronising
@@ -261,6 +261,8 @@ class Cell(StoreActor):
                 return intake.note_refused((url, stamp))
             case DiskFilled():
                 return intake.note_full()
+            case SpaceFound():
+                return intake.note_space()
             case ReadPage(request, url, at_s):
                 return readings.read_for(source, request, url, at_s)
             case ListVersions(request, url):

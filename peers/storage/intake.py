@@ -57,7 +57,7 @@ class Intake:
         indexing: Indexing,
         settings: CellSettings,
     ) -> None:
-        self.is_full = False  # the disk was full, and nothing has been appended since
+        self.is_full = False  # the disk was full, and nothing has been written since
         self.replicas_refused_count = 0  # not of our slots, malformed, or no room
         self.records_refused_count = 0  # pages whose records are not whole
         self._archive = Address(me, "archive")
@@ -220,9 +220,10 @@ class Intake:
                 pending.askers.clear()
         return sends
 
-    def note_space(self) -> None:
-        """Take replicas again: something could be appended."""
+    def note_space(self) -> list[Send]:
+        """Take replicas again: something could be written."""
         self.is_full = False
+        return []
 
     def _decline(self, page: StoredPage, owners: Iterable[str]) -> list[Send]:
         """Have owners count a page without us, once our handover knows that its slot lacks it."""

@@ -17,7 +17,7 @@ import trio.testing
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError
-from mesh.port import DiskFilled
+from mesh.port import DiskFilled, SpaceFound
 from mesh.slot_set import decode_slots, encode_slot_list
 from mesh.stamp import Stamp
 from peers.engine.document import Document
@@ -192,6 +192,7 @@ async def test_full_disk_and_lack_of_descriptors_are_told_and_the_commit_repeate
         }
         storage.number = 0
         await served.wait_until(lambda delivered: isinstance(delivered[-1][1], DocumentsCommitted))
+        assert served.delivered[-2] == ("cell", SpaceFound())
     assert stored(index, 1) == document(1)
 
 

@@ -17,7 +17,7 @@ from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.port import DiskFilled
+from mesh.port import DiskFilled, SpaceFound
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
@@ -356,6 +356,13 @@ def test_full_disk_is_seen_until_something_can_be_appended(alone: Driven) -> Non
     assert alone.tell(DiskFilled("no space"), ARCHIVE) == []
     assert alone.observed("is_full") is True
     alone.tell(appended(page()), ARCHIVE)
+    assert alone.observed("is_full") is False
+
+
+def test_disk_that_was_full_for_the_index_alone_is_not_full_for_ever(alone: Driven) -> None:
+    alone.tell(DiskFilled("no space"), Address(ME, "segments"))
+    assert alone.observed("is_full") is True
+    assert alone.tell(SpaceFound(), Address(ME, "segments")) == []
     assert alone.observed("is_full") is False
 
 
