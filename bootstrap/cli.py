@@ -200,7 +200,7 @@ WaitOption = Annotated[
         "--wait",
         parser=seconds_in,
         metavar="TIME",
-        help="With --once: how long to wait for what is due later, as 30s, 10m or 2h; then it ends with 3.",
+        help="With --once: how long to wait for what is due later, or for a full disk; then it ends with 3.",
         show_default="10m",
     ),
 ]

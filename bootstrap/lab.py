@@ -172,7 +172,7 @@ class Lab:
           wait_s: for what is due later nobody waits.
 
         Raises:
-          LeftForLater: all that is left is due later.
+          LeftForLater: all that is left is due later, or a disk is full.
 
         Two rounds in a row must find every peer idle, the same peers, and nothing that happened in
         between (Mattern 1987, the four counter method): then no message can have been on its way.
@@ -212,7 +212,8 @@ class Lab:
 
     async def _look_for_standstill(self, report: Report, tell: Callable[[str], None], wait_s: float) -> None:
         """Where nothing has been fetched for a while, tell why, and wait no longer than is wanted."""
-        if not self._standstill.is_to_ask(report, trio.current_time()):
+        now = trio.current_time()
+        if not self._standstill.is_to_ask(report, now):
             return
         try:
             with GatewayClient(self.gateways[0], self._tokens) as client:
@@ -222,6 +223,7 @@ class Lab:
         if why := self._standstill.news(answer["why"]):
             tell(why)
         check_due(answer, wait_s)
+        self._standstill.check_space(report, wait_s, now)
 
     async def _report_if_any(self, tell: Callable[[str], None]) -> Report | None:
         """Ask for a report; one that does not come is told of, once until one comes again."""

@@ -13,14 +13,14 @@ LEFT_FOR_LATER: Final = 3  # the exit code
 
 
 class LeftForLater(TianmeshError):
-    """All that is left of a crawl is due later than anybody wants to wait.
+    """All that is left of a crawl comes later than anybody wants to wait.
 
     Attributes:
-      hosts: a line for each of those with most to come.
+      hosts: a line for each of those with most to come, or for each full disk.
     """
 
-    def __init__(self, seconds: float, hosts: list[str]) -> None:
-        super().__init__(f"all that is left is due in {_told(seconds)} or later")
+    def __init__(self, hosts: list[str], why: str) -> None:
+        super().__init__(why)
         self.hosts = hosts
 
 
@@ -29,6 +29,7 @@ class Standstill:
 
     def __init__(self) -> None:
         self._n_fetched = -1
+        self._fetched_s = 0.0  # when something was fetched last
         self._since_s = 0.0  # when something was fetched last, or it was asked why not
         self._said = ""
 
@@ -37,12 +38,22 @@ class Standstill:
         total = report["total"]
         n_fetched = sum(total["fetch_status"].values())
         if total["idle"] or n_fetched != self._n_fetched:
-            self._n_fetched, self._since_s = n_fetched, now
+            self._n_fetched, self._since_s, self._fetched_s = n_fetched, now, now
             return False
         if now < self._since_s + QUIET_S:
             return False
         self._since_s = now
         return True
+
+    def check_space(self, report: Mapping[str, Any], wait_s: float, now: float) -> None:
+        """Raise LeftForLater when nothing was fetched for so many seconds, and a disk is full.
+
+        Only a person can make room, and who waits for the end of a crawl may not look.
+        """
+        full = [peer["id"] for peer in report["peers"] if peer["disk_full"]]
+        if full and now >= self._fetched_s + wait_s:
+            hosts = [f"the disk of peer {peer} is full: free some space on it" for peer in full]
+            raise LeftForLater(hosts, f"nothing was fetched for {_told(now - self._fetched_s)}")
 
     def news(self, sentence: str) -> str:
         """Return a sentence that was not the last one said; "" for that."""
@@ -74,7 +85,7 @@ def check_due(answer: Mapping[str, Any], wait_s: float) -> None:
         reverse=True,
     )
     hosts = [f"{name}: {queued:,} URLs; {hold}" for queued, name, hold in waiting if queued]
-    raise LeftForLater(min(due_s), hosts)
+    raise LeftForLater(hosts, f"all that is left is due in {_told(min(due_s))} or later")
 
 
 def _told(seconds: float) -> str:

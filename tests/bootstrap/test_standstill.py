@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import pytest
@@ -22,6 +23,19 @@ def test_it_is_asked_why_when_nothing_was_fetched_for_a_while_and_something_is_l
     assert watched.is_to_ask(report(1), 2 * QUIET_S)
     assert not watched.is_to_ask(report(2), 9 * QUIET_S), "something was fetched"
     assert not watched.is_to_ask(report(2, is_idle=True), 99 * QUIET_S), "nothing is left"
+
+
+def test_a_full_disk_is_waited_for_no_longer_than_is_wanted() -> None:
+    watched = Standstill()
+    full = report(1) | {"peers": [{"id": "ann", "disk_full": True}, {"id": "bob", "disk_full": False}]}
+    empty = report(1) | {"peers": [{"id": "ann", "disk_full": False}]}
+    watched.is_to_ask(full, 100.0)
+    watched.check_space(full, 600.0, 699.0)
+    watched.check_space(empty, 600.0, 9_999.0)
+    watched.check_space(full, inf, 9_999.0)
+    with pytest.raises(LeftForLater, match="nothing was fetched for 10 min") as raised:
+        watched.check_space(full, 600.0, 700.0)
+    assert raised.value.hosts == ["the disk of peer ann is full: free some space on it"]
 
 
 def test_a_sentence_is_said_once_until_it_changes() -> None:
