@@ -573,7 +573,10 @@ def _write_results(
     last: Report, options: LabOptions, report: Path | None, record: Path | None, *, is_printed: bool
 ) -> None:
     if report is not None:
-        report.write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        try:
+            report.write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"cannot write {report}: {error.strerror}; give another file name") from error
     if record is not None:
         damages: list[Damage] = []
         merge_traces(sorted(options.folder.glob("peer-*/trace")), record, damages)

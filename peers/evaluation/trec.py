@@ -32,15 +32,16 @@ def write_run(path: Path, rankings: Iterable[tuple[str, Sequence[Ranked]]], tag:
     Raises:
       ConfigError: the file cannot be written.
     """
+    lines = (
+        f"{query} Q0 {hit.document.replace(' ', '%20')} {rank} {hit.score!r} {tag}\n"
+        for query, hits in rankings
+        for rank, hit in enumerate(hits, 1)
+    )
     try:
-        out = path.open("w", encoding="utf-8")
+        with path.open("w", encoding="utf-8") as out:
+            out.writelines(lines)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; give another file name") from error
-    with out:
-        for query, hits in rankings:
-            for rank, hit in enumerate(hits, 1):
-                name = hit.document.replace(" ", "%20")
-                out.write(f"{query} Q0 {name} {rank} {hit.score!r} {tag}\n")
 
 
 def read_run(path: Path) -> dict[str, list[Ranked]]:

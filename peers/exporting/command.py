@@ -5,15 +5,19 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from mesh.errors import INTERRUPTED, ConfigError
+from mesh.disk_space import NO_SPACE
+from mesh.errors import INTERRUPTED, ConfigError, StorageFull
 from peers.options import JsonOption, print_json
+
+if TYPE_CHECKING:
+    from peers.exporting.running import Summary
 
 EPILOG: Final = (
     "Examples: tianmesh export warc --config mymesh/peer-1/config.toml   "
@@ -73,9 +77,20 @@ def export_files(
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # whoever read our stdout has enough
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        raise StorageFull(
+            f"no space is left for the export in {out}: free some and begin again; files that are not whole "
+            "end in .part"
+        ) from error
     if as_json:
         print_json(summary.as_json())
         return
+    _tell(summary, form, console)
+
+
+def _tell(summary: Summary, form: Format, console: Console) -> None:
     console.print(f"{summary.pages:,} pages in {summary.seconds:.1f} s, {summary.bytes / 1e6:,.1f} MB")
     if form is Format.LINKS:
         console.print(f"{summary.links:,} links")

@@ -18,6 +18,11 @@ def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_run(tmp_path / "run") == RUN
 
 
+def test_a_run_that_finds_no_space_ends_with_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="cannot write /dev/full: No space left on device"):
+        write_run(Path("/dev/full"), RUN.items())
+
+
 def test_a_run_has_the_columns_of_trec(tmp_path: Path) -> None:
     write_run(tmp_path / "run", [("q", [Ranked("http://h/a b", 1.0)])], "tag")
     assert (tmp_path / "run").read_text() == "q Q0 http://h/a%20b 1 1.0 tag\n"

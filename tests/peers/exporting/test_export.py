@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from xxhash import xxh3_64_intdigest
 from bootstrap.provision import create_mesh, write_peer
 from mesh.certificate import peer_in
 from mesh.config import load_config
-from mesh.errors import ConfigError, StorageError
+from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.layout import note_layout
 from mesh.lmdb_table import LmdbTable
 from mesh.slots import slot_of
@@ -33,7 +34,7 @@ from peers.crawler.frontier_keys import url_key
 from peers.crawler.url_rows import UrlRow, row_bytes
 from peers.crawler.wire_messages import LinkUse
 from peers.engine.document import Document
-from peers.exporting.command import configs_in
+from peers.exporting.command import Format, configs_in, export_files
 from peers.exporting.peer_files import PeerFiles
 from peers.exporting.rows import PageRow
 from peers.exporting.running import Plan, Summary, run
@@ -394,6 +395,17 @@ def test_an_export_that_fails_leaves_no_file_that_looks_whole(
     with pytest.raises(OSError, match="no space"):
         export("warc", [shelf], out)
     assert [path for path in out.iterdir() if not path.name.endswith(PART)] == []
+
+
+def test_an_export_to_a_full_disk_ends_with_a_sentence(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(WarcWriter, "write_records", full)
+    with pytest.raises(StorageFull, match=r"no space is left for the export in .*: free some"):
+        export_files(Format.WARC, [shelf.config], tmp_path / "out", workers=1, as_json=True)
 
 
 def test_a_peer_is_named_by_its_configuration_or_a_folder_around_it(shelf: Shelf) -> None:
