@@ -66,6 +66,7 @@ from peers.rendering.browser import command_of
 from peers.rendering.renderer import Renderer
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
+from peers.storage.cell import CellStatistics
 from peers.storage.compaction import RetentionSettings
 from peers.storage.ledger import last_extent
 from peers.storage.settings import CellSettings
@@ -270,15 +271,22 @@ def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
 
 
 async def _finish_pages(me: str, runtime: Runtime) -> None:
-    """Begin no more fetches, let the pages in progress be stored, and the others hear of it."""
+    """Begin no more fetches, let the pages in progress be stored, and the others hear of it.
+
+    Nobody waits here for a full disk to be emptied.
+    """
     runtime.deliver(Address(me, "fetcher"), "controller", StopCrawl())
     with trio.move_on_after(FINISH_S):
         while True:
-            crawl = runtime.observe()["controller"]
+            seen = runtime.observe()
+            crawl, cell = seen["controller"], seen["cell"]
             assert isinstance(crawl, CrawlStatistics)
+            assert isinstance(cell, CellStatistics)
             # Who takes over must know what is done, or it fetches that again.
             if not crawl.in_flight and not crawl.in_progress and crawl.is_shared:
                 return
+            if cell.is_full or runtime.is_disk_full:
+                break
             await trio.sleep(FINISH_POLL_S)
     logger.warning("pages in progress left to the next start")
 

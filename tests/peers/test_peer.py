@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from bootstrap.provision import create_mesh, write_peer
 from mesh.config import MemberConfig, MeshConfig
 from mesh.errors import ConfigError, StorageFull
+from peers.crawler.controller import CrawlStatistics
 from peers.engine.directory import DirectoryStorage
-from peers.peer import _check_analysis, _host_of, _index_in, _make_private, run_peer
+from peers.peer import FINISH_S, _check_analysis, _finish_pages, _host_of, _index_in, _make_private, run_peer
+from peers.storage.cell import CellStatistics
 from peers.text.version import ANALYSIS_VERSION
 
 
@@ -74,3 +77,26 @@ def test_a_disk_that_is_full_at_the_first_start_is_said_in_one_sentence(
         _index_in(tmp_path)
     with pytest.raises(StorageFull, match="data is full: free some space"):
         _make_private(tmp_path, tmp_path / "data")
+
+
+@pytest.mark.parametrize(("is_full", "seconds"), [(False, FINISH_S), (True, 0.0)])
+async def test_pages_in_progress_are_waited_for_unless_there_is_no_space_for_them(
+    is_full: bool, seconds: float, autojump_clock: trio.testing.MockClock
+) -> None:
+    class Unfinished:
+        """A runtime with a page in progress."""
+
+        is_disk_full = False
+
+        def deliver(self, *message: object) -> None:
+            pass
+
+        def observe(self) -> dict[str, Any]:
+            crawl: dict[str, Any] = dict.fromkeys(CrawlStatistics.__struct_fields__, 0) | {"in_progress": 1}
+            cell: dict[str, Any] = dict.fromkeys(CellStatistics.__struct_fields__, 0) | {"is_full": is_full}
+            return {"controller": CrawlStatistics(**crawl), "cell": CellStatistics(**cell)}
+
+    begun = trio.current_time()
+    runtime: Any = Unfinished()
+    await _finish_pages("me", runtime)
+    assert trio.current_time() - begun == pytest.approx(seconds)
