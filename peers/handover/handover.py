@@ -44,7 +44,9 @@ complete until it has taken the owner's new offer: till then its answers can lac
 What is stored while fewer peers crawl than there are copies, since the others drain or are down, has fewer
 copies; if those die, who comes back after them can call complete what is with the dead, since no more members
 are down than copies should allow. So can those who see a peer start again that had forgotten to be lacking.
-A member that is alive but whose handover hangs stops the slots that move, and no others.
+A member that is alive but whose handover hangs stops the slots that move, and no others. So does an owner
+whose disk is full before it has a slot complete: its standbys are not offered it, a newcomer among them does
+not serve until there is space, and who served goes on to keep and to answer.
 """
 
 from __future__ import annotations
