@@ -50,7 +50,7 @@ from peers.crawler.proxy import Proxy
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.damaged_data import set_aside_if_damaged
-from peers.engine.builder import Build, build_encoded
+from peers.engine.builder import build_encoded
 from peers.engine.index import Index
 from peers.gateway.http import Http, listen, url_of
 from peers.gateway.messages import ChangeGateway
@@ -115,9 +115,8 @@ async def _run(
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
-    index_workshop = Workshop(segment_process.COMMAND)
-    has_builder = config.storage.index_process and core_count() > 1
-    build = SegmentBuilder(index_workshop) if has_builder else build_encoded
+    index_workshop = _index_workshop(config.storage)
+    workshops = [each for each in (workshop, index_workshop) if each]
     fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
     renderer = _renderer(config.web, fetcher, workshop)
     token = config.gateway.admin_token or make_token(folder)
@@ -136,7 +135,7 @@ async def _run(
 
     # Only what is behind it is looked through, and may be cut as torn.
     durable = last_extent(TableSection(table, CELL_SECTION))
-    with Archive(data / "archive", me, durable) as archive, _index_in(data, build) as index:
+    with Archive(data / "archive", me, durable) as archive, _index_in(data, index_workshop) as index:
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
         actors = make_actors(me, table, config.crawl, reader, life, config.handover, settings, cell=cell)
@@ -157,7 +156,6 @@ async def _run(
             ports.append(TraceRecorder(folder / config.web.trace))
         conduct = conduct_of(config.conduct)
         runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of, _PAUSED)
-        workshops = workshop, index_workshop
         vitals = Vitals(member, runtime, index, workshops, gateway, data, config.storage.disk_limit)
         runtime.deliver(Address(me, "fetcher"), "controller", WebReached(_reach(folder, config.web)))
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
@@ -236,8 +234,8 @@ def _make_private(home: Path, data: Path) -> None:
         ) from error
 
 
-def _index_in(data: Path, build: Build) -> Index:
-    """Open the index of a data folder, which has its segments built so.
+def _index_in(data: Path, workshop: Workshop | None) -> Index:
+    """Open the index of a data folder, which has its segments built in a workshop, if there is one.
 
     Raises:
       StorageFull: there is no space for the files that it begins with.
@@ -245,7 +243,7 @@ def _index_in(data: Path, build: Build) -> Index:
     """
     folder = data / "index"
     try:
-        return Index.open(folder, build)
+        return Index.open(folder, SegmentBuilder(workshop) if workshop else build_encoded)
     except OSError as error:
         if error.errno in NO_SPACE:
             raise StorageFull(f"the disk of {folder} is full: free some space and start again") from error
@@ -293,6 +291,11 @@ async def _finish_pages(me: str, runtime: Runtime) -> None:
 
 def _visitor_of(config: PeerConfig) -> Visitor:
     return visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
+
+
+def _index_workshop(config: StorageConfig) -> Workshop | None:
+    """The process that builds segments of the index, where the peer has more than one core."""
+    return Workshop(segment_process.COMMAND) if config.index_process and core_count() > 1 else None
 
 
 def _cell_settings(config: StorageConfig) -> CellSettings:

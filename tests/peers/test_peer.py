@@ -74,7 +74,7 @@ def test_a_disk_that_is_full_at_the_first_start_is_said_in_one_sentence(
     monkeypatch.setattr(DirectoryStorage, "replace", fail)
     monkeypatch.setattr("peers.peer.mark_disk", fail)
     with pytest.raises(StorageFull, match="index is full: free some space"):
-        _index_in(tmp_path)
+        _index_in(tmp_path, None)
     with pytest.raises(StorageFull, match="data is full: free some space"):
         _make_private(tmp_path, tmp_path / "data")
 
