@@ -55,6 +55,7 @@ from peers.engine.index import Index
 from peers.gateway.http import Http, listen, url_of
 from peers.gateway.messages import ChangeGateway
 from peers.gateway.meter import Meter
+from peers.gateway.settings import GatewaySettings
 from peers.index import segment_process
 from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
@@ -116,11 +117,9 @@ async def _run(
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
     index_workshop = _index_workshop(config.storage)
-    workshops = [each for each in (workshop, index_workshop) if each]
     fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
     renderer = _renderer(config.web, fetcher, workshop)
-    token = config.gateway.admin_token or make_token(folder)
-    settings = msgspec.structs.replace(config.gateway, admin_token=token)
+    settings = _with_token(config.gateway, folder)
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
@@ -152,10 +151,10 @@ async def _run(
             http,
             MemoryKeeper(giver_back()),
         ]
-        if config.web.trace:
-            ports.append(TraceRecorder(folder / config.web.trace))
+        ports += [TraceRecorder(folder / config.web.trace)] if config.web.trace else []
         conduct = conduct_of(config.conduct)
         runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of, _PAUSED)
+        workshops = workshop, index_workshop
         vitals = Vitals(member, runtime, index, workshops, gateway, data, config.storage.disk_limit)
         runtime.deliver(Address(me, "fetcher"), "controller", WebReached(_reach(folder, config.web)))
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
@@ -291,6 +290,11 @@ async def _finish_pages(me: str, runtime: Runtime) -> None:
 
 def _visitor_of(config: PeerConfig) -> Visitor:
     return visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
+
+
+def _with_token(settings: GatewaySettings, folder: Path) -> GatewaySettings:
+    """The settings of the gateway, with a token for its administrator if they have none."""
+    return msgspec.structs.replace(settings, admin_token=settings.admin_token or make_token(folder))
 
 
 def _index_workshop(config: StorageConfig) -> Workshop | None:

@@ -70,7 +70,7 @@ class Vitals:
         member: Member,
         runtime: Runtime,
         index: Index,
-        workshops: Sequence[Workshop],
+        workshops: Sequence[Workshop | None],
         gateway: str,
         data: Path,
         disk_limit: DiskLimit,
@@ -149,7 +149,7 @@ class Vitals:
         )
 
     def _used(self) -> _Used:
-        memory, others = memory_used(), [workshop.observe() for workshop in self._workshops]
+        memory, others = memory_used(), [workshop.observe() for workshop in self._workshops if workshop]
         return _Used(
             time.process_time() + sum(other.cpu_seconds for other in others),
             memory.private_bytes + sum(other.private_bytes for other in others),
