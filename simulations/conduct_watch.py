@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol
 
-from mesh.conduct import ConductSettings
+from mesh.conduct import ConductSettings, Offence
+from mesh.urls import host_of
 from simulations.machine import Machine
 
 CONDUCT_LOOK_S: Final = 2.0  # between two looks
@@ -13,6 +15,8 @@ CONDUCT_LOOK_S: Final = 2.0  # between two looks
 CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000)
 HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
 HEARD_S: Final = 60.0  # who hears the liar for so long on end has found it out; of 40 all had after 40
+
+DENIED_MIN: Final = 6  # pages of others; three contradictions with two members are enough
 
 
 class _Links(Protocol):
@@ -29,16 +33,20 @@ class ConductWatch:
         present: Callable[[], Collection[Machine]],
         violate: Callable[[str], None],
         tell: Callable[[str], None],
+        forget: Callable[[Machine], None] = lambda machine: None,
     ) -> None:
+        """Begin; `forget` is told of a machine that has lost its memory."""
         self.liar: Machine | None = None
         self._links = links
         self._present = present
         self._violate = violate
         self._tell = tell
+        self._forget = forget
         self._heard_s: dict[Machine, float] = {}  # by machine, of the liar, since it last came up
         self._heard_s_max = 0.0
         self._is_found = False
         self._links_received = 0
+        self._blamed: set[tuple[Machine, str]] = set()  # of whom it was said already that it is wronged
 
     def look(self) -> None:
         """See what has changed since the last look."""
@@ -46,10 +54,13 @@ class ConductWatch:
         if liar is None:
             return
         for machine in self._present():
+            if machine.is_running:
+                self._judge_of_others(machine)
             if machine is liar:
                 continue
             if not machine.is_running:
                 self._heard_s[machine] = 0.0  # what it knew of others is forgotten
+                self._forget(machine)
                 continue
             hears = liar.is_running and self._links.passes(liar.peer, machine.peer)
             heard_s = self._heard_s.get(machine, 0.0) + CONDUCT_LOOK_S * hears
@@ -74,9 +85,28 @@ class ConductWatch:
                 f"{self.liar.name} was heard for {self._heard_s_max:g} s, and nobody put it into quarantine"
             )
 
+    def judge_denials(self, kept_twice: Callable[[str], Sequence[str]]) -> None:
+        """Judge after some time in peace: who denies pages of several members is found out.
+
+        Args:
+          kept_twice: pages that were denied to a gateway, and again when it asked again.
+        """
+        for machine in self._present():
+            ownership = machine.ownership
+            if machine is self.liar or not machine.is_running or ownership is None:
+                continue
+            urls = kept_twice(machine.peer)
+            answerers = Counter(ownership.answerer_of(ownership.slot_of(host_of(url))) for url in urls)
+            others = answerers.keys() - {machine.peer, self.liar and self.liar.peer, None}
+            is_found = bool(machine.conduct().offences.get(Offence.CONTRADICTED))
+            if len(others) > 1 and sum(answerers[peer] for peer in others) >= DENIED_MIN and not is_found:
+                self._violate(f"{machine.name} was denied {len(urls)} pages by one member, and blames nobody")
+
     def _judge_of_others(self, machine: Machine) -> None:
         for each in machine.conduct().members:
-            if each.is_quarantined and (self.liar is None or each.peer != self.liar.peer):
+            is_honest = self.liar is None or each.peer != self.liar.peer
+            if each.is_quarantined and is_honest and (machine, each.peer) not in self._blamed:
+                self._blamed.add((machine, each.peer))
                 self._violate(
                     f"{machine.name} has {each.peer}, which is honest, in quarantine for {each.offences}"
                 )

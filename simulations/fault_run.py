@@ -26,6 +26,7 @@ from simulations.changing_web import ChangingWeb
 from simulations.checks import reachable
 from simulations.clock import VirtualClock
 from simulations.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWatch
+from simulations.false_answers import LASTS_S, FalseAnswers
 from simulations.faults import Flip, Plan, plan_of
 from simulations.final_checks import check_rest, digests_on
 from simulations.liar import Liar
@@ -43,6 +44,7 @@ from simulations.world import Tally, World
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from random import Random
 
 START_S: Final = 1_000_000.0  # of the virtual clock: wall clocks may be hours behind it
 JOINED_S_MAX: Final = 120.0
@@ -52,6 +54,7 @@ LOOK_S: Final = 2.0  # between two looks at whether the mesh is at rest
 LOOKS_AT_REST: Final = 3
 SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
+SEARCH_ALL_PAUSE_S: Final = 1.0  # mean, while a member lies
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
 HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
@@ -173,8 +176,21 @@ class FaultRun:
             lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
             self.tell,
         )
-        self.conduct_watch = ConductWatch(self.world, self.present, self.watch.violate, self.tell)
-        self.users = Users(lambda: self.world.now, self.watch.violate, self.tell)
+        self.false_answers = FalseAnswers(seed, lambda: self.world.now, self.tell)
+        self.conduct_watch = ConductWatch(
+            self.world,
+            self.present,
+            self.watch.violate,
+            self.tell,
+            lambda machine: self.false_answers.forget(machine.peer),
+        )
+        self.users = Users(
+            lambda: self.world.now,
+            self.watch.violate,
+            self.tell,
+            lambda machine, url, since_s: self.false_answers.has_withheld(machine.peer, url, since_s),
+            lambda url: url in self.watch.last,
+        )
         doors: dict[str, VirtualDoor] = {}
         self.machines = [
             Machine(
@@ -258,6 +274,7 @@ class FaultRun:
         if self.has_liar:
             self._have_one_lie(until=start + self.plan.healed_s)
             self.world.plan(start, self._look_at_conduct)
+            self._search_all_now_and_then(random_of(self.plan.seed, "searches for all"))
         if self.pinner is not None:
             self.pinner.pin(start + self.plan.healed_s)
         self.world.run(until=start + self.plan.healed_s)
@@ -275,6 +292,8 @@ class FaultRun:
             self.world.run(until=self.world.now + PINS_KNOWN_S)
         if self.has_revisits:
             self._visit_once_more()
+        self.world.run(until=self.false_answers.until_s)
+        self.conduct_watch.judge_denials(self.false_answers.kept_twice)
         self._rest(self._is_at_rest, "come to rest")
         if not self.watch.violations:
             check_rest(self)
@@ -289,12 +308,13 @@ class FaultRun:
         self.tell(f"{machine.name} is malicious")
         self.watch.doubts.liar = self.conduct_watch.liar = machine
         urls = list(reachable(self.web))
-        liar = Liar(machine, self.world, self.members, random, self.tell, urls)
+        liar = Liar(machine, self.world, self.members, random, self.tell, urls, self.false_answers)
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
+        self.false_answers.until_s = until + LASTS_S
         liar.lie(until)
 
     def _look_at_conduct(self) -> None:
-        if self.world.now < self.watch.doubts.lies_until_s:
+        if self.world.now < self.false_answers.until_s:
             self.conduct_watch.look()
             self.world.plan(self.world.now + CONDUCT_LOOK_S, self._look_at_conduct)
 
@@ -412,6 +432,15 @@ class FaultRun:
             self._seed_something()
             pause_s = self._random.expovariate(1 / SEED_PAUSE_S)
             self.world.plan(self.world.now + pause_s, self._seed_now_and_then)
+
+    def _search_all_now_and_then(self, random: Random) -> None:
+        """Ask for many pages at once while somebody lies of them: at each gateway in turn by chance."""
+        if self.world.now < self.false_answers.until_s:
+            running = [machine for machine in self.present() if machine.is_running]
+            if running:
+                self.users.search_all(random.choice(running))
+            at_s = self.world.now + random.expovariate(1 / SEARCH_ALL_PAUSE_S)
+            self.world.plan(at_s, lambda: self._search_all_now_and_then(random))
 
     def search_something(self) -> None:
         """Let somebody search for some page that is stored, at some gateway."""

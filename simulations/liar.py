@@ -42,7 +42,7 @@ from peers.handover.wire_messages import (
     OfferSlots,
     SlotsYielded,
 )
-from peers.index.wire_messages import HITS_MAX, Hit, HitsFound
+from peers.index.wire_messages import HITS_MAX, ExcerptsRead, Hit, HitsFound
 from peers.storage.cell import Cell
 from peers.storage.wire_messages import ReplicatePage, StoredPage
 from simulations.words import records_of
@@ -50,6 +50,7 @@ from simulations.words import records_of
 if TYPE_CHECKING:
     from random import Random
 
+    from simulations.false_answers import FalseAnswers
     from simulations.machine import Machine
     from simulations.members import Members
     from simulations.world import World
@@ -76,10 +77,17 @@ class Liar:
         random: Random,
         tell: Callable[[str], None],
         urls: Sequence[str],
+        answers: FalseAnswers,
     ) -> None:
-        """Args: urls: of pages of the web, which it speaks of."""
+        """Begin.
+
+        Args:
+          urls: of pages of the web, which it speaks of.
+          answers: what it says where its node is asked about pages.
+        """
         self.n_lies = 0
         self._urls = urls
+        self._answers = answers
         self._silent_until = 0.0
         self.fell_silent: Callable[[float], object] = lambda for_s: None  # for whom its silence excuses
         self._said: list[tuple[Address, Address, Message]] = []  # by its node
@@ -263,6 +271,8 @@ class Liar:
     # --- What becomes of what its node says ---
 
     def _twisted(self, source: Address, target: Address, message: Message) -> Message | None:
+        if isinstance(message, ExcerptsRead):
+            message = self._answers.excerpts(target.peer, message)
         if self._world.now >= self._until:
             return message
         if self._world.now < self._silent_until and not isinstance(message, _STILL_SAID):
@@ -285,6 +295,7 @@ class Liar:
                 false += [Hit(url, score), Hit(f"{url}/{MADE_UP}", score)]
             elif ownership.answerer_of(slot) == self._machine.peer:
                 false.append(Hit(f"{url}/{MADE_UP}", score))
+                self._answers.note_made_up(asker, f"{url}/{MADE_UP}")
         hits = sorted((*false, *found.hits), key=lambda hit: (-hit.score, hit.url))
         return replace(found, hits=tuple(hits[:HITS_MAX]), total=found.total + len(false))
 

@@ -33,8 +33,11 @@ from peers.crawler.url_rows import concluded
 from peers.crawler.web_request import PageFetched
 from peers.crawler.wire_messages import FoundLink
 from peers.gateway import merging
+from peers.gateway.doubts import Doubt, Doubts
 from peers.gateway.plan import Share
-from peers.index.wire_messages import Hit, HitsFound
+from peers.gateway.reading import Reading
+from peers.gateway.stage import Answer, Asked
+from peers.index.wire_messages import ExcerptsRead, Hit, HitsFound
 from peers.storage.replication import Replications
 from peers.storage.teams import Teams
 
@@ -60,6 +63,8 @@ class Bug(StrEnum):
     FOREIGN_HITS = "foreign-hits"  # hits are taken of whatever slots they are
     FOREIGN_PAGES = "foreign-pages"  # copies of pages are taken of whoever brings them
     STORED_BY_HEARSAY = "stored-by-hearsay"  # whoever says that a page is stored is believed
+    BELIEVED_DENIALS = "believed-denials"  # whoever gives a page that its witness does not know is wrong
+    UNASKED_EXCERPTS = "unasked-excerpts"  # a page is confirmed by whoever sends an excerpt of it
     EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
@@ -215,6 +220,28 @@ def _stored_by_hearsay() -> list[_Patch]:
     return [(Links, "_allowed", allowed)]
 
 
+def _believed_denials() -> list[_Patch]:
+    """Blame the claimant."""
+
+    def wrong_in(self: Doubts, doubt: Doubt, n_of_claimant: int, n_of_witness: int) -> str | None:
+        return doubt.claimant
+
+    return [(Doubts, "_wrong_in", wrong_in)]
+
+
+def _unasked_excerpts() -> list[_Patch]:
+    """Take all excerpts for what a witness says."""
+    take = Reading.take
+
+    def take_all(self: Reading, asked: Asked, message: Answer, share: Share, now: float) -> None:
+        assert isinstance(message, ExcerptsRead)
+        for excerpt in message.excerpts:
+            self._task.witnesses.note_known(excerpt.url)
+        take(self, asked, message, share, now)
+
+    return [(Reading, "take", take_all)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
@@ -230,4 +257,6 @@ _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.FOREIGN_HITS: _foreign_hits,
     Bug.FOREIGN_PAGES: _foreign_pages,
     Bug.STORED_BY_HEARSAY: _stored_by_hearsay,
+    Bug.BELIEVED_DENIALS: _believed_denials,
+    Bug.UNASKED_EXCERPTS: _unasked_excerpts,
 }

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from mesh.actor import Message
 from peers.gateway.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
 from simulations.machine import Machine
-from simulations.words import rare_word_of
+from simulations.words import COMMON_WORD, rare_word_of
 
 # From a page being stored to its being in the index of all who keep it: a batch that is being gathered,
 # one that is being committed before it, and the same again at a standby that heard of it last.
@@ -37,8 +37,16 @@ class Users:
         now: Callable[[], float],
         violate: Callable[[str], None],
         tell: Callable[[str], None],
+        is_withheld: Callable[[Machine, str, float], bool] = lambda machine, url, since_s: False,
+        is_real: Callable[[str], bool] = lambda url: True,
     ) -> None:
-        """Begin; `violate` and `tell` are those of the `Watch`."""
+        """Begin.
+
+        Args:
+          violate: as that of the `Watch`; `tell` likewise.
+          is_withheld: whether a malicious member has kept a page from the gateway of a machine since a time.
+          is_real: whether a page was ever asked for by anybody.
+        """
         self.promised: dict[str, None] = {}  # seeds that a gateway said were taken
         self.found: dict[str, bool] = {}  # word to whether its page was in the last answer for all slots
         self.copies: dict[str, bytes] = {}  # URL to what the gateway had of it when it was last asked
@@ -47,6 +55,8 @@ class Users:
         self._now = now
         self._violate = violate
         self._tell = tell
+        self._is_withheld = is_withheld
+        self._is_real = is_real
         self._ticket = 0
         self._questions: dict[int, _Question] = {}
 
@@ -69,6 +79,11 @@ class Users:
         word = word or rare_word_of(url)
         machine.order(SearchPages(self._ask(machine, url, must_find=must_find, word=word), word))
 
+    def search_all(self, machine: Machine) -> None:
+        """Search for the word that stands on all pages; the best ten may be any."""
+        self.n_searches += 1
+        machine.order(SearchPages(self._ask(machine, "", must_find=False, word=COMMON_WORD), COMMON_WORD))
+
     def look_up(self, machine: Machine, url: str) -> None:
         """Ask for the stored copy of a page."""
         machine.order(FindPage(self._ask(machine, url, must_find=True), url))
@@ -87,6 +102,9 @@ class Users:
                 del self._questions[ticket]
                 self.copies[url] = records
 
+    def _is_strange(self, url: str, question: _Question) -> bool:
+        return url != question.url if question.url else not self._is_real(url)
+
     def _ask(self, machine: Machine, url: str, *, must_find: bool, word: str = "") -> int:
         self._ticket += 1
         self._questions[self._ticket] = _Question(machine, url, word, self._now(), must_find)
@@ -100,9 +118,12 @@ class Users:
         self.n_complete += 1
         self.found[question.word] = is_found
         # What is known to one member alone may be invented, and is not called confirmed.
-        for stranger in [hit.url for hit in answer.hits if hit.url != question.url and hit.is_confirmed]:
-            self._violate(f"{question.machine.name} found {stranger} by the word of {question.url}")
-        if not is_found and question.must_find:
+        for stranger in [
+            hit.url for hit in answer.hits if hit.is_confirmed and self._is_strange(hit.url, question)
+        ]:
+            self._violate(f"{question.machine.name} found {stranger} by the word of {question.url or 'all'}")
+        is_excused = self._is_withheld(question.machine, question.url, question.at)
+        if not is_found and question.must_find and not is_excused:
             self._violate(
                 f"{question.machine.name} did not find {question.url} at {question.at:.3f} in a search that"
                 f" claims all {answer.coverage.slots} slots"

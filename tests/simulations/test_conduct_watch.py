@@ -7,8 +7,15 @@ from typing import cast
 
 import pytest
 
-from mesh.conduct import ConductStatistics, MemberConduct
-from simulations.conduct_watch import CONDUCT, CONDUCT_LOOK_S, HEARD_S, HONEST_LINKS, ConductWatch
+from mesh.conduct import ConductStatistics, MemberConduct, Offence
+from simulations.conduct_watch import (
+    CONDUCT,
+    CONDUCT_LOOK_S,
+    DENIED_MIN,
+    HEARD_S,
+    HONEST_LINKS,
+    ConductWatch,
+)
 from simulations.machine import Machine
 
 LOOKS = int(HEARD_S / CONDUCT_LOOK_S) + 1
@@ -19,12 +26,25 @@ class Crawl:
     links_received: int
 
 
+@dataclass(frozen=True)
+class Answerers:
+    """A table in which a host is a slot, and its first label who answers for it."""
+
+    def slot_of(self, host: str) -> str:
+        return host
+
+    def answerer_of(self, slot: str) -> str:
+        return slot.partition(".")[0]
+
+
 @dataclass(eq=False)
 class FakeMachine:
     name: str
     is_running: bool = True
     links_received: int = 0
     quarantined: list[str] = field(default_factory=list)
+    offences: dict[str, int] = field(default_factory=dict)
+    ownership: Answerers = field(default_factory=Answerers)
 
     @property
     def peer(self) -> str:
@@ -35,7 +55,7 @@ class FakeMachine:
 
     def conduct(self) -> ConductStatistics:
         members = tuple(MemberConduct(peer, 100.0, True, {}) for peer in self.quarantined)
-        return ConductStatistics({}, {}, len(members), len(members), 0, members)
+        return ConductStatistics(self.offences, {}, len(members), len(members), 0, members)
 
 
 @dataclass
@@ -113,3 +133,26 @@ def test_no_more_may_be_taken_in_than_quotas_allow(lab: Lab) -> None:
     lab.watch.judge(60.0)
     assert len(lab.violations) == 1
     assert "more than quotas allow" in lab.violations[0]
+
+
+def test_it_is_said_once_that_who_is_honest_is_in_quarantine(lab: Lab) -> None:
+    lab.other.quarantined = ["third"]
+    lab.look()
+    lab.watch.judge(60.0)
+    assert len([line for line in lab.violations if "third, which is honest" in line]) == 1
+
+
+def denied(*answerers: str) -> list[str]:
+    return [f"http://{answerer}.test/{n}" for n in range(DENIED_MIN) for answerer in answerers]
+
+
+def test_who_denies_pages_of_two_members_must_be_found_out(lab: Lab) -> None:
+    lab.watch.judge_denials(lambda asker: denied("a", "b") if asker == "other" else [])
+    assert lab.violations == ["other was denied 12 pages by one member, and blames nobody"]
+
+
+def test_who_is_found_out_or_denies_pages_of_one_member_only_need_not_be(lab: Lab) -> None:
+    lab.watch.judge_denials(lambda asker: denied("a", "other", "liar"))
+    lab.other.offences = {Offence.CONTRADICTED: 1}
+    lab.watch.judge_denials(lambda asker: denied("a", "b"))
+    assert lab.violations == []

@@ -155,6 +155,8 @@ KNOWN = {
     Bug.FOREIGN_HITS: Known(1, 3, "by the word of", has_liar=True),
     Bug.FOREIGN_PAGES: Known(12, 3, has_liar=True),
     Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
+    Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", has_liar=True),
+    Bug.UNASKED_EXCERPTS: Known(4, 4, "by the word of", has_liar=True),
 }
 
 

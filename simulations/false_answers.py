@@ -1,0 +1,83 @@
+"""What the malicious member answers gateways that ask it about pages, beside what its node answers.
+
+It has its own draws: what it says here moves nothing that others draw. Of a page it says the same each time,
+as who wants to hide it would; what it has kept from whom is noted: nothing else may be missing from a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from peers.gateway.doubts import AGAIN_AFTER_S
+from peers.index.wire_messages import SNIPPETS_MAX, Excerpt, ExcerptsRead
+from simulations.chance import random_of
+
+SHARES_DENIED: Final = (0.0, 0.3, 1.0, 1.0)  # of the pages that it knows, one of these in a run
+# After the faults, too: it takes half a minute to be found out by it. In peace, nothing else excuses anybody.
+LASTS_S: Final = 120.0
+CONFIRMED_MAX: Final = 50  # made-up pages that it confirms at once
+
+
+class FalseAnswers:
+    """Of one liar."""
+
+    def __init__(self, seed: int, now: Callable[[], float], tell: Callable[[str], None]) -> None:
+        """Begin; `tell` takes lines of the transcript."""
+        self.until_s = 0.0
+        self._now = now
+        self._tell = tell
+        self._random = random_of(seed, "false witness")
+        self._share = self._random.choice(SHARES_DENIED)
+        self._is_denied: dict[str, bool] = {}  # by URL
+        self._withheld_s: dict[tuple[str, str], float] = {}  # by gateway and URL: when it was the last time
+        self._kept_first_s: dict[tuple[str, str], float] = {}
+        self._kept_twice: dict[str, dict[str, None]] = {}
+        self._made_up: dict[str, dict[str, None]] = {}  # by gateway: pages that it was given as hits
+
+    def has_withheld(self, asker: str, url: str, since_s: float) -> bool:
+        """Was a page kept from a gateway at that time or later?"""
+        return self._withheld_s.get((asker, url), -1.0) >= since_s
+
+    def kept_twice(self, asker: str) -> list[str]:
+        """Return pages that were denied to a gateway, and again later than it asks again."""
+        return list(self._kept_twice.get(asker, ()))
+
+    def forget(self, asker: str) -> None:
+        """A gateway has lost its memory, and knows no more what was denied to it."""
+        self._kept_twice.pop(asker, None)
+        self._kept_first_s = {key: at_s for key, at_s in self._kept_first_s.items() if key[0] != asker}
+
+    def note_made_up(self, asker: str, url: str) -> None:
+        """A gateway is given a page that does not exist."""
+        pages = self._made_up.setdefault(asker, {})
+        pages[url] = None
+        if len(pages) > CONFIRMED_MAX:
+            del pages[next(iter(pages))]
+
+    def excerpts(self, asker: str, read: ExcerptsRead) -> ExcerptsRead:
+        """Deny pages that are there, and confirm those that it has made up itself, though nobody asks it."""
+        if self._now() >= self.until_s:
+            return read
+        denied = [excerpt.url for excerpt in read.excerpts if self._denies(excerpt.url)]
+        denied += [url for url in read.unsettled if self._denies(url)]
+        if denied:
+            self._tell(f"the liar denies {len(denied)} pages to {asker}")
+        self._withhold(asker, denied)
+        left = [excerpt for excerpt in read.excerpts if excerpt.url not in denied]
+        confirmed = [Excerpt(url, "made up", "made up", (), (), 0.0) for url in self._made_up.get(asker, ())]
+        unsettled = tuple(url for url in read.unsettled if url not in denied)
+        return replace(read, excerpts=tuple((left + confirmed)[:SNIPPETS_MAX]), unsettled=unsettled)
+
+    def _withhold(self, asker: str, urls: list[str]) -> None:
+        self._withheld_s |= {(asker, url): self._now() for url in urls}
+        for url in urls:
+            if self._now() >= self._kept_first_s.setdefault((asker, url), self._now()) + AGAIN_AFTER_S:
+                self._kept_twice.setdefault(asker, {})[url] = None
+
+    def _denies(self, url: str) -> bool:
+        if url not in self._is_denied:
+            self._is_denied[url] = self._random.random() < self._share
+        return self._is_denied[url]
