@@ -273,6 +273,8 @@ class Liar:
     def _twisted(self, source: Address, target: Address, message: Message) -> Message | None:
         if isinstance(message, ExcerptsRead):
             message = self._answers.excerpts(target.peer, message)
+        if isinstance(message, HitsFound):
+            message = self._answers.hits(target.peer, message)
         if self._world.now >= self._until:
             return message
         if self._world.now < self._silent_until and not isinstance(message, _STILL_SAID):

@@ -7,6 +7,7 @@ begins. A seed counts as promised when the gateway says that its owner has it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Final, NamedTuple
 
 from mesh.actor import Message
@@ -122,7 +123,9 @@ class Users:
             hit.url for hit in answer.hits if hit.is_confirmed and self._is_strange(hit.url, question)
         ]:
             self._violate(f"{question.machine.name} found {stranger} by the word of {question.url or 'all'}")
-        is_excused = self._is_withheld(question.machine, question.url, question.at)
+        # What is shown again is as false as it was when it was found.
+        since_s = -inf if answer.is_cached else question.at
+        is_excused = self._is_withheld(question.machine, question.url, since_s)
         if not is_found and question.must_find and not is_excused:
             self._violate(
                 f"{question.machine.name} did not find {question.url} at {question.at:.3f} in a search that"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peers.gateway.doubts import AGAIN_AFTER_S
-from peers.index.wire_messages import Excerpt, ExcerptsRead
+from peers.index.wire_messages import Excerpt, ExcerptsRead, Hit, HitsFound
 from simulations.false_answers import FalseAnswers
 
 URLS = [f"http://a.test/{n}" for n in range(40)]
@@ -30,6 +30,16 @@ def denier(clock: Clock) -> FalseAnswers:
         if 0 < len(told(answers, "probe")) < len(URLS):
             return answers
     raise AssertionError("no seed has it deny some pages")
+
+
+def test_hits_are_left_out_with_their_number_and_noted() -> None:
+    answers = FalseAnswers(1, Clock(), lambda line: None)
+    answers.until_s, answers.share_left_out = 1_000.0, 1.0
+    found = HitsFound(1, b"epoch", 1, 7, (Hit(URLS[0], 2.0), Hit(URLS[1], 1.0)))
+    assert answers.hits("asker", found) == HitsFound(1, b"epoch", 1, 5, ())
+    assert answers.has_withheld("asker", URLS[1], 100.0)
+    assert not answers.has_withheld("other", URLS[1], 100.0)
+    assert answers.kept_twice("asker") == []
 
 
 def told(answers: FalseAnswers, asker: str) -> list[str]:
