@@ -21,7 +21,8 @@ Runs with faults:
 `faults`        what goes wrong and when, drawn from a seed; `nemesis` makes it happen
 `fault_run`     one run from the seed to the verdict; `fault_runs` many, on all cores; `soak` a thousand
 `machine`       what a peer runs on: `disks`, `clock`, ports; `skew` for one of another version
-`liar`          a malicious member; `false_answers` what it tells gateways of pages
+`liar`          a malicious member; `false_answers` what it tells gateways of pages,
+                `false_names` what it tells others of copies
 `pinner`        an owner who has policies say who crawls what
 `users`         who give seeds and search meanwhile; `words` what there is to find
 `settling`      how long after healing all is where it belongs

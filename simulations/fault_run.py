@@ -27,6 +27,7 @@ from simulations.checks import reachable
 from simulations.clock import VirtualClock
 from simulations.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWatch
 from simulations.false_answers import LASTS_S, FalseAnswers
+from simulations.false_names import FalseNames
 from simulations.faults import Flip, Plan, plan_of
 from simulations.final_checks import check_rest, digests_on
 from simulations.liar import Liar
@@ -57,6 +58,7 @@ SEED_PAUSE_S: Final = 6.0  # mean
 SEARCH_ALL_PAUSE_S: Final = 1.0  # mean, while a member lies
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
+NAMED_S: Final = 30.0  # from other owners of slots until all copies have their names by them
 HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
 GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
@@ -176,6 +178,7 @@ class FaultRun:
             lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
             self.tell,
         )
+        self.false_names: FalseNames | None = None
         self.false_answers = FalseAnswers(seed, lambda: self.world.now, self.tell)
         self.conduct_watch = ConductWatch(
             self.world,
@@ -188,7 +191,7 @@ class FaultRun:
             lambda: self.world.now,
             self.watch.violate,
             self.tell,
-            lambda machine, url, since_s: self.false_answers.has_withheld(machine.peer, url, since_s),
+            self._may_be_missing,
             lambda url: url in self.watch.last,
         )
         doors: dict[str, VirtualDoor] = {}
@@ -294,6 +297,8 @@ class FaultRun:
             self._visit_once_more()
         self.world.run(until=self.false_answers.until_s)
         self.conduct_watch.judge_denials(self.false_answers.kept_twice)
+        if self.false_names is not None:
+            self._take_slots_from_liar(self.false_names)
         self._rest(self._is_at_rest, "come to rest")
         if not self.watch.violations:
             check_rest(self)
@@ -308,10 +313,27 @@ class FaultRun:
         self.tell(f"{machine.name} is malicious")
         self.watch.doubts.liar = self.conduct_watch.liar = machine
         urls = list(reachable(self.web))
-        liar = Liar(machine, self.world, self.members, random, self.tell, urls, self.false_answers)
+        names = FalseNames(self.plan.seed, machine, self.present, self.world, self.tell, urls)
+        self.false_names = names
+        liar = Liar(machine, self.world, self.members, random, self.tell, urls, self.false_answers, names)
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         self.false_answers.until_s = until + LASTS_S
         liar.lie(until)
+
+    def _take_slots_from_liar(self, names: FalseNames) -> None:
+        """Have a person drain who lied, and let it take its share again: its word counts for no slot then."""
+        liar = names.machine
+        if liar.is_running and not liar.is_leaving and len(self.present()) > 1:
+            liar.drain(is_draining=True)
+            self._rest(lambda: liar.has_no_slots(), "take all slots from who lied")
+            self.world.run(until=self.world.now + NAMED_S)
+            liar.drain(is_draining=False)
+        names.end()
+
+    def _may_be_missing(self, machine: Machine, url: str, since_s: float) -> bool:
+        """Has the malicious member kept a page from the gateway of a machine since then, or hidden it?"""
+        is_hidden = self.false_names is not None and self.false_names.may_hide(url)
+        return is_hidden or self.false_answers.has_withheld(machine.peer, url, since_s)
 
     def _look_at_conduct(self) -> None:
         if self.world.now < self.false_answers.until_s:

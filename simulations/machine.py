@@ -217,6 +217,11 @@ class Machine:
         handover = self.handover()
         return handover.is_quiet and not handover.differing and self.has_stored_all()
 
+    def has_no_slots(self) -> bool:
+        """Have others all that it had?"""
+        handover, cell = self.handover(), self.cell()
+        return not (handover.owned or handover.held or handover.kept or handover.filled or cell.pending)
+
     def would_crawl(self, host: str) -> bool:
         """Does it hold the slot of a host, under a licence?"""
         controller = self._controller
@@ -289,15 +294,13 @@ class Machine:
         if self.is_gone or world.now > until:
             self.is_leaving = False
             return
-        if self.is_running:
-            handover, cell = self.handover(), self.cell()
-            if not (handover.owned or handover.held or handover.kept or handover.filled or cell.pending):
-                self._tell("membership", LeaveMesh())
-                world.stop(self.peer)
-                self._end()
-                self.is_gone = True
-                has_left()
-                return
+        if self.is_running and self.has_no_slots():
+            self._tell("membership", LeaveMesh())
+            world.stop(self.peer)
+            self._end()
+            self.is_gone = True
+            has_left()
+            return
         world.plan(world.now + 1.0, lambda: self._leave_when_empty(until, has_left))
 
     def _is_reachable(self, peer: str) -> bool:

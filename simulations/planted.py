@@ -21,6 +21,8 @@ from mesh.membership import learning, members, refuting
 from mesh.membership.learning import Learning
 from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Rumour
+from peers.copies.copies import Copies
+from peers.copies.wire_messages import CopiesNamed
 from peers.crawler.controller import Controller
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import Located
@@ -65,6 +67,7 @@ class Bug(StrEnum):
     STORED_BY_HEARSAY = "stored-by-hearsay"  # whoever says that a page is stored is believed
     BELIEVED_DENIALS = "believed-denials"  # whoever gives a page that its witness does not know is wrong
     UNASKED_EXCERPTS = "unasked-excerpts"  # a page is confirmed by whoever sends an excerpt of it
+    FOREIGN_NAMES = "foreign-names"  # a page is a copy if anybody says so
     EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
@@ -242,6 +245,21 @@ def _unasked_excerpts() -> list[_Patch]:
     return [(Reading, "take", take_all)]
 
 
+def _foreign_names() -> list[_Patch]:
+    """Go by names whoever gives them, as if who answers for the content did."""
+    take_names = Copies._take_names
+
+    def take_all(self: Copies, source: Address, message: CopiesNamed) -> None:
+        ownership = self._ownership
+        if ownership is None:
+            return
+        for each in message.pages:
+            keeper = ownership.answerer_of(each.content % ownership.table.slot_count)
+            take_names(self, Address(keeper or "", source.actor), replace(message, pages=(each,)))
+
+    return [(Copies, "_take_names", take_all)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
@@ -259,4 +277,5 @@ _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.STORED_BY_HEARSAY: _stored_by_hearsay,
     Bug.BELIEVED_DENIALS: _believed_denials,
     Bug.UNASKED_EXCERPTS: _unasked_excerpts,
+    Bug.FOREIGN_NAMES: _foreign_names,
 }

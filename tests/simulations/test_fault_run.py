@@ -156,6 +156,7 @@ KNOWN = {
     Bug.FOREIGN_PAGES: Known(12, 3, has_liar=True),
     Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
     Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", has_liar=True),
+    Bug.FOREIGN_NAMES: Known(2, 4, "did not find", has_liar=True),
     Bug.UNASKED_EXCERPTS: Known(4, 4, "by the word of", has_liar=True),
 }
 
