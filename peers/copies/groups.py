@@ -142,13 +142,17 @@ class Groups:
                 self._table.delete(key)
             return before is not None
         is_known = before is not None and before.has_confirmed and before.version == told.version
-        # What was told before the page left the group may come after that, and more than once: whoever is new
-        # to it is asked.
-        is_new = before is None or (before.told == UNKNOWN and before.version == told.version)
-        named = UNKNOWN if is_new and told.n_copies == COPY else told.n_copies
+        # What was told before the page left the group may come after that, and what was told before it was
+        # named when it has noted that, and more than once: who says something else than we know is asked.
+        is_as_known = told.n_copies != COPY if before is None else told.n_copies == before.told
+        named = told.n_copies if is_as_known else UNKNOWN
         said = told.standing, told.canonical, told.first_s, told.domain
         self._put(Member(key, told.version, named, is_known, *said))
         return True
+
+    def note_asked(self, member: Member) -> None:
+        """A page is being named: whether it hears of it is not known, until it says so."""
+        self._put(member._replace(told=UNKNOWN))
 
     def note_told(self, key: bytes, n_copies: int) -> None:
         """A page has been named, and its index goes by it."""

@@ -80,7 +80,8 @@ class Namings:
             group = group_of(page.content, slot_count)
             if not self._groups.note(group, page):
                 continue
-            if not page.is_there or page.n_copies or not self._groups.is_alone(group):
+            is_alone = page.is_there and self._groups.is_alone(group)
+            if not is_alone or to_tell(self._groups.members(group)):
                 self._look_later(group, now)
         self.n_heard += len(message.pages)
         return True
@@ -134,6 +135,7 @@ class Namings:
         for group in due[:GROUPS_PER_TURN]:
             del self._due[group]
             for peer, named in self._tellings_of(group, now):
+                self._groups.note_asked(named.member)
                 by_peer[peer].append(named)
         for peer, some in by_peer.items():
             for batch in in_batches(some, lambda _: _NAMING_BYTES, items_max=PAGES_MAX, bytes_max=inf):

@@ -56,6 +56,7 @@ class Mesh:
         self.actors = {peer: self._start(peer, 1) for peer in PEERS}
         self.marks: dict[str, dict[str, CopyMark]] = {peer: {} for peer in PEERS}
         self.n_sent = 0  # messages between the actors
+        self.told: list[tuple[str, Address, ContentsTold]] = []  # to whom, by whom
         self.now = 100.0
         for peer in PEERS:
             self.tell(peer, OwnershipChanged(ownership_of(peer)))
@@ -87,6 +88,8 @@ class Mesh:
             elif target.actor == "copies":
                 self.n_sent += 1
                 source, receiver = Address(peer, "copies"), target.peer
+                if isinstance(message, ContentsTold):
+                    self.told.append((receiver, source, message))
             else:
                 continue
             answers = self.actors[receiver].receive(source, message, self.now)
@@ -223,6 +226,17 @@ def mesh_with_a_copy() -> tuple[Mesh, str, Document]:
     (shown,) = mesh.shown(*SAME[:2])
     [hidden] = [page for page in SAME[:2] if page.url != shown]
     return mesh, shown, hidden
+
+
+def test_a_copy_is_shown_when_it_is_alone_though_what_it_told_before_comes_late() -> None:
+    mesh, shown, hidden = mesh_with_a_copy()
+    receiver, source, late = next(
+        each for each in mesh.told if each[2].pages[0].page == fingerprint(hidden.url)
+    )
+    mesh.commit(next(page for page in SAME[:2] if page.url == shown), 2.0, is_found=False)
+    mesh.actors[receiver].receive(source, late, mesh.now)
+    mesh.rest()
+    assert mesh.shown(hidden) == [hidden.url]
 
 
 @pytest.mark.parametrize("rank", [0, 1])

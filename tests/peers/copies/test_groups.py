@@ -146,6 +146,24 @@ def test_what_was_told_before_a_page_left_may_come_twice_and_is_asked_again_all_
     assert numbers_told(groups) == [(2, COPY)], "its index is asked, which does not have that content"
 
 
+def test_what_was_told_before_a_page_was_named_and_comes_after_that_is_asked_again() -> None:
+    groups = groups_of(told(1), told(2))
+    note_all(groups)
+    note_all(groups)
+    groups.note(GROUP, told(2))
+    groups.note(GROUP, told(1, 3, is_there=False))
+    assert numbers_told(groups) == [(2, 0)], "else it would be hidden for ever"
+
+
+def test_a_page_that_was_named_and_has_not_noted_it_is_told_when_it_is_alone() -> None:
+    groups = groups_of(told(1), told(2))
+    note_all(groups)
+    ((copy, _),) = to_tell(groups.members(GROUP))
+    groups.note_asked(copy)
+    groups.note(GROUP, told(1, 3, is_there=False))
+    assert numbers_told(groups) == [(2, 0)]
+
+
 def test_pages_of_unknown_domains_are_of_none_with_each_other() -> None:
     original, thief = told(1, rank=LONG, domain=0), told(2, rank=LONG, canonical=2, domain=0, first_s=9)
     assert shown_of(groups_of(original, thief)) == 1
