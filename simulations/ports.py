@@ -106,7 +106,7 @@ class VirtualFetcher:
                 self._turns.lend(message, now)
                 return ()
             case LeasesLost():
-                self._turns.drop_leases()
+                self._turns.drop_leases(now)
                 return ()
         raise _misunderstood(self, message)
 

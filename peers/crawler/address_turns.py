@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from ipaddress import IPv6Address
+from math import inf
 from typing import Final
 
 from xxhash import xxh32_intdigest
@@ -190,10 +191,13 @@ class AddressTurns:
             lease.is_wanted = lent.is_wanted
         self._return_wanted(lent.network, turn, now)
 
-    def drop_leases(self) -> None:
-        """Ask nothing more before it was leased again."""
-        for turn in self._turns.values():
-            turn.lease = None
+    def drop_leases(self, now: float) -> None:
+        """Ask nothing more before it was leased again; what is being asked is given back after that."""
+        for network, turn in self._turns.items():
+            lease = turn.lease
+            if lease is not None:
+                lease.until_s, lease.is_wanted = -inf, True
+                self._return_wanted(network, turn, now)
 
     def _has_lease(self, network: str, turn: _Turn, delay_s: float, now: float) -> bool:
         """Is a question covered that begins now? If so, see to it that the next ones are."""

@@ -75,7 +75,8 @@ class FetcherPort:
                             self._fetcher.turns.lend(order, trio.current_time())
                             self._tell_lessor(deliver)
                         case LeasesLost():
-                            self._fetcher.turns.drop_leases()
+                            self._fetcher.turns.drop_leases(trio.current_time())
+                            self._tell_lessor(deliver)
                         case _:
                             nursery.start_soon(self._fetch, deliver, *order)
         finally:

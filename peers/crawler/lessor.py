@@ -203,12 +203,17 @@ class Lessor(Actor):
         return []
 
     def _hold(self, ownership: Ownership, slots: bytes, now: float) -> list[Send]:
-        """Lend the addresses of these slots; where there are none, others may have all that was ours."""
+        """Lend the addresses of these slots; where there are none, others may have all that was ours.
+
+        But for what is being asked: that is told to who lends it now, and given back when it is over.
+        """
         mask = decode_slots(slots, ownership.table.slot_count)
         self._lent.hold(mask, next(self._numbers), ownership, now)
         if mask.any() or not self._wishes:
             return []
-        self._wishes.clear()
+        self._wishes = {network: wish for network, wish in self._wishes.items() if wish.until_s > now}
+        for wish in self._wishes.values():
+            wish.asked.clear()
         return [Send(self._fetcher, LeasesLost())]
 
     def _tell_leases(self, ownership: Ownership, source: Address, tell: TellLeases, now: float) -> list[Send]:

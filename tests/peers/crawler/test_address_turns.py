@@ -160,8 +160,20 @@ def test_while_others_have_it_the_first_looks_again_before_a_delay_is_over() -> 
 def test_nothing_is_asked_after_leases_were_lost() -> None:
     turns = AddressTurns(is_leasing=True)
     turns.lend(lent(), 0.0)
-    turns.drop_leases()
+    turns.drop_leases(0.5)
+    assert leaving(turns) == [LeaveAddress(PUBLIC, 1, 0.0)]
     assert not turns.take(PUBLIC, HOST, 2.0, 1.0)
+
+
+def test_a_lease_that_was_lost_while_it_was_in_use_is_given_back_with_the_delay_to_come() -> None:
+    turns = AddressTurns(is_leasing=True)
+    turns.lend(lent(), 0.0)
+    assert turns.take(PUBLIC, HOST, 2.0, 0.5)
+    turns.drop_leases(1.0)
+    assert leaving(turns) == []
+    turns.release(PUBLIC, 20.0)
+    assert leaving(turns) == [LeaveAddress(PUBLIC, 1, 2.0)]
+    assert not turns.take(PUBLIC, HOST, 2.0, 30.0)
 
 
 def test_where_nobody_grants_turns_an_address_of_many_names_is_left_alone_for_other_peers_too() -> None:

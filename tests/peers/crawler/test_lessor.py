@@ -330,10 +330,28 @@ def test_what_is_on_its_way_from_who_lent_before_counts_no_more() -> None:
 
 def test_who_was_held_for_dead_has_no_leases_any_more() -> None:
     mesh = open_mesh()
-    assert mesh.has("a")
+    lent = mesh.want("a")
+    assert lent is not None
     mesh.tell("a", HoldSlots(NO_SLOTS, NO_SLOTS))
     assert mesh.fetchers["a"] == [LeasesLost()]
+    mesh.leave("a", lent.number)
     assert mesh.observe("a").leased == 0
+
+
+def test_who_has_no_slots_any_more_has_what_it_is_asking_until_that_is_over() -> None:
+    mesh, network = open_mesh(), network_of("a")
+    lent = mesh.want("a", network)
+    assert lent is not None
+    mesh.share(("b", "c"), alive=PEERS)
+    assert mesh.fetchers["a"] == [LeasesLost()]
+    assert not mesh.has("b", network)
+    mesh.wait(0.0)
+    mesh.wait(AGAIN_S)
+    assert not mesh.has("b", network), "a is asking it"
+    mesh.tell("a", LeaveAddress(network, lent.number, DELAY_S))
+    heard = mesh.heard("b")
+    assert heard is not None
+    assert (heard.after_s, heard.seconds > 0.0) == (DELAY_S, True)
 
 
 def test_where_nobody_answers_an_address_is_lent_for_as_many_delays_as_there_are_peers() -> None:
