@@ -22,7 +22,7 @@ Runs with faults:
 `fault_run`     one run from the seed to the verdict; `fault_runs` many, on all cores; `soak` a thousand
 `machine`       what a peer runs on: `disks`, `clock`, ports; `skew` for one of another version
 `liar`          a malicious member; `false_answers` what it tells gateways of pages,
-                `false_names` what it tells others of copies
+                `false_names` what it tells others of copies, `false_leases` of addresses
 `pinner`        an owner who has policies say who crawls what
 `users`         who give seeds and search meanwhile; `words` what there is to find
 `settling`      how long after healing all is where it belongs

@@ -27,6 +27,7 @@ from simulations.checks import reachable
 from simulations.clock import VirtualClock
 from simulations.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWatch
 from simulations.false_answers import LASTS_S, FalseAnswers
+from simulations.false_leases import FalseLeases
 from simulations.false_names import FalseNames
 from simulations.faults import Flip, Plan, plan_of
 from simulations.final_checks import check_rest, digests_on
@@ -40,7 +41,7 @@ from simulations.planted import Bug, planted
 from simulations.settling import Settling
 from simulations.users import FRESH_S, Users
 from simulations.watch import Watch
-from simulations.web import Served, SyntheticWeb, WebShape
+from simulations.web import Served, SyntheticWeb, WebShape, address_of
 from simulations.world import Tally, World
 
 if TYPE_CHECKING:
@@ -315,7 +316,10 @@ class FaultRun:
         urls = list(reachable(self.web))
         names = FalseNames(self.plan.seed, machine, self.present, self.world, self.tell, urls)
         self.false_names = names
-        liar = Liar(machine, self.world, self.members, random, self.tell, urls, self.false_answers, names)
+        networks = [address_of(number) for number in range(self.web.shape.machines or 1)]
+        leases = FalseLeases(self.plan.seed, machine, self.present, self.world, networks)
+        extras = self.false_answers, names, leases
+        liar = Liar(machine, self.world, self.members, random, self.tell, urls, *extras)
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         self.false_answers.until_s = until + LASTS_S
         liar.lie(until)

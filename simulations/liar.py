@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from simulations.false_answers import FalseAnswers
+    from simulations.false_leases import FalseLeases
     from simulations.false_names import FalseNames
     from simulations.machine import Machine
     from simulations.members import Members
@@ -80,6 +81,7 @@ class Liar:
         urls: Sequence[str],
         answers: FalseAnswers,
         names: FalseNames,
+        leases: FalseLeases,
     ) -> None:
         """Begin.
 
@@ -87,11 +89,13 @@ class Liar:
           urls: of pages of the web, which it speaks of.
           answers: what it says where its node is asked about pages.
           names: what it says of copies.
+          leases: what it says of addresses of the web.
         """
         self.n_lies = 0
         self._urls = urls
         self._answers = answers
         self._names = names
+        self._leases = leases
         self._silent_until = 0.0
         self.fell_silent: Callable[[float], object] = lambda for_s: None  # for whom its silence excuses
         self._said: list[tuple[Address, Address, Message]] = []  # by its node
@@ -124,6 +128,7 @@ class Liar:
         self._world.distrust(self._machine.peer)
         self._world.twist(self._machine.peer, self._twisted)
         self._names.lie(until)
+        self._leases.lie(until)
         self._later()
 
     def _later(self) -> None:
@@ -282,7 +287,7 @@ class Liar:
             message = self._answers.hits(target.peer, message)
         if self._world.now >= self._until:
             return message
-        message = self._names.twisted(message)
+        message = self._leases.twisted(self._names.twisted(message))
         if self._world.now < self._silent_until and not isinstance(message, _STILL_SAID):
             return None
         self._said = [*self._said, (source, target, message)][-SAID_MAX:]

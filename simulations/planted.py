@@ -21,6 +21,7 @@ from mesh.membership import learning, members, refuting
 from mesh.membership.learning import Learning
 from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Rumour
+from mesh.ownership import Ownership
 from peers.copies.copies import Copies
 from peers.copies.wire_messages import CopiesNamed
 from peers.crawler.controller import Controller
@@ -28,12 +29,13 @@ from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import Located
 from peers.crawler.frontier_store import FrontierStore
 from peers.crawler.host_state import HostState
+from peers.crawler.lessor import Lessor
 from peers.crawler.links import Links
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import concluded
 from peers.crawler.web_request import PageFetched
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.wire_messages import AddressLeased, FoundLink
 from peers.gateway import merging
 from peers.gateway.doubts import Doubt, Doubts
 from peers.gateway.plan import Share
@@ -68,6 +70,7 @@ class Bug(StrEnum):
     BELIEVED_DENIALS = "believed-denials"  # whoever gives a page that its witness does not know is wrong
     UNASKED_EXCERPTS = "unasked-excerpts"  # a page is confirmed by whoever sends an excerpt of it
     FOREIGN_NAMES = "foreign-names"  # a page is a copy if anybody says so
+    FOREIGN_LEASES = "foreign-leases"  # an address is lent by whoever says so; where hosts share machines
     EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
@@ -260,6 +263,19 @@ def _foreign_names() -> list[_Patch]:
     return [(Copies, "_take_names", take_all)]
 
 
+def _foreign_leases() -> list[_Patch]:
+    """Take a lease of anybody as if the owner of the address's slot had given it."""
+    note_leased = Lessor._note_leased
+
+    def take_all(
+        self: Lessor, ownership: Ownership, peer: str, leased: AddressLeased, now: float
+    ) -> list[Send]:
+        owner = ownership.owner_of(ownership.slot_of(leased.network))
+        return note_leased(self, ownership, owner or peer, leased, now)
+
+    return [(Lessor, "_note_leased", take_all)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
@@ -278,4 +294,5 @@ _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.BELIEVED_DENIALS: _believed_denials,
     Bug.UNASKED_EXCERPTS: _unasked_excerpts,
     Bug.FOREIGN_NAMES: _foreign_names,
+    Bug.FOREIGN_LEASES: _foreign_leases,
 }

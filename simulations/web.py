@@ -152,7 +152,7 @@ class SyntheticWeb:
         served = self._serve(url, origin, host)
         if not self.shape.machines or host is None:
             return served
-        return served._replace(ip=f"198.51.100.{host % self.shape.machines}")  # RFC 5737: for documentation
+        return served._replace(ip=address_of(host % self.shape.machines))
 
     def _serve(self, url: str, origin: str, host: int | None) -> Served:
         name_end = len(origin)
@@ -312,6 +312,11 @@ class SyntheticWeb:
         """Log-normal with sigma 1, by the logistic approximation of the normal quantile."""
         uniform = ((draw & 0xFFFFFF) + 0.5) * _24_BITS
         return int(self.shape.bytes_median * exp(log(uniform / (1 - uniform)) / 1.702))
+
+
+def address_of(machine: int) -> str:
+    """The address of a machine that serves several hosts."""
+    return f"198.51.100.{machine}"  # RFC 5737: for documentation
 
 
 def page_of(path: str) -> int | None:

@@ -7,12 +7,15 @@ from collections import Counter
 import msgspec
 import pytest
 
+from mesh.actor import Address, Message
 from mesh.table import TableSection
 from mesh.urls import host_of
 from peers.actors import CONTROLLER_SECTION
+from peers.crawler.aliases import Aliases
 from peers.crawler.controller import FRONTIER_SECTION
 from peers.crawler.host_samples import HostSamples
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.wire_messages import HOMES_MAX, HomesTold, MarksTold
 from simulations.aliased_web import HOSTS, LOOK_ALIKES, NAMES, SITE, AliasedWeb, MarkingParser
 from simulations.checks import duplicates, impolite
 from simulations.crawl import SimulatedCrawl
@@ -88,3 +91,55 @@ def test_a_name_that_becomes_a_site_of_its_own_is_crawled_as_one() -> None:
     run.world.run(until=run.world.now + 110_000.0)
     assert sum(each.aliases for each in run.crawl_statistics().values()) == 0
     assert pages_of(run)[name] == 60
+
+
+class AliasLiar:
+    """A member that calls all hosts names of each other, and says of its own what others have."""
+
+    def __init__(self, run: SimulatedCrawl, peer: str, until_s: float) -> None:
+        self._run, self._peer, self._until_s = run, peer, until_s
+        run.world.distrust(peer)
+        run.world.twist(peer, self._twisted)
+        self._bring_together()
+
+    def _aliases_of(self, peer: str) -> Aliases:
+        actor = self._run.world.node(peer).actor(Aliases.name)
+        assert isinstance(actor, Aliases)
+        return actor
+
+    def _twisted(self, source: Address, target: Address, message: Message) -> Message:
+        """Say of pages at a host of its own what who asks has seen at another."""
+        if not isinstance(message, MarksTold) or self._run.world.now >= self._until_s:
+            return message
+        question = self._aliases_of(target.peer)._asked.get(message.number)
+        marks = message.marks if question is None else tuple(page.mark for page in question.pages)
+        return MarksTold(message.number, marks)
+
+    def _bring_together(self) -> None:
+        world = self._run.world
+        if world.now >= self._until_s:
+            return
+        for peer in set(self._run.peers) - {self._peer}:
+            for host, mark in self._aliases_of(peer)._told.items():
+                told = HomesTold(host, mark, HOSTS[:HOMES_MAX])
+                world.forge(self._peer, Address(peer, Aliases.name), told)
+        world.plan(world.now + 5.0, self._bring_together)
+
+
+def test_a_member_that_calls_hosts_aliases_stops_no_other_domain_and_its_own_for_a_while() -> None:
+    """It crawls `two.test`, to which `www.two.test` is left until visits say that these are two sites."""
+    web, until_s = AliasedWeb(30, N_OTHERS), 1_000.0
+    settings = msgspec.structs.replace(SETTINGS, revisit_after_s=50_000.0)
+    run = SimulatedCrawl(web, peers=2, seed=1, settings=settings, parser=MarkingParser, has_documents=False)
+    liar = run.table.owner_of(run._slot_of("two.test"))
+    assert liar is not None
+    AliasLiar(run, liar, until_s)
+    run.run_for(until_s)
+    others = [host for host in LOOK_ALIKES if not host.endswith("two.test")]
+    pages = pages_of(run)
+    assert {host: pages[host] for host in others} == dict.fromkeys(others, N_OTHERS)
+    assert pages["www.two.test"] + pages["two.test"] < 2 * N_OTHERS, "the lie is believed"
+    run.world.run(until=run.world.now + 110_000.0)
+    pages = pages_of(run)
+    assert {host: pages[host] for host in LOOK_ALIKES} == dict.fromkeys(LOOK_ALIKES, N_OTHERS)
+    assert len(paths_of_site(run)) == 30

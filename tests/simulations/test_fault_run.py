@@ -111,6 +111,7 @@ class Known(NamedTuple):
     sentence: str = ""  # in what it tells
     has_revisits: bool = True
     has_liar: bool = False
+    has_machines: bool = False
 
     def run(self, bug: Bug | None, tell: Callable[[str], None] | None = None) -> Outcome:
         return run_faults(
@@ -120,6 +121,7 @@ class Known(NamedTuple):
             tell=tell,
             has_revisits=self.has_revisits,
             has_liar=self.has_liar,
+            has_machines=self.has_machines,
         )
 
     def finds(self, bug: Bug) -> bool:
@@ -157,6 +159,7 @@ KNOWN = {
     Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
     Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", has_liar=True),
     Bug.FOREIGN_NAMES: Known(2, 4, "did not find", has_liar=True),
+    Bug.FOREIGN_LEASES: Known(1, 4, "too early", has_liar=True, has_machines=True),
     Bug.UNASKED_EXCERPTS: Known(4, 4, "by the word of", has_liar=True),
 }
 

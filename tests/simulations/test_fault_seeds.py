@@ -118,6 +118,11 @@ def test_fixed_seed_passes_beside_a_malicious_member(seed: int) -> None:
     assert_passes(seed, SMALL, has_liar=True)
 
 
+# Who had lied was drained while it still asked an address, which another one was let ask.
+def test_seed_in_which_a_drained_peer_was_still_asking_an_address_passes() -> None:
+    assert_passes(82700311, Sizes(4, 4), has_liar=True, has_machines=True)
+
+
 # Not the newest version either, when it said that it was stored and lost its disk (12286).
 @pytest.mark.parametrize(("seed", "peers"), [(4006, 6), (4009, 3), (12286, 3)])
 def test_pages_that_only_who_lies_has_had_need_not_be_found(seed: int, peers: int) -> None:
