@@ -168,6 +168,13 @@ class Groups:
         """Somebody else answers for the page, or may have: what it was told is to be said again."""
         self._put(member._replace(version=NO_VERSION, told=UNKNOWN, has_confirmed=False))
 
+    def doubt_page(self, group: bytes, told: ToldContent) -> bool:
+        """Somebody who does not answer for a page says that it has left; tell whether it was there."""
+        member = self._member_at(group + _PAGE.pack(told.slot, told.page))
+        if member is not None:
+            self.doubt(member)
+        return member is not None
+
     def rows(self, after: bytes, limit: int) -> list[Member]:
         """Return members of all groups in the order of keys, from the one after `after`."""
         start = after + b"\0" if after else b""

@@ -78,6 +78,10 @@ class Namings:
                 return False
         for page in message.pages:
             group = group_of(page.content, slot_count)
+            if not page.is_there and ownership.answerer_of(page.slot) != source.peer:
+                if self._groups.doubt_page(group, page):  # who answers for it is asked
+                    self._look_later(group, now)
+                continue
             if not self._groups.note(group, page):
                 continue
             is_alone = page.is_there and self._groups.is_alone(group)

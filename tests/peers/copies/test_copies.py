@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+import msgspec
 import pytest
 
 from mesh.actor import Address, Message, Send
@@ -13,6 +14,7 @@ from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
+from peers.copies.content_row import VERSION_BYTES
 from peers.copies.copies import Copies
 from peers.copies.wire_messages import (
     ContentsNoted,
@@ -215,6 +217,21 @@ def test_a_page_is_hidden_by_nobody_but_who_answers_for_its_content() -> None:
     sends += actor.wake(mesh.now + 1.0)
     assert Send(Address(right, "copies"), CopiesNoted(2, (0,))) in sends
     assert mesh.shown(page) == [page.url]
+
+
+def test_a_page_that_a_standby_says_has_left_is_asked_for_where_it_is_answered_for() -> None:
+    mesh, shown, hidden = mesh_with_a_copy()
+    receiver, _, message = next(
+        each for each in mesh.told if each[2].pages[0].page == fingerprint(hidden.url)
+    )
+    gone = msgspec.structs.replace(message.pages[0], version=b"\xff" * VERSION_BYTES, is_there=False)
+    standby = Address(VIEW.team_of(slot_of(hidden))[1], "copies")
+    mesh.actors[receiver].receive(standby, ContentsTold(99, (gone,)), mesh.now)
+    mesh.rest()
+    assert mesh.shown(*SAME[:2]) == [shown]
+    mesh.commit(next(page for page in SAME[:2] if page.url == shown), 2.0, is_found=False)
+    mesh.rest()
+    assert mesh.shown(hidden) == [hidden.url], "it is still of the group"
 
 
 def mesh_with_a_copy() -> tuple[Mesh, str, Document]:
