@@ -57,12 +57,13 @@ class LessorStatistics(Statistics, frozen=True):
 class _Wish:
     """An address that is wanted here."""
 
-    __slots__ = ("asked", "asked_s", "number", "silent_s", "until_s", "want")
+    __slots__ = ("asked", "asked_s", "number", "silent_s", "until_s", "want", "wanted_s")
 
     def __init__(self, want: WantAddress) -> None:
         self.want = want  # the last one
         self.asked: dict[int, float] = {}  # questions to which an answer counts, and when they were asked
         self.asked_s = -inf  # when the last one was
+        self.wanted_s = -inf  # when it was wanted last
         self.silent_s = inf  # since when there is no answer
         self.number = 0  # of the lease
         self.until_s = -inf  # when that ends
@@ -136,7 +137,9 @@ class Lessor(Actor):
         wish = self._wish_of(want, now)
         sends: list[Send] = []
         owner = ownership.owner_of(ownership.slot_of(want.network))
-        wish.silent_s = min(wish.silent_s, now)
+        is_new = now >= wish.wanted_s + PATIENCE_S  # what was left without an answer before is long over
+        wish.silent_s = now if is_new else min(wish.silent_s, now)
+        wish.wanted_s = now
         if owner is not None and now >= wish.asked_s + AGAIN_S:
             sends.append(self._ask(owner, wish, now))
         if now >= wish.silent_s + PATIENCE_S:

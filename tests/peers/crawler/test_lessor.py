@@ -367,6 +367,17 @@ def test_where_nobody_answers_an_address_is_lent_for_as_many_delays_as_there_are
     assert mesh.observe("a").on_our_own == 1
 
 
+def test_a_question_of_long_ago_that_got_no_answer_makes_nobody_lend_an_address_itself() -> None:
+    mesh = open_mesh()
+    mesh.keeps_back = (LeaseAddress,)
+    assert mesh.want("a") is None
+    mesh.keeps_back = ()
+    mesh.wait(PATIENCE_S)
+    assert mesh.has("b")
+    assert not mesh.has("a")
+    assert mesh.observe("a").on_our_own == 0
+
+
 def test_nobody_lends_what_is_not_its_own_to_lend() -> None:
     mesh = open_mesh()
     wrong = LeaseAddress(ADDRESS, 1, DELAY_S)
