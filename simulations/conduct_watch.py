@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Protocol
 
 from mesh.conduct import ConductSettings, Offence
-from mesh.urls import host_of
 from simulations.machine import Machine
 
 CONDUCT_LOOK_S: Final = 2.0  # between two looks
@@ -85,18 +84,17 @@ class ConductWatch:
                 f"{self.liar.name} was heard for {self._heard_s_max:g} s, and nobody put it into quarantine"
             )
 
-    def judge_denials(self, kept_twice: Callable[[str], Sequence[str]]) -> None:
+    def judge_denials(self, kept_twice: Callable[[str], Mapping[str, str | None]]) -> None:
         """Judge after some time in peace: who denies pages of several members is found out.
 
         Args:
-          kept_twice: pages that were denied to a gateway, and again when it asked again.
+          kept_twice: pages that were denied to a gateway, and again when it asked again, with who gave each.
         """
         for machine in self._present():
-            ownership = machine.ownership
-            if machine is self.liar or not machine.is_running or ownership is None:
+            if machine is self.liar or not machine.is_running:
                 continue
             urls = kept_twice(machine.peer)
-            answerers = Counter(ownership.answerer_of(ownership.slot_of(host_of(url))) for url in urls)
+            answerers = Counter(urls.values())
             others = answerers.keys() - {machine.peer, self.liar and self.liar.peer, None}
             is_found = bool(machine.conduct().offences.get(Offence.CONTRADICTED))
             if len(others) > 1 and sum(answerers[peer] for peer in others) >= DENIED_MIN and not is_found:

@@ -37,8 +37,9 @@ class FalseAnswers:
         self.share_left_out = self._silent_random.choice(SHARES_LEFT_OUT)
         self._is_left_out: dict[str, bool] = {}  # by URL
         self._withheld_s: dict[tuple[str, str], float] = {}  # by gateway and URL: when it was the last time
-        self._kept_first_s: dict[tuple[str, str], float] = {}
-        self._kept_twice: dict[str, dict[str, None]] = {}
+        self.answerer_of: Callable[[str], str | None] = lambda url: None  # of now
+        self._kept_first: dict[tuple[str, str], tuple[float, str | None]] = {}  # when, and who gave it
+        self._kept_twice: dict[str, dict[str, str | None]] = {}
         self._made_up: dict[str, dict[str, None]] = {}  # by gateway: pages that it was given as hits
 
     def has_withheld(self, asker: str, url: str, since_s: float) -> bool:
@@ -46,14 +47,17 @@ class FalseAnswers:
         at_s = self._withheld_s.get((asker, url))
         return at_s is not None and at_s >= since_s
 
-    def kept_twice(self, asker: str) -> list[str]:
-        """Return pages that were denied to a gateway, and again later than it asks again."""
-        return list(self._kept_twice.get(asker, ()))
+    def kept_twice(self, asker: str) -> dict[str, str | None]:
+        """Return pages that were denied to a gateway, and again later than it asks again.
+
+        Each with who answered for it at first, who has given it.
+        """
+        return self._kept_twice.get(asker, {})
 
     def forget(self, asker: str) -> None:
         """A gateway has lost its memory, and knows no more what was denied to it."""
         self._kept_twice.pop(asker, None)
-        self._kept_first_s = {key: at_s for key, at_s in self._kept_first_s.items() if key[0] != asker}
+        self._kept_first = {key: first for key, first in self._kept_first.items() if key[0] != asker}
 
     def note_made_up(self, asker: str, url: str) -> None:
         """A gateway is given a page that does not exist."""
@@ -99,8 +103,10 @@ class FalseAnswers:
     def _note_denied(self, asker: str, urls: list[str]) -> None:
         self._note_withheld(asker, urls)
         for url in urls:
-            if self._now() >= self._kept_first_s.setdefault((asker, url), self._now()) + AGAIN_AFTER_S:
-                self._kept_twice.setdefault(asker, {})[url] = None
+            first = self._now(), self.answerer_of(url)
+            at_s, answerer = self._kept_first.setdefault((asker, url), first)
+            if self._now() >= at_s + AGAIN_AFTER_S:
+                self._kept_twice.setdefault(asker, {})[url] = answerer
 
     def _denies(self, url: str) -> bool:
         if url not in self._is_denied:

@@ -320,6 +320,7 @@ class FaultRun:
         leases = FalseLeases(self.plan.seed, machine, self.present, self.world, networks)
         extras = self.false_answers, names, leases
         liar = Liar(machine, self.world, self.members, random, self.tell, urls, *extras)
+        self.false_answers.answerer_of = machine.answerer_of
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         self.false_answers.until_s = until + LASTS_S
         liar.lie(until)

@@ -16,6 +16,7 @@ from mesh.membership.messages import DrainPeer, LeaveMesh, MembershipRefused, Pu
 from mesh.node import Node
 from mesh.ownership import Ownership
 from mesh.table import TableSection
+from mesh.urls import host_of
 from peers.actors import MakeHolders, make_actors
 from peers.charges import conduct_of
 from peers.crawler.controller import CrawlStatistics
@@ -235,6 +236,11 @@ class Machine:
     def ownership(self) -> Ownership | None:
         """Who is responsible for what, as far as it knows."""
         return self._controller.ownership if self._controller is not None else None
+
+    def answerer_of(self, url: str) -> str | None:
+        """Who answers for a page, as far as it knows."""
+        ownership = self.ownership
+        return None if ownership is None else ownership.answerer_of(ownership.slot_of(host_of(url)))
 
     def trouble(self) -> str:
         """What may keep the mesh from rest, for people."""

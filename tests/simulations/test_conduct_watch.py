@@ -26,17 +26,6 @@ class Crawl:
     links_received: int
 
 
-@dataclass(frozen=True)
-class Answerers:
-    """A table in which a host is a slot, and its first label who answers for it."""
-
-    def slot_of(self, host: str) -> str:
-        return host
-
-    def answerer_of(self, slot: str) -> str:
-        return slot.partition(".")[0]
-
-
 @dataclass(eq=False)
 class FakeMachine:
     name: str
@@ -44,7 +33,6 @@ class FakeMachine:
     links_received: int = 0
     quarantined: list[str] = field(default_factory=list)
     offences: dict[str, int] = field(default_factory=dict)
-    ownership: Answerers = field(default_factory=Answerers)
 
     @property
     def peer(self) -> str:
@@ -142,12 +130,12 @@ def test_it_is_said_once_that_who_is_honest_is_in_quarantine(lab: Lab) -> None:
     assert len([line for line in lab.violations if "third, which is honest" in line]) == 1
 
 
-def denied(*answerers: str) -> list[str]:
-    return [f"http://{answerer}.test/{n}" for n in range(DENIED_MIN) for answerer in answerers]
+def denied(*answerers: str) -> dict[str, str | None]:
+    return {f"http://{each}.test/{n}": each for n in range(DENIED_MIN) for each in answerers}
 
 
 def test_who_denies_pages_of_two_members_must_be_found_out(lab: Lab) -> None:
-    lab.watch.judge_denials(lambda asker: denied("a", "b") if asker == "other" else [])
+    lab.watch.judge_denials(lambda asker: denied("a", "b") if asker == "other" else {})
     assert lab.violations == ["other was denied 12 pages by one member, and blames nobody"]
 
 

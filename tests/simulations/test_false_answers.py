@@ -39,7 +39,7 @@ def test_hits_are_left_out_with_their_number_and_noted() -> None:
     assert answers.hits("asker", found) == HitsFound(1, b"epoch", 1, 5, ())
     assert answers.has_withheld("asker", URLS[1], 100.0)
     assert not answers.has_withheld("other", URLS[1], 100.0)
-    assert answers.kept_twice("asker") == []
+    assert answers.kept_twice("asker") == {}
 
 
 def told(answers: FalseAnswers, asker: str) -> list[str]:
@@ -56,19 +56,21 @@ def test_the_same_pages_are_denied_each_time_and_noted_by_whom_they_were_kept_fr
     assert all(answers.has_withheld("asker", url, 100.0) for url in denied)
     assert not any(answers.has_withheld("asker", url, 100.5) for url in denied)
     assert not any(answers.has_withheld("asker", url, 0.0) for url in known)
-    assert answers.kept_twice("asker") == []
+    assert answers.kept_twice("asker") == {}
 
 
 def test_pages_are_kept_twice_when_they_are_denied_as_late_as_they_are_asked_for_again() -> None:
     clock = Clock()
     answers = denier(clock)
+    answers.answerer_of = lambda url: "a"
     known = told(answers, "asker")
+    answers.answerer_of = lambda url: "b"
     clock.now += AGAIN_AFTER_S
     told(answers, "asker")
-    assert answers.kept_twice("asker") == [url for url in URLS if url not in known]
+    assert answers.kept_twice("asker") == {url: "a" for url in URLS if url not in known}
     answers.forget("asker")
     told(answers, "asker")
-    assert answers.kept_twice("asker") == []
+    assert answers.kept_twice("asker") == {}
 
 
 def test_a_page_that_was_made_up_is_confirmed_though_nobody_asks() -> None:
