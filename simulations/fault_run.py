@@ -59,6 +59,7 @@ SEED_PAUSE_S: Final = 6.0  # mean
 SEARCH_ALL_PAUSE_S: Final = 1.0  # mean, while a member lies
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
+DRAINED_S_MAX: Final = 120.0
 NAMED_S: Final = 30.0  # from other owners of slots until all copies have their names by them
 HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
 GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
@@ -197,20 +198,7 @@ class FaultRun:
         )
         doors: dict[str, VirtualDoor] = {}
         self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                self._settings,
-                doors,
-                clock=VirtualClock(offset, drift),
-                fetched=self._fetched,
-                abandoned=self.watch.abandoned,
-                unasked=self.watch.unasked,
-                told=self.users.told,
-                conduct=CONDUCT,
-            )
+            self._make_machine(number, VirtualClock(offset, drift), doors)
             for number, (offset, drift) in enumerate(zip(plan.wall_offsets_s, plan.drifts, strict=True))
         ]
         for machine in self.machines:
@@ -330,7 +318,10 @@ class FaultRun:
         liar = names.machine
         if liar.is_running and not liar.is_leaving and len(self.present()) > 1:
             liar.drain(is_draining=True)
-            self._rest(lambda: liar.has_no_slots(), "take all slots from who lied")
+            # A mesh that is smaller than its teams leaves it copies, but has others answer for all slots.
+            until = self.world.now + DRAINED_S_MAX
+            while not liar.has_no_slots() and self.world.now < until:
+                self.world.run(until=self.world.now + LOOK_S)
             self.world.run(until=self.world.now + NAMED_S)
             liar.drain(is_draining=False)
         names.end()
@@ -361,6 +352,22 @@ class FaultRun:
         while self.world.now < until:
             self._settlings[-1].look()
             self.world.run(until=min(until, self.world.now + LOOK_S))
+
+    def _make_machine(self, number: int, clock: VirtualClock, doors: dict[str, VirtualDoor]) -> Machine:
+        return Machine(
+            number,
+            self.world,
+            self.members,
+            self.web,
+            self._settings,
+            doors,
+            clock=clock,
+            fetched=self._fetched,
+            abandoned=self.watch.abandoned,
+            unasked=self.watch.unasked,
+            told=self.users.told,
+            conduct=CONDUCT,
+        )
 
     def _make_web(self) -> SyntheticWeb:
         plan, shape = self.plan, _shape_of(self.plan)
