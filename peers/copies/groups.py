@@ -148,7 +148,7 @@ class Groups:
         named = told.n_copies if is_as_known else UNKNOWN
         said = told.standing, told.canonical, told.first_s, told.domain
         self._put(Member(key, told.version, named, is_known, *said))
-        return True
+        return named != 0 or not self.is_alone(group)
 
     def note_asked(self, member: Member) -> None:
         """A page is being named: whether it hears of it is not known, until it says so."""

@@ -82,10 +82,7 @@ class Namings:
                 if self._groups.doubt_page(group, page):  # who answers for it is asked
                     self._look_later(group, now)
                 continue
-            if not self._groups.note(group, page):
-                continue
-            is_alone = page.is_there and self._groups.is_alone(group)
-            if not is_alone or to_tell(self._groups.members(group)):
+            if self._groups.note(group, page):
                 self._look_later(group, now)
         self.n_heard += len(message.pages)
         return True
