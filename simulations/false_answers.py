@@ -1,4 +1,4 @@
-"""What the malicious member answers gateways of pages: it denies some, keeps some, confirms made-up ones.
+"""The malicious member's answers to gateways: it denies pages, keeps some back, confirms made-up ones.
 
 It has its own draws: what it says here moves nothing that others draw. Of a page it says the same each time,
 as who wants to hide it would; what it has kept from whom is noted: nothing else may be missing from a search.
@@ -23,7 +23,7 @@ CONFIRMED_MAX: Final = 50  # made-up pages that it confirms at once
 
 
 class FalseAnswers:
-    """Of one liar."""
+    """The answers of one malicious member, and what it has kept from whom."""
 
     def __init__(self, seed: int, now: Callable[[], float], tell: Callable[[str], None]) -> None:
         """Begin; `tell` takes lines of the transcript."""

@@ -1,4 +1,4 @@
-"""What the malicious member says of addresses of the web: who may ask them, and who has them.
+"""The malicious member's lies about addresses of the web: who may ask them, and who has them.
 
 It lends those of others' slots, gives back and tells of leases that it has not, wants each address itself,
 and those of its own slots for nobody. It lends none to two at once: nobody could see that.
@@ -36,7 +36,7 @@ ACTOR: Final = Lessor.name
 
 
 class FalseLeases:
-    """Of one liar."""
+    """The lies about addresses of one malicious member."""
 
     def __init__(
         self,

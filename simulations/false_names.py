@@ -1,4 +1,4 @@
-"""What the malicious member says of copies: which page is shown for others that say the same.
+"""The malicious member's lies about copies: which page is shown for others that say the same.
 
 It calls pages of others copies, be their contents its own to answer for or not; and it tells those who answer
 for contents of pages in its own slots that say the same, stand before all, and are nowhere. As long as it
@@ -43,7 +43,7 @@ class _Page(NamedTuple):
 
 
 class FalseNames:
-    """Of one liar."""
+    """The lies about copies of one malicious member."""
 
     def __init__(
         self,

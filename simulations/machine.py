@@ -238,7 +238,7 @@ class Machine:
         return self._controller.ownership if self._controller is not None else None
 
     def answerer_of(self, url: str) -> str | None:
-        """Who answers for a page, as far as it knows."""
+        """The peer that answers for a page, as far as it knows; None for nobody."""
         ownership = self.ownership
         return None if ownership is None else ownership.answerer_of(ownership.slot_of(host_of(url)))
 

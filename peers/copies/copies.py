@@ -83,6 +83,7 @@ class Copies(StoreActor):
         self._tellings = Tellings(me, self.name, TableSection(table, b"t"), life)
         self._namings = Namings(me, self.name, TableSection(table, b"g"), life)
         self._marks = Marks(me, TableSection(table, b"m"))
+        self._is_own_word = False  # does a row change by it?
         self._has_begun = False  # are the marks known that an earlier life was to take back?
         self._ownership: Ownership | None = None
         self._answerers: np.ndarray[tuple[int], np.dtype[np.str_]] | None = None
@@ -160,7 +161,7 @@ class Copies(StoreActor):
             before = None if value is None else row_in(value)
             row = row_after(before, stamp, document)
             if row is not None:
-                self._store.put(slot, name, row.encode(), is_news=False)
+                self._keep(slot, name, row, is_news=False)
             row = row or before
             if row is None:
                 continue
@@ -169,8 +170,18 @@ class Copies(StoreActor):
             if row.content and self._answers(slot):
                 yield _told(slot, name, row, content=row.content)
 
+    def _keep(self, slot: int, name: bytes, row: ContentRow, *, is_news: bool = True) -> None:
+        """Keep what a page says, or was named, by our own word."""
+        self._is_own_word = True
+        self._store.put(slot, name, row.encode(), is_news=is_news)
+        self._is_own_word = False
+
     def _note_change(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
-        """Have the index go by what a page was named, and tell what it says no more, whoever saw it."""
+        """Have the index go by what a page was named, and tell what it says no more, whoever saw it.
+
+        What others kept of a page while they answered for it is told, too: they have told it to who answered
+        for its content then, and nobody else knows it if we did not see that others answered.
+        """
         row = row_in(value)
         known = None if before is None else row_in(before)
         if known is not None and known.content != row.content:
@@ -178,6 +189,8 @@ class Copies(StoreActor):
         if known is not None and known.content not in (0, row.content) and self._answers(slot):
             left = _told(slot, name, row, content=known.content, is_there=False)
             self._tellings.tell([left], self._now)
+        if known is not None and row.content and not self._is_own_word and self._answers(slot):
+            self._tellings.tell([_told(slot, name, row, content=row.content)], self._now)
         n_before = known.n_copies if known is not None and known.content == row.content else 0
         if row.content and row.n_copies != n_before:
             self._mark(slot, name, row)
@@ -208,7 +221,7 @@ class Copies(StoreActor):
                 unlike.append(number)
                 continue
             if row.n_copies != each.n_copies:
-                self._store.put(each.slot, each.page, row.named(each.n_copies).encode())
+                self._keep(each.slot, each.page, row.named(each.n_copies))
         keys = [key_at(each.slot, each.page) for each in message.pages]
         self._marks.answer(source, CopiesNoted(message.batch, tuple(unlike)), keys, self._now)
 

@@ -103,7 +103,7 @@ def words(number: int) -> str:
 
 
 def ended(config: Path) -> str:
-    """What a peer says that cannot start."""
+    """Start a peer that cannot, and return its last words."""
     command = [*COMMAND, "peer", "--config", str(config)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (1, "")

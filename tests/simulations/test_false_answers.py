@@ -1,4 +1,4 @@
-"""What a malicious member answers gateways, and what is noted of it for the judges."""
+"""The answers of a malicious member to gateways, and the notes of them for the judges."""
 
 from __future__ import annotations
 

@@ -128,6 +128,11 @@ def test_seed_in_which_addresses_were_asked_too_soon_beside_a_malicious_member_p
     assert_passes(seed, Sizes(peers, peers), has_liar=True, has_machines=True)
 
 
+# Others named a page a copy while its peer was cut off, which never saw that they answered for it.
+def test_seed_in_which_a_page_was_named_by_others_while_its_peer_was_cut_off_passes() -> None:
+    assert_passes(83000003, Sizes(6, 6), has_liar=True)
+
+
 # Not the newest version either, when it said that it was stored and lost its disk (12286).
 @pytest.mark.parametrize(("seed", "peers"), [(4006, 6), (4009, 3), (12286, 3)])
 def test_pages_that_only_who_lies_has_had_need_not_be_found(seed: int, peers: int) -> None:

@@ -14,7 +14,7 @@ from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
-from peers.copies.content_row import VERSION_BYTES
+from peers.copies.content_row import VERSION_BYTES, row_in
 from peers.copies.copies import Copies
 from peers.copies.wire_messages import (
     ContentsNoted,
@@ -26,6 +26,7 @@ from peers.copies.wire_messages import (
 )
 from peers.engine.copies import COPY, CopyMark
 from peers.engine.document import Document, content_digest
+from peers.handover.item_store import Item
 from peers.handover.messages import SlotsComplete
 from peers.index.messages import CopiesMarked, MarkCopies, PagesCommitted
 
@@ -254,6 +255,22 @@ def test_a_copy_is_shown_when_it_is_alone_though_what_it_told_before_comes_late(
     mesh.actors[receiver].receive(source, late, mesh.now)
     mesh.rest()
     assert mesh.shown(hidden) == [hidden.url]
+
+
+def test_what_others_named_a_page_while_its_answerer_was_cut_off_is_named_anew() -> None:
+    mesh = Mesh(OTHER)
+    mesh.commit(OTHER, 1.0)
+    mesh.rest()
+    slot, name = slot_of(OTHER), fingerprint(OTHER.url)
+    peer = VIEW.team_of(slot)[0]
+    store = mesh.actors[peer]._store
+    value = store.get(slot, name)
+    assert value is not None
+    named = Item(slot, name, row_in(value).named(COPY).encode())
+    assert store.merge_changes(msgspec.msgpack.encode([named]), lambda _: True, 0.0) == 1
+    mesh.tell(peer, PagesCommitted(()))
+    mesh.rest()
+    assert mesh.shown(OTHER) == [OTHER.url]
 
 
 @pytest.mark.parametrize("rank", [0, 1])
