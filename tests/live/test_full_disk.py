@@ -228,7 +228,8 @@ def _filled_table(gateway: str, mesh: MeshFolder, disk: Path) -> Iterator[None]:
 def test_peer_that_never_gets_ready_keeps_nobody_waiting(tmp_path: Path) -> None:
     mesh = create_mesh(tmp_path / "mesh", "three", 2)
     pages = pages_file(tmp_path)
-    with mounted(mesh.folder / "peer-2" / "data", "2m") as disk, ExitStack() as stack:
+    # Enough for its share, for a segment that is taken anew, and for both of a merge; 2 MB were not always.
+    with mounted(mesh.folder / "peer-2" / "data", "8m") as disk, ExitStack() as stack:
         write_bootstrap(mesh)
         door = stack.enter_context(node("bootstrap", mesh.folder / "bootstrap" / "config.toml"))
         doors = (DoorConfig(endpoint=door["door"], key=door["key"]),)
