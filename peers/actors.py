@@ -33,7 +33,7 @@ HISTORIAN_SECTION: Final = b"H"
 COPIES_SECTION: Final = b"K"
 
 # By kind of decree, which of the actors are told what is in force.
-FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher", "historian"), REVOCATION: ("http",)}
+FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher", "historian", "http"), REVOCATION: ("http",)}
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
 MakeHolders: TypeAlias = Callable[[str, Table, int], list[StoreActor]]

@@ -137,6 +137,7 @@ class Vitals:
             misconduct=misconduct_of(seen),
             unreachable=tuple(membership.unreachable.items()),
             pages_max=crawl.pages_max,
+            policy_late_s=crawl.policy_late_s,
             machine=socket.gethostname()[:TEXT_CHARS_MAX],
             version=VERSION,
             pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),

@@ -57,7 +57,8 @@ app: Final = typer.Typer(
     "pages_a_day and requests_a_day of each host in the whole mesh, hours, depth_max, pages_per_host_max, "
     "within_domain: only seeds and what is linked to from their own domain, as without any policy). What "
     "takes nothing down can have an end (until). Besides, pins say which peer crawls a host, with all else "
-    "in its slot, as long as that peer is there.",
+    "in its slot, as long as that peer is there; inside says of which domains pages are shown to people in "
+    "some networks only; next_at, by when another policy follows.",
 )
 
 FileArgument = Annotated[Path, typer.Argument(help="A policy in TOML; - for standard input.")]

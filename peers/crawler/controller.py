@@ -106,6 +106,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     is_idle: bool  # nothing is due and nothing is on its way
     searched_words: tuple[str, ...]  # guide words that are there since searchers want them
     pages_max: int  # that the policy lets the whole mesh visit, when that is why no fetch begins; else 0
+    policy_late_s: float  # for how long the policy should have been followed by another
 
 
 class Controller(StoreActor):
@@ -294,6 +295,7 @@ class Controller(StoreActor):
             is_idle=self._is_idle(),
             searched_words=frontier.steering.searched_words,
             pages_max=(self._limit.pages_max or 0) if self._limit.is_reached(visits.page_count) else 0,
+            policy_late_s=self._policy.late_s(self._store.now),
         )
 
     def _end_turn(self, now: float) -> list[Send]:
@@ -337,8 +339,7 @@ class Controller(StoreActor):
         return []
 
     def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:
-        policy = policy_of(message)
-        if policy is not None:
+        if (policy := policy_of(message)) is not None:
             self._policy = policy
             self._limit.change(policy.pages_max)
             self._follow_policy(now)

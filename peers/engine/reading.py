@@ -86,20 +86,24 @@ class Reading(NamedTuple):
         return self.unquoted and with_native_forms(self.unquoted, self.natives, doc_freqs)
 
 
-def read_query(text: str, order: Order = Order.SCORE) -> Reading:
-    """Read a query as typed; never raises. What is beyond the limits is left out, with a remark."""
+def read_query(text: str, order: Order = Order.SCORE, without: Sequence[str] = ()) -> Reading:
+    """Read a query as typed; never raises. What is beyond the limits is left out, with a remark.
+
+    Args:
+      without: domains of which nothing is found, whatever is typed; at most `LITERAL_ENTRIES_MAX`.
+    """
     remarks = Remarks()
     taken = cut_at_word(text, QUERY_CHARS_MAX)
     if len(taken) < len(text.rstrip()):
         remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
-    compiler = _Compiler(remarks)
+    compiler = _Compiler(remarks, without)
     node = read(taken, remarks)
     query = compiler.query(node, order)
-    if query.is_empty and query.clauses:
+    if query.is_empty and compiler.has_conditions:
         remarks.note(Oddity.ONLY_EXCLUSIONS)
     query.check_limits()
     has_phrases = any(_is_quoted(literal) for literal in chain.from_iterable(query.clauses))
-    unquoted = _Compiler(Remarks()).query(_unquoted(node), order) if has_phrases else None
+    unquoted = _Compiler(Remarks(), without).query(_unquoted(node), order) if has_phrases else None
     reading = Reading(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
     if len(reading.terms) > COUNTED_MAX:
         reading = reading._replace(natives=())
@@ -139,8 +143,10 @@ class _TooComplex(Exception):
 class _Compiler:
     """Turns the tree of a query into a `Query`."""
 
-    def __init__(self, remarks: Remarks) -> None:
+    def __init__(self, remarks: Remarks, without: Sequence[str] = ()) -> None:
         self._remarks = remarks
+        entries = tuple(HOST_PREFIX + domain for domain in without)
+        self._hidden: list[_Clause] = [(Literal(Kind.SITE, entries, negated=True),)] if entries else []
         self._bare: list[str] = []  # texts of which every word is required
         self._scoring: list[str] = []  # more texts that are asked for
         self._clauses: dict[_Clause, None] = {}
@@ -180,10 +186,14 @@ class _Compiler:
         wanted = self._united.get(Kind.LANGUAGE, {})
         return next(iter(wanted)).removeprefix(LANGUAGE_PREFIX) if len(wanted) == 1 else ""
 
+    @property
+    def has_conditions(self) -> bool:
+        return bool(self._united or self._clauses)
+
     def _fitting_clauses(self) -> Iterator[_Clause]:
         united = [(Literal(kind, tuple(e)[:LITERAL_ENTRIES_MAX]),) for kind, e in self._united.items()]
         n_literals = 0
-        for number, clause in enumerate((*united, *self._clauses)):
+        for number, clause in enumerate((*self._hidden, *united, *self._clauses)):
             n_literals += len(clause)
             if number >= CLAUSES_MAX or n_literals > LITERALS_MAX:
                 self._remarks.note(Oddity.TOO_COMPLEX)

@@ -34,6 +34,8 @@ from peers.gateway.messages import (
     ChangeGateway,
     DrainOrdered,
     DrainRefused,
+    FindPage,
+    FindVersions,
     HistoryGathered,
     PageFound,
     PagesFound,
@@ -60,6 +62,8 @@ from peers.gateway.stored_page import StoredPage
 from peers.gateway.stored_reader import StoredReader
 from peers.gateway.turns import NoTurn, Turns
 from peers.importing.messages import ImportDeferred, PagesImported
+from peers.policy.decreed import policy_of
+from peers.policy.rules import OF_SEEDS
 
 PrivateAmong: TypeAlias = Callable[[Sequence[str], tuple[str, ...]], Awaitable[Mapping[str, str]]]
 
@@ -168,6 +172,7 @@ class Http:
         self.visitor = visitor or visitor_of(CrawlSettings(), (), is_closed=True)
         self._private_among = private_among or _none_private
         self.rights = Rights(None if authority is None else TokenJudge(authority))
+        self._policy = OF_SEEDS
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
         self._application = application(self)
@@ -198,6 +203,10 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
+            case DecreesInForce() if (policy := policy_of(message)) is not None:
+                self._policy = policy
+            case DecreesInForce():
+                pass
             case ChangeGateway(settings):
                 self.settings = settings
                 self._quotas.change_settings(settings)
@@ -233,7 +242,7 @@ class Http:
         ticket = self._next_ticket
         self._next_ticket += 1
         self._asks += 1
-        began, message = trio.current_time(), order(ticket)
+        began, message = trio.current_time(), self._for_client(client, order(ticket))
         try:
             turns = self._turns_for(message, client)
             if turns is None:
@@ -246,6 +255,13 @@ class Http:
             self._search_s.note(trio.current_time() - began)
             self._note_vain(client, message, found)
         return found
+
+    def _for_client(self, client: str, order: Message) -> Message:
+        """Have nothing shown to a client but what the policy shows where it is."""
+        if client == ADMINISTRATOR or not isinstance(order, SearchPages | FindPage | FindVersions):
+            return order
+        hidden = self._policy.hidden_from(client)
+        return msgspec.structs.replace(order, hidden=hidden) if hidden else order
 
     def _note_vain(self, client: str, order: SearchPages, found: Message) -> None:
         """Tell which words a client has searched for and found little of, and of the client only a digest."""

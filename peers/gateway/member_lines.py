@@ -110,6 +110,7 @@ def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
         *down_lines(report, say),
         *disk_lines(report, say),
         *stop_lines(report, say),
+        *policy_lines(report, say),
         *misconduct_lines(report, say),
     ]
 
@@ -194,6 +195,12 @@ def stop_lines(report: Report, say: Say) -> list[str]:
     limit = f"{stopped[0].pages_max:,}"
     line = say("stopped", stopped=len(stopped), peers=len(report.peers), limit=limit, queued=f"{queued:,}")
     return [line, *full]
+
+
+def policy_lines(report: Report, say: Say) -> list[str]:
+    """Return a line when the policy should have been followed by another one."""
+    late_s = max((status.policy_late_s for status in report.peers), default=0.0)
+    return [say("policy_late", late=span_text(late_s, say))] if late_s else []
 
 
 def searched_words(report: Report) -> list[str]:

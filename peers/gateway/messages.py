@@ -27,6 +27,7 @@ class SearchPages(Message, frozen=True):
     cursor: str = ""  # of a page before: its `next`
     wants_facets: bool = False
     wants_explanations: bool = False
+    hidden: tuple[str, ...] = ()  # domains of which nothing is shown to who asks
 
 
 class SearchedInVain(Message, frozen=True):
@@ -105,6 +106,7 @@ class FindPage(Message, frozen=True):
     ticket: int
     url: str
     at_s: float = 0.0  # of that time, as in `ReadPage`
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
 
 
 class PageFound(Message, frozen=True):
@@ -122,6 +124,7 @@ class FindVersions(Message, frozen=True):
 
     ticket: int
     url: str
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
 
 
 class VersionsFound(Message, frozen=True):

@@ -10,7 +10,7 @@ from mesh.urls import host_of
 from peers.gateway.errand import Errand
 from peers.gateway.messages import FindPage, PageFound
 from peers.gateway.round import REPEAT_AFTER_S
-from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.rules import EVERYTHING, Policy, is_below
 from peers.storage.wire_messages import PageRead, ReadPage
 
 LOOKUP_S_MAX: Final = 2.0  # a disk with work to do, and a large page on its way
@@ -23,7 +23,7 @@ class PageLookup(Errand):
         self, number: int, me: str, order: FindPage, ownership: Ownership, policy: Policy = EVERYTHING
     ) -> None:
         super().__init__(number, me, order.ticket)
-        self._is_taken_down = policy.is_taken_down(order.url)
+        self._is_hidden = policy.is_taken_down(order.url) or is_below(host_of(order.url), order.hidden)
         self._question = ReadPage(self._number_question(), order.url, order.at_s)
         team = ownership.team_of(ownership.slot_of(host_of(order.url)))
         self._not_asked = [peer for peer in team if peer in ownership.alive]
@@ -31,7 +31,7 @@ class PageLookup(Errand):
 
     def start(self, now: float) -> list[Send]:
         self._limit_at = now + LOOKUP_S_MAX
-        return self._end_without() if self._is_taken_down else self._ask_next(now)
+        return self._end_without() if self._is_hidden else self._ask_next(now)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         match message:

@@ -300,7 +300,7 @@ class Searcher(Actor):
     def _errand(self, number: int, order: Order, view: View) -> Errand:
         match order:
             case SearchPages():
-                reading = read_query(order.text, order.order)
+                reading = read_query(order.text, order.order, order.hidden)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case FindPage():
                 return PageLookup(number, self._me, order, view.ownership, view.policy)

@@ -159,6 +159,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
         tuple[Text, ...], Meta(max_length=SEARCHED_WORDS_MAX)
     ] = ()  # see `CrawlStatistics`
     disk_stop: Text = ""  # why it fetches nothing, when that is a limit of its disk by its settings
+    policy_late_s: Amount = 0.0  # for how long the policy should have been followed by another
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):

@@ -213,6 +213,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "disk_fills": ", which at the pace of the last minutes is full in {span}",
         "disk_advice": ": make room, or move its folder to a larger disk; when it is full it fetches nothing "
         "and loses nothing",
+        "policy_late": "the policy in force was to be followed by another one {late} ago, and goes on until "
+        "there is one: `tianmesh policy set FILE`",
         "disk_stopped": "{peer} fetches no more, as {why}: make room, and it goes on by itself, or change "
         "its [storage] and start it again",
         "peer_is_down": "{peer}{at} is down{since}: start that peer again; if its machine is lost, "
@@ -502,6 +504,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "disk_low": "{peer} 的磁盘只剩 {free} GB",
         "disk_fills": "，按最近几分钟的速度将在 {span}后写满",
         "disk_advice": "：请腾出空间，或把它的文件夹移到更大的磁盘；写满后停止抓取，但不丢失任何内容",
+        "policy_late": "现行策略应在{late}前被新策略取代，在此之前继续有效：`tianmesh policy set FILE`",
         "disk_stopped": "{peer} 停止抓取（{why}）：请腾出空间，或修改其 [storage] 后重新启动；之后会自动继续",
         "peer_is_down": "{peer}{at} 停机{since}：请重新启动该节点；若机器已不复存在，"
         "用 `tianmesh drain {peer}` 注销它",

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from mesh.actor import Message, Send
 from mesh.ownership import Ownership
+from mesh.urls import host_of
 from peers.gateway.messages import FindVersions, VersionsFound
 from peers.gateway.team_errand import TeamErrand
-from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.rules import EVERYTHING, Policy, is_below
 from peers.storage.wire_messages import ListVersions, ToldVersion, VersionsListed
 
 
@@ -21,13 +22,13 @@ class VersionsLookup(TeamErrand):
         self, number: int, me: str, order: FindVersions, ownership: Ownership, policy: Policy = EVERYTHING
     ) -> None:
         super().__init__(number, me, order.ticket, order.url, ownership)
-        self._is_taken_down = policy.is_taken_down(order.url)
+        self._is_hidden = policy.is_taken_down(order.url) or is_below(host_of(order.url), order.hidden)
         self._told: dict[tuple[int, float], ToldVersion] = {}
         self._is_cut = False
         self._moved_from: set[str] = set()
 
     def start(self, now: float) -> list[Send]:
-        return self._end(self._gathered()) if self._is_taken_down else super().start(now)
+        return self._end(self._gathered()) if self._is_hidden else super().start(now)
 
     def _question(self, request: int) -> Message:
         return ListVersions(request, self.url)

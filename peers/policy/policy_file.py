@@ -19,6 +19,10 @@ guide_words = ["climate", "气候"]
 [[pins]]
 host = "intranet.pku.edu.cn"
 peer = "o5aw2exxm2namvdz"
+
+[[inside]]
+domains = ["journals.lib.pku.edu.cn"]
+networks = ["162.105.0.0/16"]
 """
 
 from __future__ import annotations
@@ -35,7 +39,18 @@ from msgspec import Meta
 from mesh.errors import ConfigError
 from peers.policy.ordering import Ordering
 from peers.policy.patterns import fault_of
-from peers.policy.rules import PINS_MAX, PRIVATE_MAX, RULES_MAX, Moment, Pin, Policy, Private, Rule
+from peers.policy.rules import (
+    INSIDE_MAX,
+    PINS_MAX,
+    PRIVATE_MAX,
+    RULES_MAX,
+    Inside,
+    Moment,
+    Pin,
+    Policy,
+    Private,
+    Rule,
+)
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -44,7 +59,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
     allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
     ordering: Ordering | None = None
+    inside: Annotated[tuple[Inside, ...], Meta(max_length=INSIDE_MAX)] = ()
     ends_at: Moment | None = None
+    next_at: Moment | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:

@@ -33,11 +33,12 @@ Source: the policy bus of Li Wei's thesis (USTC 2006): versions, ordered rules, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from itertools import chain
 from math import inf
 from operator import attrgetter
 from typing import Annotated, Final, NamedTuple
@@ -53,8 +54,10 @@ from peers.policy.patterns import UrlSet, host_in
 
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
 RULES_MAX: Final = 2_000
-PINS_MAX: Final = 1_000  # a few microseconds each whenever the members change
+PINS_MAX: Final = 1_000
+PINNED_SLOTS_MAX: Final = 16_384  # 2 microseconds each whenever the members change
 PRIVATE_MAX: Final = 1_000
+INSIDE_MAX: Final = 16  # each costs a search by people outside a pass over the pages of its domains
 WILDCARDS_MAX: Final = 4  # in one pattern: each more is one more search through the URL
 DAY_S: Final = 86_400.0
 
@@ -63,6 +66,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=253, pattern=r"^[a-z0-9_.:\[
 MediaType = Annotated[str, Meta(max_length=127, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$")]  # as "text/html"
 Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}$")]  # primary subtag, as "zh"
 Network = Annotated[str, Meta(max_length=49, pattern=r"^[0-9a-f.:]+(/\d{1,3})?$")]  # as "162.105.0.0/16"
+Slot = Annotated[int, Meta(ge=0, lt=SLOTS_MAX)]
 Private = Annotated[str, Meta(min_length=1, max_length=253, pattern=r"^[a-z0-9_.:/-]*$")]
 Moment = Annotated[datetime, Meta(tz=True)]
 Clock = Annotated[str, Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")]
@@ -191,18 +195,52 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """Which member crawls a slot, as long as it is there: one inside a network, or near a host.
+    """Which member crawls some slots, as long as it is there: one inside a network, or near a host.
 
-    Slots are what members own, so a host takes along what else is in its slot: of 50,000 slots, little.
+    Slots are what members own, so a host takes along what else is in its slot: of 50,000 slots, little. There
+    are no pins of URLs: a host has one clock, and so one peer.
     """
 
     peer: PeerName
     host: Name | None = None  # its slot
-    slot: Annotated[int, Meta(ge=0, lt=SLOTS_MAX)] | None = None
+    slot: Slot | None = None
+    slots: tuple[Slot, Slot] | None = None  # all from the first to the last
 
     def __post_init__(self) -> None:
-        if (self.host is None) == (self.slot is None):
-            raise ValueError("a pin has either a host or a slot")
+        if [self.host, self.slot, self.slots].count(None) != 2:
+            raise ValueError("a pin has either a host, a slot or slots")
+        if self.slots is not None and self.slots[0] > self.slots[1]:
+            raise ValueError("the first of pinned slots is behind the last")
+
+    def slots_pinned(self, slot_of: Callable[[str], int]) -> range:
+        """Return its slots, of which the mesh may have fewer.
+
+        Args:
+          slot_of: the slot of a host.
+        """
+        if self.slots is not None:
+            return range(self.slots[0], self.slots[1] + 1)
+        slot = slot_of(self.host) if self.host is not None else self.slot
+        assert slot is not None
+        return range(slot, slot + 1)
+
+
+class Inside(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Sites whose pages are kept, and shown to people in some networks only: what a licence is for.
+
+    It is no rule: what is shown to whom does not depend on which rule says that a page is crawled.
+
+    Source: the licensed collections of Tianwang's campus; Li, Yan, Wang 2004, chapter 3, section 2.
+    """
+
+    domains: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=INSIDE_MAX)]  # and all below them
+    networks: Annotated[tuple[Network, ...], Meta(min_length=1, max_length=PRIVATE_MAX)]  # of IPv6 up to /64
+    reason: Annotated[str, Meta(max_length=500)] = ""  # for people
+
+    def __post_init__(self) -> None:
+        for network in self.networks:
+            if _network(network).version == 6 and _network(network).prefixlen > 64:
+                raise ValueError(f"people are told apart by networks of 64 bits, and {network} has more")
 
 
 class Policy(
@@ -215,6 +253,7 @@ class Policy(
     # and what is queued stays so.
     pages_max: Annotated[int, Meta(ge=1)] | None = None
     pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
+    inside: Annotated[tuple[Inside, ...], Meta(max_length=INSIDE_MAX)] = ()
     # Names, with all below them, and networks that may be asked though their addresses are private.
     allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
     ordering: Ordering | None = (
@@ -223,12 +262,18 @@ class Policy(
     # When the crawl is over: nothing is fetched, and what is queued stays so.
     ends_at: Moment | None = None
     issued_at: float = 0.0  # seconds since the epoch, by the clock of who signed it; for people
+    # By when another one follows: people are told when it is late. This one goes on.
+    next_at: Moment | None = None
 
     def __post_init__(self) -> None:
         if any(rule.until is not None for rule in self.take_downs):
             raise ValueError("rules with an end must stand behind all that take something down")
-        if len({(pin.host, pin.slot) for pin in self.pins}) < len(self.pins):
+        if len({(pin.host, pin.slot, pin.slots) for pin in self.pins}) < len(self.pins):
             raise ValueError("a host or slot is pinned twice")
+        if sum(len(pin.slots_pinned(lambda _: 0)) for pin in self.pins) > PINNED_SLOTS_MAX:
+            raise ValueError(f"more than {PINNED_SLOTS_MAX:,} slots are pinned")
+        if sum(len(each.domains) for each in self.inside) > INSIDE_MAX:
+            raise ValueError(f"more than {INSIDE_MAX} domains are shown inside only")
 
     def pinned(self, slot_of: Callable[[str], int]) -> dict[int, str]:
         """Return who is to crawl which slots; of two pins that come to the same slot the first counts.
@@ -238,10 +283,23 @@ class Policy(
         """
         pinned: dict[int, str] = {}
         for pin in self.pins:
-            slot = slot_of(pin.host) if pin.host is not None else pin.slot
-            if slot is not None:
+            for slot in pin.slots_pinned(slot_of):
                 pinned.setdefault(slot, pin.peer)
         return pinned
+
+    def hidden_from(self, address: str) -> tuple[str, ...]:
+        """Return the domains of which nothing is shown to who asks from an address.
+
+        Args:
+          address: of IPv4, or a network of IPv6; what is none is outside of all.
+        """
+        host = address.partition("/")[0]
+        hidden = (each.domains for each in self.inside if not is_within(host, each.networks))
+        return tuple(dict.fromkeys(chain.from_iterable(hidden)))
+
+    def late_s(self, now: float) -> float:
+        """For how long there should have been another one; 0.0 when that is not so."""
+        return 0.0 if self.next_at is None else max(0.0, now - self.next_at.timestamp())
 
     def at(self, now: float) -> Policy:
         """Return the policy without the rules that have ended, and when all of it has, with a pause of all.
@@ -478,6 +536,11 @@ def _names_above(host: str) -> Iterator[str]:
     """Yield a host and all names that it is below."""
     labels = host.split(".")
     return (".".join(labels[n:]) for n in range(len(labels)))
+
+
+def is_below(host: str, domains: Container[str]) -> bool:
+    """Tell whether a host is one of some domains, or below one."""
+    return any(name in domains for name in _names_above(host))
 
 
 def _seconds_of_day(clock: str) -> float:

@@ -1316,6 +1316,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         is_shared=True,
         is_idle=False,
         pages_max=0,
+        policy_late_s=0.0,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -206,6 +207,31 @@ def test_answers_are_exact_after_every_commit_and_loss(stack: ExitStack) -> None
         found = mesh.search("bob", text)
         assert scores(found) == scores(alone.search("solo", text)), text
         assert found.coverage.missing == 0
+
+
+def test_hidden_domains_are_left_out_as_if_the_query_said_so(stack: ExitStack) -> None:
+    pages = documents(600)
+    pages += [msgspec.structs.replace(page, url="http://open.test/twin") for page in pages[3:4]]
+    mesh = Mesh(["ann", "bob", "cyd"], stack)
+    mesh.index(pages)
+    mesh.name_copies(pages)
+    hidden = ("host3.test", "host5.test")
+    is_of = re.compile(r"http://host[35]\.test/").match
+    n_less = 0
+    for text in QUERIES:
+        plain, found = mesh.search("ann", text), mesh.search("ann", text, hidden=hidden, wants_facets=True)
+        said = mesh.search("ann", f"{text} -site:host3.test -site:host5.test", wants_facets=True)
+        assert scores(found) == scores(said), text
+        assert (found.facets, found.relaxed) == (said.facets, said.relaxed)
+        assert not any(is_of(hit.url) for hit in found.hits), text
+        assert [remark.oddity for remark in found.remarks] == [remark.oddity for remark in plain.remarks]
+        n_less += any(is_of(hit.url) for hit in plain.hits)
+    assert n_less > 3
+    typed = " ".join(f"-intitle:w{n}" for n in range(80))  # more than a query may have
+    assert not any(is_of(hit.url) for hit in mesh.search("ann", f"天网 {typed}", hidden=hidden).hits)
+    text = pages[3].text.split()[0]
+    found = mesh.search("ann", f"{text} site:open.test", hidden=hidden)
+    assert [hit.url for hit in found.hits] == ["http://open.test/twin"]
 
 
 def scores(found: PagesFound) -> list[tuple[str, float]]:

@@ -6,14 +6,16 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import inf
 from random import Random
 
 import pytest
 import trio
 
 from mesh.actor import Address, Message
-from mesh.decree import Authority, Signer
+from mesh.decree import POLICY, Authority, Decree, Signer
 from mesh.errors import ConfigError, LocalProtocolError
+from mesh.membership.messages import DecreesInForce
 from mesh.signed_token import TokenRight, sign_token
 from mesh.signing_key import SigningKey
 from peers.gateway.http import (
@@ -27,6 +29,7 @@ from peers.gateway.http import (
 from peers.gateway.messages import ChangeGateway, FindPage, PageFound, RequestRefused, SearchPages
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import PeerStatus
+from peers.policy.rules import EVERYTHING, Inside, Policy, policy_bytes
 from peers.storage.warc import response_record
 from tests.helpers import seen
 from tests.patience import PATIENCE_S
@@ -359,6 +362,33 @@ async def test_who_bears_the_token_is_not_counted() -> None:
         for _ in range(6):
             reply = await exchange(http.port, request + "Connection: close\r\n\r\n")
             assert b" 200 " in head_of(reply)[0]
+
+
+async def test_pages_that_are_shown_inside_only_are_hidden_from_clients_elsewhere() -> None:
+    inside = (
+        Inside(domains=("journals.test",), networks=("127.0.0.2", "2001:db8::/48")),
+        Inside(domains=("archive.test", "papers.test"), networks=("127.0.0.0/30",)),
+    )
+    body = policy_bytes(Policy(rules=EVERYTHING.rules, inside=inside))
+    decree = Decree(POLICY, "", 1, 0.0, inf, body, b"", b"")
+    searcher = FakeSearcher()
+    settings = GatewaySettings(admin_token="t" * 16, proxies=("127.0.0.9",))
+    async with running(searcher, settings) as http:
+        http.receive(Address("ann", "membership"), DecreesInForce(POLICY, (decree,)))
+
+        async def hidden_from(address: str, header: str = "") -> list[tuple[str, ...]]:
+            searcher.orders.clear()
+            for target in ("/api/search?q=crawler", "/page?url=http%3A%2F%2Fa.test%2F"):
+                head = f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n"
+                await exchange(http.port, head, address)
+            return [order.hidden for order in searcher.orders if isinstance(order, SearchPages | FindPage)]
+
+        assert await hidden_from("127.0.0.2") == [(), ()]
+        assert await hidden_from("127.0.0.1") == [("journals.test",)] * 2
+        assert await hidden_from("127.0.0.5") == [("journals.test", "archive.test", "papers.test")] * 2
+        assert await hidden_from("127.0.0.5", f"Authorization: Bearer {'t' * 16}\r\n") == [(), ()]
+        others = [("archive.test", "papers.test")] * 2
+        assert await hidden_from("127.0.0.9", "X-Forwarded-For: 2001:db8:0:7::1\r\n") == others
 
 
 async def test_who_sends_tokens_that_do_not_count_has_to_wait_and_those_that_count_are_free() -> None:

@@ -27,6 +27,13 @@ def misconduct_lines(*told: PeerStatus) -> list[str]:
     return member_lines.misconduct_lines(report_of(told), SAY)
 
 
+def test_a_policy_that_should_have_been_followed_by_another_is_told_once() -> None:
+    told = [PeerStatus(id="ann"), PeerStatus(id="bob", policy_late_s=7_300.0), PeerStatus(id="cyd")]
+    [line] = member_lines.policy_lines(report_of(told), SAY)
+    assert "another one 2 h ago" in line
+    assert member_lines.policy_lines(report_of(told[:1]), SAY) == []
+
+
 def stop_lines(*told: PeerStatus) -> list[str]:
     return member_lines.stop_lines(report_of(told), SAY)
 

@@ -36,7 +36,7 @@ def test_status_has_the_fields_of_the_report_first() -> None:
 def test_total_has_every_number_of_the_peers() -> None:
     per_peer = {"id", "pid", "endpoint", "gateway", "members", "epoch", "state", "is_draining", "weight"}
     per_peer |= {"misconduct", "unreachable", "machine", "version", "pages_max", "disk_free_bytes"}
-    per_peer |= {"disk_bytes_per_s", "relay", "relayed", "disk_stop", "searched_words"}
+    per_peer |= {"disk_bytes_per_s", "relay", "relayed", "disk_stop", "searched_words", "policy_late_s"}
     total = report_of([PeerStatus(id="ann")]).total
     assert set(total.__struct_fields__) == set(PeerStatus.__struct_fields__) - per_peer
 

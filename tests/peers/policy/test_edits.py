@@ -224,19 +224,51 @@ def test_rules_with_an_end_before_a_take_down_are_refused_in_a_file() -> None:
 
 def test_pins_are_written_and_read_and_those_that_make_no_sense_are_refused() -> None:
     text = '[[rules]]\naction = "crawl"\n\n[[pins]]\npeer = "ann"\nhost = "a.test"\n\n'
-    text += '[[pins]]\npeer = "bob"\nslot = 3\n'
+    text += '[[pins]]\npeer = "bob"\nslot = 3\n\n[[pins]]\npeer = "cyd"\nslots = [2, 5]\n'
     policy = read_policy(text, "p.toml")
     assert read_policy(write_policy(policy), "p.toml") == policy
-    assert policy.pinned(lambda host: slot_of(host, 50_000)) == {slot_of("a.test", 50_000): "ann", 3: "bob"}
+    assert policy.pinned(lambda host: slot_of(host, 50_000)) == {
+        slot_of("a.test", 50_000): "ann",
+        3: "bob",
+        **dict.fromkeys((2, 4, 5), "cyd"),
+    }
     assert policy_in(policy_bytes(policy)) == policy
     for pins in (
         '[[pins]]\npeer = "ann"\n',
         '[[pins]]\npeer = "ann"\nhost = "a.test"\nslot = 3\n',
         '[[pins]]\npeer = "ann"\nslot = 65536\n',
+        '[[pins]]\npeer = "ann"\nslots = [5, 2]\n',
+        '[[pins]]\npeer = "ann"\nslots = [0, 20000]\n',
         '[[pins]]\npeer = "ann"\nslot = 3\n\n[[pins]]\npeer = "bob"\nslot = 3\n',
     ):
         with pytest.raises(ConfigError, match=r"pin|Expected"):
             read_policy(pins, "p.toml")
+
+
+def test_sites_that_are_shown_inside_only_are_written_and_read() -> None:
+    text = '[[rules]]\naction = "crawl"\n\n[[inside]]\n'
+    text += 'domains = ["journals.test"]\nnetworks = ["162.105.0.0/16", "2001:da8::/32"]\n'
+    policy = read_policy(text, "p.toml")
+    assert read_policy(write_policy(policy), "p.toml") == policy == policy_in(policy_bytes(policy))
+    assert policy.hidden_from("162.105.3.4") == policy.hidden_from("2001:da8:0:1::/64") == ()
+    for outside in ("162.106.3.4", "2001:db9::/64", "::1", "", "nobody"):
+        assert policy.hidden_from(outside) == ("journals.test",)
+    many = "".join(f'"a{n}.test", ' for n in range(17))
+    for wrong in (
+        'domains = ["a.test"]\n',
+        'domains = []\nnetworks = ["10.0.0.0/8"]\n',
+        'domains = ["a.test"]\nnetworks = ["10.0.0.1/8"]\n',
+        'domains = ["a.test"]\nnetworks = ["2001:da8::/96"]\n',
+        f'domains = [{many}]\nnetworks = ["10.0.0.0/8"]\n',
+    ):
+        with pytest.raises(ConfigError, match=r"inside|networks|host bits"):
+            read_policy(f'[[rules]]\naction = "crawl"\n\n[[inside]]\n{wrong}', "p.toml")
+
+
+def test_a_policy_says_when_another_one_was_to_follow() -> None:
+    policy = read_policy('next_at = 1970-01-01T00:01:00Z\n[[rules]]\naction = "crawl"\n', "p.toml")
+    assert (policy.late_s(59.0), policy.late_s(90.0), EVERYTHING.late_s(90.0)) == (0.0, 30.0, 0.0)
+    assert read_policy(write_policy(policy), "p.toml") == policy
 
 
 def test_of_two_pins_of_one_slot_the_first_counts() -> None:
