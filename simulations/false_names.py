@@ -17,8 +17,8 @@ from mesh.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.actors import COPIES_SECTION
 from peers.copies.content_row import VERSION_BYTES, domain_of, row_in
-from peers.copies.groups import COPY
 from peers.copies.wire_messages import ContentsTold, CopiesNamed, CopiesNoted, Naming, ToldContent
+from peers.engine.live_segment import COPY
 from simulations.chance import random_of
 
 if TYPE_CHECKING:

@@ -122,6 +122,8 @@ def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
     # A gateway of the version before tells of none of these.
     if copies := hit.get("copies", 0):
         console.print(f"   [dim]{copies:,} more {'copy' if copies == 1 else 'copies'}[/dim]")
+    for url in hit.get("also_at", ()):
+        console.print(f"   [dim]the same at {escape(url)}[/dim]")
     if near_copies := hit.get("near_copies", 0):
         console.print(f"   [dim]{near_copies:,} more like this[/dim]")
     if hit.get("has_more_of_site"):

@@ -1,5 +1,7 @@
 """Copies: pages of the mesh with the same title and all the same text are one group; one stands for it.
 
+Pages of its own domain it hides; of other domains the first few are found, and searches show them under it.
+
 Theory of operation
 ===================
 What content a page has, the peer that answers for its slot tells the peer that answers for the slot of that

@@ -15,9 +15,11 @@ from typing import Final, NamedTuple
 from mesh.table import Table
 from peers.copies.content_row import DOMAIN_BYTES, STANDING_BYTES, UNKNOWN_DOMAIN, VERSION_BYTES, as_of_today
 from peers.copies.wire_messages import ToldContent
+from peers.engine.live_segment import COPY, FOLDED
 
 UNKNOWN: Final = -2  # what a page was told: it may be hidden or not
-COPY: Final = -1
+# Pages of other domains that are found, and stand under the one that is shown: more are nobody's to be seen.
+FOLDED_MAX: Final = 3
 _VALUE: Final = Struct(f">{VERSION_BYTES}si?{STANDING_BYTES}sI{DOMAIN_BYTES}s")
 _GROUP: Final = Struct(">HQ")
 _PAGE: Final = Struct(">H16s")
@@ -79,8 +81,8 @@ def slot_in(group: bytes) -> int:
     return int.from_bytes(group[:2], "big")
 
 
-def representative_of(members: Sequence[Member]) -> Member:
-    """Return the page that is shown.
+def representatives_of(members: Sequence[Member]) -> list[Member]:
+    """Return the page that is shown, and behind it those that stand for other domains, the best first.
 
     A page that names another one of the group gives way to it, wherever that is: it speaks for itself. Within
     a registrable domain a page goes first that is named there, perhaps by itself, and last one that names a
@@ -95,7 +97,7 @@ def representative_of(members: Sequence[Member]) -> Member:
     best: dict[bytes, Member] = {}  # by domain
     for each in sorted(staying or members, key=lambda each: _rank_within(each, named)):
         best.setdefault(each.site, each)
-    return min(best.values(), key=_rank_between)
+    return sorted(best.values(), key=_rank_between)
 
 
 def _rank_within(member: Member, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
@@ -109,16 +111,21 @@ def _rank_between(member: Member) -> tuple[object, ...]:
 def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
     """Return who of a group is to be told what now; nobody when all is said and done.
 
-    The copies are told only when the representative has confirmed that it is shown.
+    The copies are told only when the representative has confirmed that it is shown. Pages that stand for
+    other domains are not hidden, but shown under it, the first of them.
     """
     if not members:
         return []
-    shown, n_copies = representative_of(members), len(members) - 1
+    shown, *others = representatives_of(members)
+    n_copies = len(members) - 1
     if not n_copies:
         return [(shown, 0)] if shown.told else []
+    folded = others[:FOLDED_MAX]
     tellings = [(shown, n_copies)] if shown.told != n_copies or not shown.has_confirmed else []
+    tellings += [(each, FOLDED) for each in folded if each.told != FOLDED]
     if shown.has_confirmed and shown.told >= 0:
-        tellings += [(each, COPY) for each in members if each is not shown and each.told != COPY]
+        found = {each.key for each in (shown, *folded)}
+        tellings += [(each, COPY) for each in members if each.key not in found and each.told != COPY]
     return tellings
 
 

@@ -8,7 +8,7 @@ by one that says the same, too. Who searches leaves copies out; statistics are o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,12 @@ from peers.engine.document import content_digest
 from peers.engine.working_segment import WorkingSegment
 from peers.kernel import Ints
 
-COPY: Final = -1  # another page stands for it
-
 
 class CopyMark(NamedTuple):
     """What is told of a document with some content."""
 
     content: int  # see `document.content_digest`
-    n_copies: int  # for which it stands, or COPY
+    n_copies: int  # for which it stands, or COPY, or FOLDED
 
 
 def mark_copies(segments: Iterable[WorkingSegment], marks: Mapping[bytes, CopyMark]) -> None:

@@ -7,7 +7,7 @@ so each segment keeps the last ones made, and snapshots share the segments that 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from peers.kernel import Bytes, Floats
 # many again while responsibility changes.
 VIEWS_KEPT = 8
 
-# Of each document for how many copies it stands; below 0 when it is one itself.
+# Of each document for how many copies it stands; below 0 when it is one itself:
+COPY: Final = -1  # another page stands for it, and it is not found
+FOLDED: Final = -3  # one of another domain does: it is found, and shown under that
 Copies: TypeAlias = NDArray[np.int32]
 _Kept = TypeVar("_Kept")
 
@@ -85,7 +87,7 @@ class SegmentView:
     @cached_property
     def without_copies(self) -> SegmentView:
         """The same without what is a copy of something else, here or on another peer."""
-        is_copy = self.live.copies < 0
+        is_copy = self.live.copies == COPY
         return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
 
 

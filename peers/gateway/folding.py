@@ -2,10 +2,10 @@
 
 Copies are pages with the same title and text (`engine.document.content_digest`), under whatever addresses:
 with and without `index.html`, `www.` or a parameter, by http and https, on mirrors. Most of them are not
-among the hits: the mesh has named which one stands for them (`peers.copies`), and it tells for how many. Near
-copies have nearly
-the same text (`engine.near_copies`): another version, an edition for another machine. The best of them is
-shown, and how many there are besides. What is like results shown above it stands behind the first of
+among the hits: the mesh has named which one stands for them (`peers.copies`), and it tells for how many.
+Those of other domains are, some of them: they stand under the one that is shown. Near copies have nearly the
+same text (`engine.near_copies`): another version, an edition for another machine. The best of them is shown,
+and how many there are besides. What is like results shown above it stands behind the first of
 these; what is like such as are not shown, does not for that. So what becomes of a hit depends on those before
 it alone.
 
@@ -36,6 +36,7 @@ class Placed(NamedTuple):
     copies: int = 0  # that it stands for
     near_copies: int = 0  # likewise
     has_more_of_site: bool = False  # others of its site had to wait
+    copy_numbers: tuple[int, ...] = ()  # those of its copies that are hits, in their order
 
 
 class Likeness(NamedTuple):
@@ -43,11 +44,13 @@ class Likeness(NamedTuple):
 
     content: int  # digest; 0 is like no other
     sketch: bytes = b""  # empty is like no other
-    copies: int = 0  # for which it stands, whether they are among the hits or not
+    copies: int = 0  # for which it stands, whether they are among the hits or not; below 0: it gives way
 
 
 def folded(hits: Sequence[Likeness]) -> list[Placed]:
-    """Return the first of the hits that are alike.
+    """Return, in the place of the first of the hits that are alike, the one that is shown.
+
+    That is the first, or of its copies the first that gives way to none, if that is a hit.
 
     Args:
       hits: in their order.
@@ -63,13 +66,16 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
         if is_folded[number]:
             continue
         if not has_others:
-            placed.append(Placed(number, hits[number].copies))
+            placed.append(Placed(number, max(0, hits[number].copies)))
             continue
         others = are_alike[number] & ~is_folded
         are_near = others & ~are_copies[number]
-        n_copies = int((others & are_copies[number]).sum())
-        n_near = sum(1 + hits[each].copies for each in np.flatnonzero(are_near).tolist())
-        placed.append(Placed(number, max(n_copies, hits[number].copies), n_near))
+        copies = [number, *np.flatnonzero(others & are_copies[number]).tolist()]
+        shown = next((each for each in copies if hits[each].copies >= 0), number)
+        copies.remove(shown)
+        n_copies = max(len(copies), hits[shown].copies)
+        n_near = sum(1 + max(0, hits[each].copies) for each in np.flatnonzero(are_near).tolist())
+        placed.append(Placed(shown, n_copies, n_near, copy_numbers=tuple(copies)))
         is_folded |= others
     return placed
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.cursor import Cursor
@@ -19,6 +20,7 @@ from peers.gateway.plan import Share
 from peers.index.wire_messages import Hit
 
 FOLDED_DEPTH: Final = 300  # thirty pages
+UNDER_MAX: Final = 3  # of one result: more than there should be, see `copies.groups`
 
 
 class RankedHit(NamedTuple):
@@ -31,6 +33,7 @@ class RankedHit(NamedTuple):
     copies: int = 0  # that it stands for
     near_copies: int = 0  # likewise
     has_more_of_site: bool = False  # which come later
+    under: tuple[RankedHit, ...] = ()  # its copies in other domains, one of each
 
 
 class HitList:
@@ -110,7 +113,20 @@ def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -
         placed = spread(placed, lambda each: sites[each.number])
     return [
         ranked[each.number]._replace(
-            copies=each.copies, near_copies=each.near_copies, has_more_of_site=each.has_more_of_site
+            copies=each.copies,
+            near_copies=each.near_copies,
+            has_more_of_site=each.has_more_of_site,
+            under=_elsewhere(ranked[each.number], [ranked[number] for number in each.copy_numbers]),
         )
         for each in placed
     ]
+
+
+def _elsewhere(shown: RankedHit, copies: Sequence[RankedHit]) -> tuple[RankedHit, ...]:
+    """Return the first of the copies in each other domain."""
+    if not copies:
+        return ()
+    of_domain: dict[str, RankedHit] = {}
+    for each in (shown, *copies):
+        of_domain.setdefault(registrable_domain(host_of(each.hit.url)), each)
+    return tuple(of_domain.values())[1 : 1 + UNDER_MAX]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from math import inf, isfinite
 from typing import Final, TypeAlias
 
@@ -25,7 +25,7 @@ from peers.gateway.relaxation import Step
 from peers.gateway.search_task import SearchTask
 from peers.gateway.term_statistics import Totals, total_of
 from peers.index.facet_counts import most_frequent
-from peers.index.wire_messages import Excerpt, FacetCounts, Hit, HitsFound
+from peers.index.wire_messages import SNIPPETS_MAX, Excerpt, FacetCounts, Hit, HitsFound
 
 _WEIGHTS: Final = RankingWeights()  # as all indexes have them
 EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
@@ -118,7 +118,7 @@ class Merging:
             has_copies=task.query.has_copies,
         )
         start = self._list.start_of(task.cursor) if task.cursor else task.offset
-        self.page = self._list.hits[start : start + task.k]
+        self.page = _read_with(self._list.hits[start : start + task.k])
         self._total = total_of(answer.total for answer in found.values())
         self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""
 
@@ -150,6 +150,11 @@ class Merging:
     def best(self, n: int) -> list[RankedHit]:
         """The n results of the highest scores."""
         return sorted(self._list.hits, key=lambda each: (-each.score, each.hit.url))[:n]
+
+    @property
+    def to_read(self) -> list[RankedHit]:
+        """The results of the page, and what stands under them."""
+        return [*self.page, *chain.from_iterable(each.under for each in self.page)]
 
     @property
     def is_short(self) -> bool:
@@ -199,6 +204,7 @@ class Merging:
             copies=ranked.copies,
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
+            also_at=tuple(each.hit.url for each in ranked.under if not self._is_denied(each)),
             is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
         )
 
@@ -216,6 +222,15 @@ class Merging:
             return bm25f
         candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
+
+
+def _read_with(page: Sequence[RankedHit]) -> list[RankedHit]:
+    """Leave under results as many copies as can be read with them: what is shown is confirmed."""
+    room, hits = SNIPPETS_MAX - len(page), []
+    for each in page:
+        hits.append(each._replace(under=each.under[:room]) if each.under else each)
+        room -= len(hits[-1].under)
+    return hits
 
 
 def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:

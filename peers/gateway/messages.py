@@ -56,6 +56,7 @@ class FoundPage(msgspec.Struct, frozen=True):
     copies: int = 0  # pages with the same title and text that are not shown
     has_more_of_site: bool = False  # further results of its host stand behind those of others
     near_copies: int = 0  # pages with nearly the same text, likewise
+    also_at: tuple[str, ...] = ()  # URLs of copies in other domains
     is_confirmed: bool = False  # the gateway or a second member knows the page, too
 
 

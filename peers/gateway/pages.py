@@ -140,6 +140,7 @@ class _Result(NamedTuple):
     copies: str  # that it stands for, in words
     more: str  # address of further results of its site
     with_copies: str  # address of the results with all copies
+    also_at: list[tuple[str, str]]  # URLs and addresses of copies in other domains
 
 
 class _FacetValue(NamedTuple):
@@ -499,6 +500,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         copies=_copies(reader, hit),
         more=more,
         with_copies=with_copies,
+        also_at=[(url, address_of(url)) for url in hit.also_at],
     )
 
 

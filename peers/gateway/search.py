@@ -230,7 +230,7 @@ class Search(Errand):
             return self._search(searched, plan, now)
         if task.may_expand:
             return self._expand(searched, plan, now)
-        page, query, totals = self._merged.page, searched.encoded_query, searched.totals
+        page, query, totals = self._merged.to_read, searched.encoded_query, searched.totals
         return self._begin(Reading(task, searched.plans, page, query, totals, now), now)
 
     def _expand(self, searched: Searching, plan: Plan, now: float) -> list[Send]:

@@ -231,7 +231,7 @@ def _hit(page: Best, features: tuple[float, ...]) -> Hit:
         features,
         int(segment.contents[document]),
         sketch.tobytes() if sketch.any() else b"",
-        max(0, int(page.view.live.copies[document])),
+        int(page.view.live.copies[document]),
     )
 
 

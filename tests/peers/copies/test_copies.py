@@ -16,6 +16,7 @@ from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
 from peers.copies.content_row import VERSION_BYTES, row_in
 from peers.copies.copies import Copies
+from peers.copies.groups import FOLDED_MAX
 from peers.copies.wire_messages import (
     ContentsNoted,
     ContentsTold,
@@ -24,8 +25,9 @@ from peers.copies.wire_messages import (
     Naming,
     ToldContent,
 )
-from peers.engine.copies import COPY, CopyMark
+from peers.engine.copies import CopyMark
 from peers.engine.document import Document, content_digest
+from peers.engine.live_segment import COPY, FOLDED
 from peers.handover.item_store import Item
 from peers.handover.messages import SlotsComplete
 from peers.index.messages import CopiesMarked, MarkCopies, PagesCommitted
@@ -42,8 +44,8 @@ def ownership_of(peer: str, table: SlotTable = TABLE) -> Ownership:
 VIEW = ownership_of("ann")
 
 
-def document(number: int, text: str) -> Document:
-    return Document(f"http://host{number}.test/", "t", text=text, fetched_at=1.0)
+def document(number: int, text: str, domain: str = "site.test") -> Document:
+    return Document(f"http://host{number}.{domain}/", "t", text=text, fetched_at=1.0)
 
 
 def slot_of(page: Document) -> int:
@@ -105,6 +107,12 @@ class Mesh:
                 if actor.wake_at() <= self.now:
                     self._carry(peer, actor.wake(self.now))
 
+    def named(self, url: str) -> int:
+        """As what all of its team take a page that was marked."""
+        known = {self.marks[peer][url].n_copies for peer in VIEW.team_of(VIEW.slot_of(host_of(url)))}
+        (n_copies,) = known
+        return n_copies
+
     def shown(self, *pages: Document) -> list[str]:
         """Pages that the index of whoever keeps them does not take for copies; all of their team agree."""
         found = []
@@ -136,6 +144,40 @@ def test_one_of_a_group_is_shown_on_all_of_its_team_and_a_page_alone_costs_one_m
     assert mesh.marks[VIEW.team_of(slot)[0]][url].n_copies == len(SAME) - 1
     assert mesh.shown(OTHER) == [OTHER.url]
     assert not mesh.actors["ann"].observe().waiting
+
+
+def test_pages_of_other_domains_are_not_hidden_but_a_few_fold_and_the_rest_are() -> None:
+    elsewhere = [document(number, "the same", f"domain{number}.test") for number in range(6)]
+    mesh = Mesh(*SAME, *elsewhere)
+    for page in SAME:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    for page in elsewhere:
+        mesh.commit(page, 9.0)
+    mesh.rest()
+    (shown,) = mesh.shown(*SAME)
+    assert mesh.named(shown) == len(SAME) + len(elsewhere) - 1
+    found = mesh.shown(*elsewhere)
+    assert len(found) == FOLDED_MAX
+    assert {mesh.named(url) for url in found} == {FOLDED}
+    gone = next(page for page in elsewhere if page.url == found[0])
+    mesh.commit(gone, 10.0, is_found=False)
+    mesh.rest()
+    elsewhere.remove(gone)
+    assert len(mesh.shown(*elsewhere)) == FOLDED_MAX, "another one comes in its place"
+
+
+def test_a_page_that_folds_is_told_when_all_others_are_gone() -> None:
+    pages = [document(1, "the same", "a.test"), document(2, "the same", "b.test")]
+    mesh = Mesh(*pages)
+    for page in pages:
+        mesh.commit(page, 1.0)
+    mesh.rest()
+    [folded] = [page for page in pages if mesh.named(page.url) == FOLDED]
+    [other] = [page for page in pages if page is not folded]
+    mesh.commit(other, 2.0, is_found=False)
+    mesh.rest()
+    assert mesh.named(folded.url) == 0
 
 
 def test_who_takes_over_a_content_names_another_when_the_shown_page_is_gone() -> None:

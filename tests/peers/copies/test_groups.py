@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mesh.memory_table import MemoryTable
-from peers.copies.groups import COPY, UNKNOWN, Groups, Member, group_of, representative_of, to_tell
+from peers.copies.groups import FOLDED_MAX, UNKNOWN, Groups, Member, group_of, representatives_of, to_tell
 from peers.copies.wire_messages import ToldContent
+from peers.engine.live_segment import COPY, FOLDED
 
 SLOTS = 16
 CONTENT = 100
@@ -48,7 +49,7 @@ def groups_of(*pages: ToldContent) -> Groups:
 
 
 def shown_of(groups: Groups) -> int:
-    return int.from_bytes(representative_of(groups.members(GROUP)).page, "big")
+    return int.from_bytes(representatives_of(groups.members(GROUP))[0].page, "big")
 
 
 def numbers_told(groups: Groups) -> list[tuple[int, int]]:
@@ -100,6 +101,22 @@ def test_copies_are_hidden_only_when_the_representative_has_confirmed() -> None:
     assert numbers_told(groups) == [(2, COPY), (3, COPY)]
     note_all(groups)
     assert numbers_told(groups) == []
+
+
+def test_pages_that_stand_for_other_domains_are_found_under_the_one_that_is_shown() -> None:
+    of_domains = [told(n, domain=n, first_s=n) for n in range(1, FOLDED_MAX + 4)]
+    twin, gives_way = told(20, domain=2, rank=9), told(21, domain=21, canonical=1)
+    groups = groups_of(*of_domains, twin, gives_way)
+    n_copies = len(of_domains) + 1
+    folded = [(n, FOLDED) for n in range(2, FOLDED_MAX + 2)]
+    assert numbers_told(groups) == [(1, n_copies), *folded]
+    note_all(groups)
+    hidden = range(FOLDED_MAX + 2, FOLDED_MAX + 4)
+    assert numbers_told(groups) == [(n, COPY) for n in (*hidden, 20, 21)], "its own domain, its own word"
+    note_all(groups)
+    assert numbers_told(groups) == []
+    groups.note(GROUP, told(1, 2, domain=1, is_there=False))
+    assert numbers_told(groups) == [(2, n_copies - 1), (FOLDED_MAX + 2, FOLDED)]
 
 
 def test_when_the_representative_leaves_another_is_shown_before_anything_else() -> None:

@@ -7,9 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from mesh.slots import slot_of
-from peers.engine.copies import COPY, CopyMark
+from peers.engine.copies import CopyMark
 from peers.engine.document import Document, content_digest
 from peers.engine.index import Index
+from peers.engine.live_segment import COPY
 from peers.engine.reading import parse_query
 from peers.engine.storage import MemoryStorage
 

@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from peers.engine.builder import build_segment, prepared
-from peers.engine.copies import COPY, CopyMark
+from peers.engine.copies import CopyMark
 from peers.engine.document import Document, content_digest
 from peers.engine.index import Index
 from peers.engine.inversion import Inverter
 from peers.engine.linkers import entries_of, with_anchors
-from peers.engine.live_segment import LiveSegment
+from peers.engine.live_segment import COPY, LiveSegment
 from peers.engine.relinking import relinked
 from peers.engine.segment import Segment
 from peers.engine.segment_format import SegmentData, encode_segment

@@ -97,10 +97,11 @@ class Conversation:
         request: int | None = None,
         missing: int = 0,
         is_cut: bool = False,
+        content: int = 0,
     ) -> list[Send]:
         n = len(hits) if total is None else total
         request = self.request if request is None else request
-        found = tuple(Hit(url, score) for url, score in hits)
+        found = tuple(Hit(url, score, content=content) for url, score in hits)
         answer = HitsFound(
             request, self.epoch(epoch), generation, n, found, missing, not is_cut, is_cut=is_cut
         )

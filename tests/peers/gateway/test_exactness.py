@@ -6,7 +6,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from contextlib import ExitStack
-from itertools import cycle, product
+from itertools import chain, cycle, product
 from math import inf
 from random import Random
 from typing import Any
@@ -22,9 +22,11 @@ from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.copies.content_row import standing_of
-from peers.engine.copies import COPY, CopyMark
+from peers.copies.groups import FOLDED_MAX
+from peers.engine.copies import CopyMark
 from peers.engine.document import Document, content_digest
 from peers.engine.index import Index
+from peers.engine.live_segment import COPY, FOLDED
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.native_forms import native_forms
 from peers.engine.query import Order
@@ -111,6 +113,9 @@ class Mesh:
             shown, *others = sorted(group, key=lambda page: (standing_of(page), page.url))
             marks[shown.url.encode()] = CopyMark(content, len(others))
             marks |= {page.url.encode(): CopyMark(content, COPY) for page in others}
+            of_site = {host_of(page.url): page for page in reversed((shown, *others))}
+            folded = sorted(of_site.keys() - {host_of(shown.url)})[:FOLDED_MAX]
+            marks |= {of_site[site].url.encode(): CopyMark(content, FOLDED) for site in folded}
         for index in self.indexes.values():
             index.mark_copies(marks)
             index.commit()
@@ -232,6 +237,29 @@ def test_hidden_domains_are_left_out_as_if_the_query_said_so(stack: ExitStack) -
     text = pages[3].text.split()[0]
     found = mesh.search("ann", f"{text} site:open.test", hidden=hidden)
     assert [hit.url for hit in found.hits] == ["http://open.test/twin"]
+
+
+def test_copies_of_other_domains_stand_under_the_same_result_in_any_mesh(stack: ExitStack) -> None:
+    pages = documents(300)
+    pages += [
+        msgspec.structs.replace(page, url=f"http://mirror{n % 7}.test/{n % 5}/{n}", anchors=())
+        for n, page in enumerate(chain.from_iterable([page] * (n % 6) for n, page in enumerate(pages[:80])))
+    ]
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 3, 5)]
+    for mesh in meshes:
+        mesh.index(pages)
+        mesh.name_copies(pages)
+    n_under = 0
+    for text in QUERIES:
+        alone, *others = (told(mesh.search("peer0", text)) for mesh in meshes)
+        for found in others:
+            assert found == alone
+        for hit in alone["hits"]:
+            n_under += len(hit.also_at)
+            sites = [host_of(url) for url in (hit.url, *hit.also_at)]
+            assert len(set(sites)) == len(sites) <= FOLDED_MAX + 1
+            assert len(hit.also_at) <= hit.copies
+    assert n_under > 20
 
 
 def scores(found: PagesFound) -> list[tuple[str, float]]:

@@ -7,6 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peers.engine.live_segment import COPY, FOLDED
 from peers.engine.near_copies import LONG_BITS_MAX, SKETCH_BYTES
 from peers.gateway.folding import BLOCK, LOOKAHEAD, OF_SITE_MAX, Likeness, Placed, folded, needed_for, spread
 
@@ -40,19 +41,35 @@ def test_near_copies_stand_behind_the_first_of_them_that_is_shown() -> None:
 
 def test_any_digest_that_fits_a_message_is_taken() -> None:
     assert folded([Likeness((1 << 64) - 1), Likeness(1 << 63), Likeness((1 << 64) - 1)]) == [
-        Placed(0, 1),
+        Placed(0, 1, copy_numbers=(2,)),
         Placed(1),
     ]
 
 
+def test_a_hit_that_gives_way_has_the_place_of_the_one_it_gives_way_to() -> None:
+    hits = [
+        Likeness(8),
+        Likeness(7, copies=FOLDED),
+        Likeness(9),
+        Likeness(7, copies=5),
+        Likeness(7, copies=COPY),
+    ]
+    assert folded(hits) == [Placed(0), Placed(3, 5, copy_numbers=(1, 4)), Placed(2)]
+    assert folded(hits[:3]) == [Placed(0), Placed(1), Placed(2)], "it is found where the other is not"
+    assert folded([hits[1], hits[4]]) == [Placed(0, 1, copy_numbers=(1,))]
+
+
 def test_copies_and_near_copies_are_counted_apart() -> None:
     hits = [sketched(0, 7), Likeness(8), sketched(9, 5), sketched(0, 7), sketched(9, 5), Likeness(8)]
-    assert folded(hits) == [Placed(0, 1, 2), Placed(1, 1)]
+    assert folded(hits) == [
+        Placed(0, 1, 2, copy_numbers=(3,)),
+        Placed(1, 1, copy_numbers=(5,)),
+    ]
 
 
 def test_hits_of_peers_that_tell_no_sketch_are_folded_by_their_contents() -> None:
     assert folded([sketched(0, 7), Likeness(7), Likeness(8), Likeness(0), Likeness(9, b"no sketch")]) == [
-        Placed(0, 1),
+        Placed(0, 1, copy_numbers=(1,)),
         Placed(2),
         Placed(3),
         Placed(4),

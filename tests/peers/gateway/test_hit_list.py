@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peers.engine.live_segment import COPY, FOLDED
 from peers.engine.model import MODEL_DEPTH, Features
 from peers.gateway.cursor import CURSOR_CHARS_MAX, Cursor, decode_cursor, digest_of
 from peers.gateway.hit_list import HitList
@@ -55,6 +56,24 @@ def test_pages_by_cursor_show_every_hit_once(count: int, size: int, scale: float
     whole = [each.hit.url for each in HitList(found, scale, is_spread=True).hits]
     assert len(set(whole)) == count
     assert pages(found, size, scale) == whole
+
+
+def test_copies_of_other_domains_stand_under_the_one_that_is_shown() -> None:
+    def hit(url: str, score: float, copies: int = 0, content: int = 7) -> tuple[Share, Hit]:
+        return SHARE, Hit(url, score, content=content, copies=copies)
+
+    found = [hit("http://thief.test/", 9.0, FOLDED), hit("http://else.test/", 8.0, content=8)]
+    found += [hit("http://www.original.test/a", 7.0, 5), hit("http://m.original.test/a", 6.0, COPY)]
+    found += [hit(f"http://{name}.test/", 5.0 - n, FOLDED) for n, name in enumerate(("b", "c", "d"))]
+    shown, other = HitList(found, None).hits
+    assert (shown.hit.url, shown.copies, shown.score) == ("http://www.original.test/a", 5, 7.0)
+    assert [each.hit.url for each in shown.under] == [
+        "http://thief.test/",
+        "http://b.test/",
+        "http://c.test/",
+    ]
+    assert other.under == ()
+    assert all(each.under == () for each in HitList(found, None, has_copies=True).hits)
 
 
 def test_only_the_best_are_ordered_by_the_model() -> None:

@@ -63,6 +63,24 @@ def test_invented_hit_makes_room_for_another_one() -> None:
     assert talk.searcher.observe().cache_pages == 0
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_copy_of_another_domain_is_shown_under_a_hit_when_a_second_member_knows_it(
+    *, is_known: bool, is_first: bool
+) -> None:
+    talk = Conversation(ownership())
+    talk.search("crawler")
+    talk.all_counted(1)
+    talk.found("ann")
+    talk.found("bob", (INVENTED[0], 2.0 if is_first else 0.5), content=7)
+    talk.found("cyd", (REAL[0], 1.0), content=7)
+    assert asked_again(talk) == {"bob": (REAL[0],), "cyd": (INVENTED[0],)}
+    answer_as_if(talk, [REAL[0], *INVENTED[:is_known]])
+    shown = [INVENTED[0], REAL[0]] if is_first else [REAL[0], INVENTED[0]]
+    [hit] = talk.answer().hits
+    assert [hit.url, *hit.also_at] == (shown if is_known else [REAL[0]])
+
+
 def test_many_invented_hits_cost_one_round_more_and_no_place() -> None:
     talk = found(invented=20)
     rounds = 0
