@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from datetime import UTC, datetime
 from getpass import getpass
 from pathlib import Path
 from typing import Annotated, Final
@@ -48,6 +49,7 @@ from peers.options import (
     print_json,
     token_given,
 )
+from peers.policy.issuing import PolicyIssuer
 
 INVITATION_DAYS: Final = 7.0
 
@@ -79,6 +81,10 @@ def expel(
         typer.Argument(help="Id of the member, or its first letters; or the public key of an administrator."),
     ],
     reason: Annotated[str, typer.Option(help="For those who look it up.")] = "",
+    undo_since: Annotated[
+        datetime | None,
+        typer.Option(help="UTC; visit again what was visited since then, as `tianmesh policy undo` does."),
+    ] = None,
     key: KeyOption = None,
     data: DataOption = DATA,
     token: TokenOption = "",
@@ -101,6 +107,9 @@ def expel(
     with administrator_of(gateway, token, data, key, root if key is None else None) as client:
         number = client.next_number(REVOCATION, whole)
         client.publish(root.decree(REVOCATION, whole, number, reason.encode()))
+        if undo_since is not None:
+            why = reason or f"{whole} was expelled"
+            PolicyIssuer(client, root).undo(undo_since.replace(tzinfo=UTC), datetime.now(UTC), why)
     if as_json:
         print_json({"expelled": whole, "number": number})
         return

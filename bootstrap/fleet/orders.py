@@ -31,7 +31,7 @@ EXAMPLES: Final = {
     "resume": "resume www.example.org",
     "takedown": "takedown https://www.example.org/page --reason 'asked for by its author'",
     "drain": "drain PEER --yes",
-    "expel": "expel PEER --reason 'its machine was stolen'",
+    "expel": "expel PEER --reason 'its machine was stolen' --undo-since 2027-01-31T08:00",
 }
 _DATA: Final = ("--data", "{folder}/peer")  # beside which the keys are
 

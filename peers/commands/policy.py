@@ -58,7 +58,8 @@ app: Final = typer.Typer(
     "within_domain: only seeds and what is linked to from their own domain, as without any policy). What "
     "takes nothing down can have an end (until). Besides, pins say which peer crawls a host, with all else "
     "in its slot, as long as that peer is there; inside says of which domains pages are shown to people in "
-    "some networks only; next_at, by when another policy follows.",
+    "some networks only; next_at, by when another policy follows; undo, when visits were made that are made "
+    "again.",
 )
 
 FileArgument = Annotated[Path, typer.Argument(help="A policy in TOML; - for standard input.")]
@@ -240,6 +241,30 @@ def like(
         print_json({"guide_words": words})
     else:
         Console(highlight=False).print(escape(f"the crawl goes by: {', '.join(words)}"))
+
+
+@app.command(epilog="Example: tianmesh policy undo --since 2027-01-31T08:00 --reason 'a proxy served errors'")
+def undo(
+    since: Annotated[datetime, typer.Option(help="UTC; what was visited from then on is visited again.")],
+    until: Annotated[datetime | None, typer.Option(help="UTC.", show_default="now")] = None,
+    reason: Annotated[str, typer.Option(help="Kept with it, for `policy show --history`.")] = "",
+    key: KeyOption = None,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Visit again all pages that were visited between two times, as gently as ever, and ask for all of each.
+
+    For when the mesh was told something else than it would be now: a member lied, a proxy was broken. Pages
+    that were visited later are left alone; versions of that time stay in their history.
+    """
+    begin = since.replace(tzinfo=UTC)
+    with _issuer(gateway, key, token, data) as issuer:
+        number = issuer.undo(begin, datetime.now(UTC) if until is None else until.replace(tzinfo=UTC), reason)
+    _tell(
+        as_json, number, f"what was visited since {begin:%Y-%m-%d %H:%M} is visited again (policy {number})"
+    )
 
 
 @contextmanager

@@ -93,7 +93,7 @@ class Visits:
     def change_policy(self, policy: Policy) -> None:
         """Go by what the owner of the mesh wants now."""
         self.clocks.change_policy(policy)
-        self.recalling.note(b"policy", " ".join(policy.allow_private).encode())
+        self.recalling.change_policy(policy)
 
     def __len__(self) -> int:
         return len(self._visits)

@@ -21,7 +21,7 @@ from mesh.errors import ConfigError
 from mesh.urls import canonical, host_of
 from peers.policy.ordering import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
 from peers.policy.patterns import fault_of, spelt
-from peers.policy.rules import OF_SEEDS, PRIVATE_MAX, RULES_MAX, Action, Policy, Private, Rule
+from peers.policy.rules import OF_SEEDS, PRIVATE_MAX, RULES_MAX, UNDO_MAX, Action, Policy, Private, Rule, Undo
 
 _NETWORK: Final = re.compile(r"[0-9a-f.:]+/\d+")
 NOTHING_ELSE: Final = Rule(action=Action.SKIP)
@@ -116,6 +116,20 @@ def _place_of_rest(rules: Sequence[Rule]) -> int:
 def limited(policy: Policy, pages_max: int | None) -> Policy:
     """Have the mesh visit so many pages at most; None leaves that as it is."""
     return policy if pages_max is None else replace(policy, pages_max=pages_max)
+
+
+def undoing(policy: Policy | None, since: datetime, until: datetime, reason: str) -> Policy:
+    """Have visited again what was visited between two times.
+
+    Raises:
+      ConfigError: the times are in the wrong order.
+    """
+    policy = policy or OF_SEEDS
+    try:
+        undo = Undo(since=since, until=until.replace(microsecond=0), reason=reason)
+    except ValueError as error:
+        raise ConfigError(f"{error}: give an earlier time") from error
+    return replace(policy, undo=(*policy.undo, undo)[-UNDO_MAX:])
 
 
 def guided(policy: Policy | None, words: Sequence[str], order: Order | None) -> Policy:

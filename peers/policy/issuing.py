@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from mesh.decree import POLICY
+from mesh.decree import POLICY, Signer
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_administrator
@@ -24,8 +25,8 @@ NAMED_MAX: Final = 5  # domains in a sentence
 class PolicyIssuer:
     """Reads and replaces the policy of one mesh."""
 
-    def __init__(self, client: GatewayClient, key: Path) -> None:
-        """Args: key: file of the administrator who signs; read only when there is something to sign."""
+    def __init__(self, client: GatewayClient, key: Path | Signer) -> None:
+        """Args: key: of who signs, or its file, which is read only when there is something to sign."""
         self._client = client
         self._key = key
         self._expected: int | None = None  # number of the next policy, when the last one was read
@@ -82,7 +83,7 @@ class PolicyIssuer:
           ConfigError: there is no usable key.
           GatewayError: the mesh does not take it, or has another policy since it was asked for one.
         """
-        administrator = load_administrator(self._key)
+        administrator = load_administrator(self._key) if isinstance(self._key, Path) else self._key
         number = self._client.next_number(POLICY, "")
         if self._expected not in (None, number):
             raise GatewayError("somebody has changed the policy just now: look at it and try again")
@@ -91,6 +92,15 @@ class PolicyIssuer:
         times = {"effective_from": effective_from, "valid_until": valid_until}
         self._client.publish(administrator.decree(POLICY, "", number, body, **times))
         return number
+
+    def undo(self, since: datetime, until: datetime, reason: str) -> int:
+        """Have visited again what was visited between two times; return the number of the policy.
+
+        Raises:
+          ConfigError: there is no usable key, or the times are in the wrong order.
+          GatewayError: the mesh does not take it.
+        """
+        return self.issue(edits.undoing(self.to_change(), since, until, reason))
 
     def widen(
         self,

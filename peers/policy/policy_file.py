@@ -44,12 +44,14 @@ from peers.policy.rules import (
     PINS_MAX,
     PRIVATE_MAX,
     RULES_MAX,
+    UNDO_MAX,
     Inside,
     Moment,
     Pin,
     Policy,
     Private,
     Rule,
+    Undo,
 )
 
 
@@ -60,6 +62,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
     ordering: Ordering | None = None
     inside: Annotated[tuple[Inside, ...], Meta(max_length=INSIDE_MAX)] = ()
+    undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
     ends_at: Moment | None = None
     next_at: Moment | None = None
 

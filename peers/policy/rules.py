@@ -57,6 +57,7 @@ RULES_MAX: Final = 2_000
 PINS_MAX: Final = 1_000
 PINNED_SLOTS_MAX: Final = 16_384  # 2 microseconds each whenever the members change
 PRIVATE_MAX: Final = 1_000
+UNDO_MAX: Final = 16
 INSIDE_MAX: Final = 16  # each costs a search by people outside a pass over the pages of its domains
 WILDCARDS_MAX: Final = 4  # in one pattern: each more is one more search through the URL
 DAY_S: Final = 86_400.0
@@ -243,6 +244,26 @@ class Inside(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
                 raise ValueError(f"people are told apart by networks of 64 bits, and {network} has more")
 
 
+class Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Visits that are not believed, as when a member lied: what was visited then is visited again, all of it.
+
+    A page that was visited since by others is left alone.
+    """
+
+    since: Moment
+    until: Moment
+    reason: Annotated[str, Meta(max_length=500)] = ""  # for people
+
+    def __post_init__(self) -> None:
+        if self.since >= self.until:
+            raise ValueError("visits are undone from a time on until a later one")
+
+    @property
+    def span_s(self) -> tuple[float, float]:
+        """From when on until when, seconds since the epoch."""
+        return self.since.timestamp(), self.until.timestamp()
+
+
 class Policy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
 ):
@@ -256,6 +277,7 @@ class Policy(
     inside: Annotated[tuple[Inside, ...], Meta(max_length=INSIDE_MAX)] = ()
     # Names, with all below them, and networks that may be asked though their addresses are private.
     allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
+    undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
     ordering: Ordering | None = (
         None  # in which order new pages are visited; None for what each peer is set to
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from mesh.membership.decrees import Decrees
 from mesh.memory_table import MemoryTable
 from mesh.signed_token import TokenJudge
 from peers.config import PeerConfig
+from peers.policy.rules import policy_in
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
 
 DAY_S = 86_400
@@ -79,6 +81,17 @@ def test_expel_publishes_a_revocation_that_the_root_has_signed(
     [decree] = gateway.decrees
     assert (decree.kind, decree.subject, decree.number, decree.body) == (REVOCATION, peer, 7, b"it lies")
     assert authority_of(mesh).refusal_of(decree) == ""
+
+
+def test_expel_has_what_was_visited_since_visited_again(gateway: FakeGateway, mesh: MeshFolder) -> None:
+    options = ("--data", str(mesh.folder), "--undo-since", "2026-11-01T08:00")
+    run("expel", "--gateway", gateway.url, peer_of(mesh, 1), *options)
+    revocation, decree = gateway.decrees
+    assert revocation.kind == REVOCATION
+    assert authority_of(mesh).refusal_of(decree) == ""
+    [undone] = policy_in(decree.body).undo
+    assert undone.since == datetime(2026, 11, 1, 8, tzinfo=UTC) < undone.until <= datetime.now(UTC)
+    assert "was expelled" in undone.reason
 
 
 def test_expel_takes_the_key_of_an_administrator_whom_another_follows(

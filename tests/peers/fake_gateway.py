@@ -102,7 +102,9 @@ class FakeGateway:
                     self._answer(200 if readiness.status == "ready" else 503, msgspec.to_builtins(readiness))
                     return
                 if self.path.startswith("/api/decrees?"):
-                    self._answer(200, gateway.decrees_told())
+                    self._answer(
+                        200, gateway.decrees_told(dict(parse_qsl(urlsplit(self.path).query))["kind"])
+                    )
                     gateway.decrees += gateway.decreed_next
                     gateway.decreed_next = []
                     return
@@ -161,14 +163,15 @@ class FakeGateway:
         self.server.block_on_close = False
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
-    def decrees_told(self) -> dict[str, Any]:
-        """What /api/decrees answers, of whatever kind: the last one is in force."""
-        told = [{**msgspec.structs.asdict(each), "body": each.body.hex()} for each in self.decrees]
+    def decrees_told(self, kind: str) -> dict[str, Any]:
+        """What /api/decrees answers about a kind, of whatever subject: the last one is in force."""
+        decrees = [each for each in self.decrees if each.kind == kind]
+        told = [{**msgspec.structs.asdict(each), "body": each.body.hex()} for each in decrees]
         for each in told:
             each["valid_until"] = None if each["valid_until"] == inf else each["valid_until"]
             each["signer"] = each["signer"].hex()
             del each["warrant"], each["signature"]
-        next_number = self.decrees[-1].number + 1 if self.decrees else FIRST_NUMBER
+        next_number = decrees[-1].number + 1 if decrees else FIRST_NUMBER
         return {"next_number": next_number, "decrees": told[-1:], "past": told[:-1]}
 
     def answer_to(self, asked: dict[str, str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 
@@ -194,6 +195,20 @@ def test_pins_to_who_is_no_member_are_set_and_said(gateway: FakeGateway, key: st
     assert "ann" not in result.stderr
     run(gateway, "pause", "a.org", "--key", key)
     assert [pin.peer for pin in in_force(gateway).pins] == ["ann", "bob"]
+
+
+def test_visits_are_undone_and_the_rest_of_the_policy_stays(gateway: FakeGateway, key: str) -> None:
+    run(gateway, "seed", PAGE, "--key", key)
+    before = in_force(gateway)
+    times = ("--since", "2026-11-01T08:00", "--until", "2026-11-02")
+    assert "since 2026-11-01 08:00" in run(gateway, "policy", "undo", *times, "--reason", "r", "--key", key)
+    after = in_force(gateway)
+    assert after.rules == before.rules
+    undone = (datetime(2026, 11, 1, 8, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC), "r")
+    assert [(each.since, each.until, each.reason) for each in after.undo] == [undone]
+    assert read_policy(run(gateway, "policy", "show"), "shown").undo == after.undo
+    with pytest.raises(ConfigError, match="earlier time"):
+        run(gateway, "policy", "undo", "--since", "2999-01-01", "--key", key)
 
 
 def test_file_that_does_not_know_a_takedown_does_not_undo_it_in_passing(

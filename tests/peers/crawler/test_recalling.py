@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import struct
+from datetime import UTC, datetime
 from math import inf
 
 import pytest
 from msgspec.structs import replace
 
+from mesh.actor import Send
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
+from mesh.stamp import Stamp
 from peers.crawler.messages import WebReached
 from peers.crawler.politeness import HostRecord, after_failure, join, recalled
 from peers.crawler.recalling import ROWS_AT_ONCE
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, FetchPage
-from peers.policy.rules import EVERYTHING, policy_bytes
+from peers.policy.rules import EVERYTHING, Undo, policy_bytes
+from peers.storage.messages import PageStored
+from tests.helpers import fetched, parsed
 from tests.peers.crawler.desk import HOME, ROBOTS, Desk, asked, of_kind
 
 SETTINGS = CrawlSettings()
@@ -112,3 +118,46 @@ def test_a_host_that_is_given_up_at_its_first_failure_has_failed() -> None:
     lost = after_failure(HostRecord("a.test"), hasty, 5.0, 1_000.0)
     assert (lost.given_up, lost.failures) == (True, 1)
     assert recalled(lost, hasty, 300.0, 1_060.0).next_fetch_s == 1_300.0
+
+
+def undoing(since: float, until: float, number: int = 1) -> DecreesInForce:
+    times = (datetime.fromtimestamp(each, UTC) for each in (since, until))
+    body = policy_bytes(replace(EVERYTHING, undo=(Undo(since=next(times), until=next(times)),)))
+    return DecreesInForce(POLICY, (Decree(POLICY, "", number, 0.0, inf, body, b"", b""),))
+
+
+def answer_all(desk: Desk, sends: list[Send]) -> list[FetchPage]:
+    """Answer what is asked now and in the next ten seconds, each with a page; return what it was."""
+    requests: list[FetchPage] = []
+    for _ in range(100):
+        new = of_kind(sends, FetchPage)
+        requests += new
+        sends = [send for request in new for send in desk.store(request.url, at=desk.now)] + desk.wake(0.1)
+    return requests
+
+
+def test_visits_that_are_not_believed_are_made_again_once_and_ask_for_all_of_each_page() -> None:
+    desk = Desk(delay_s=0.0, revisit_after_s=9_000.0).with_home_asked(f"{HOME}gone")
+    desk.tell(fetched(HOME, headers=(("Content-Type", "text/html"), ("ETag", '"forged"'))))
+    desk.tell(parsed(HOME), "parser")
+    desk.tell(PageStored(HOME, Stamp(1, 1_000.0)), "cell")
+    desk.wake(1.0)
+    desk.tell(fetched(f"{HOME}gone", 404))
+    desk.now = 2_000.0
+    assert asked(desk.seed(f"{HOME}late")) == [f"{HOME}late"]
+    desk.store(f"{HOME}late", at=2_000.0)
+    desk.wake(1.0)
+    assert answer_all(desk, desk.tell(undoing(1_100.0, 1_200.0), "membership")) == []
+    requests = answer_all(desk, desk.tell(undoing(900.0, 1_500.0, 2), "membership"))
+    assert sorted(request.url for request in requests) == [HOME, f"{HOME}gone"]
+    assert not any(request.is_conditional for request in requests)
+    assert answer_all(desk, desk.tell(undoing(900.0, 1_501.0, 3), "membership")) == []
+
+
+def test_the_undoing_of_visits_goes_on_after_a_restart() -> None:
+    desk = Desk(delay_s=0.0, revisit_after_s=9_000.0).with_home_asked()
+    desk.store(HOME)
+    desk.wake(1.0)
+    desk.controller._visits.recalling.note(b"undo", struct.pack(">dd", 900.0, 1_500.0))
+    desk.start()
+    assert [request.url for request in answer_all(desk, desk.started)] == [HOME]
