@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Annotated, Final
 
@@ -119,14 +119,14 @@ def limited(policy: Policy, pages_max: int | None) -> Policy:
 
 
 def undoing(policy: Policy | None, since: datetime, until: datetime, reason: str) -> Policy:
-    """Have visited again what was visited between two times.
+    """Have visited again what was visited between two times, and in the second in which the later one is.
 
     Raises:
       ConfigError: the times are in the wrong order.
     """
     policy = policy or OF_SEEDS
     try:
-        undo = Undo(since=since, until=until.replace(microsecond=0), reason=reason)
+        undo = Undo(since=since, until=until.replace(microsecond=0) + timedelta(seconds=1), reason=reason)
     except ValueError as error:
         raise ConfigError(f"{error}: give an earlier time") from error
     return replace(policy, undo=(*policy.undo, undo)[-UNDO_MAX:])

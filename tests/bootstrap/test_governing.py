@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -90,7 +90,12 @@ def test_expel_has_what_was_visited_since_visited_again(gateway: FakeGateway, me
     assert revocation.kind == REVOCATION
     assert authority_of(mesh).refusal_of(decree) == ""
     [undone] = policy_in(decree.body).undo
-    assert undone.since == datetime(2026, 11, 1, 8, tzinfo=UTC) < undone.until <= datetime.now(UTC)
+    assert (
+        undone.since
+        == datetime(2026, 11, 1, 8, tzinfo=UTC)
+        < undone.until
+        <= datetime.now(UTC) + timedelta(seconds=1)
+    )
     assert "was expelled" in undone.reason
 
 

@@ -199,10 +199,15 @@ def kill(pid: int) -> None:
     wait_for(lambda: not _is_running(pid), f"end of process {pid}")
 
 
-def get(gateway: str, path: str, **parameters: str) -> tuple[int, str]:
-    """Ask a gateway over HTTP, again when it says later; return the status and the body."""
+def get(gateway: str, path: str, *, address: str = "127.0.0.1", **parameters: str) -> tuple[int, str]:
+    """Ask a gateway over HTTP, again when it says later; return the status and the body.
+
+    Args:
+      address: of loopback, from which it is asked.
+    """
     while True:
-        connection = http.client.HTTPConnection(urlsplit(gateway).netloc, timeout=PATIENCE_S)
+        netloc = urlsplit(gateway).netloc
+        connection = http.client.HTTPConnection(netloc, timeout=PATIENCE_S, source_address=(address, 0))
         connection.request("GET", path + ("?" + urlencode(parameters) if parameters else ""))
         response = connection.getresponse()
         body = response.read().decode()
@@ -212,9 +217,9 @@ def get(gateway: str, path: str, **parameters: str) -> tuple[int, str]:
         time.sleep(float(response.headers["Retry-After"]))
 
 
-def search(gateway: str, query: str, k: int = 10) -> dict[str, Any]:
+def search(gateway: str, query: str, k: int = 10, address: str = "127.0.0.1") -> dict[str, Any]:
     """Ask a gateway over its JSON interface."""
-    status, body = get(gateway, "/api/search", q=query, k=str(k))
+    status, body = get(gateway, "/api/search", address=address, q=query, k=str(k))
     assert status == 200, body
     answer: dict[str, Any] = json.loads(body)
     return answer

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.live.lab_process import get, search, up, wait_for
+from tests.live.lab_process import get, search, tianmesh, up, wait_for
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -47,10 +49,14 @@ class ChangingWeb:
         return min(len(self.asked_s[host, path]) for host in HOSTS for path in ("/", *OLD))
 
 
-def found(gateway: str, word: str) -> set[str]:
-    """The pages that an answer for all slots has for a word."""
-    answered = search(gateway, word)
+def found(gateway: str, word: str, address: str = "127.0.0.1") -> set[str]:
+    """The pages that an answer for all slots has for a word, asked from an address of loopback."""
+    answered = search(gateway, word, address=address)
     return {hit["url"] for hit in answered["hits"]} if not answered["coverage"]["missing"] else {"?"}
+
+
+def finds(gateway: str, word: str, urls: set[str]) -> bool:
+    return found(gateway, word) == urls
 
 
 def finds_just(gateways: list[str], words: dict[str, str]) -> bool:
@@ -88,3 +94,41 @@ def test_what_changes_vanishes_or_hides_is_found_as_the_last_visit_saw_it(tmp_pa
     for page, times in changing.asked_s.items():
         for before, after in itertools.pairwise(times):
             assert after - before >= AGAIN_S, f"{page} was asked again after {after - before:.3f} s"
+
+
+def test_what_is_not_believed_is_visited_again_and_what_is_for_some_is_shown_to_them(tmp_path: Path) -> None:
+    word, asked = "quagga", Counter[tuple[str, str]]()
+
+    def answer_to(host: str, path: str) -> bytes:
+        if path == "/robots.txt":
+            return answer(b"", status="404 Not Found")
+        asked[host, path] += 1
+        page = f"<html><head><title>page</title></head><body><p>The {word} of {host}"
+        return answer(page.encode(), HTML, 'ETag: "always the same"')
+
+    def order(*words: str, given: str = "") -> str:
+        done = tianmesh("policy", *words, "--data", lab.folder, "--gateway", lab.gateways()[0], given=given)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    homes = {f"http://{host}/" for host in HOSTS}
+    began = datetime.now(UTC).replace(microsecond=0)
+    with served(answer_to) as web:
+        resolver = web.write_resolver(tmp_path, HOSTS)
+        with up(tmp_path, None, "--resolver", resolver, "--peers", "2", seeds=sorted(homes)) as lab:
+            wait_for(partial(finds, lab.gateways()[0], "quagga", homes), "pages of the first visits")
+            word = "zebra"
+            order("undo", "--since", f"{began:%Y-%m-%dT%H:%M:%S}")
+            for gateway in lab.gateways():
+                wait_for(partial(finds, gateway, "zebra", homes), "pages as they are")
+                assert found(gateway, "quagga") == set()
+            inside = '[[inside]]\ndomains = ["second.test"]\nnetworks = ["127.0.0.2"]\n'
+            order("set", "-", given=order("show") + inside)
+            for gateway in lab.gateways():
+                wait_for(partial(finds, gateway, "zebra", {"http://first.test/"}), "answer without the rest")
+                assert found(gateway, "zebra", "127.0.0.2") == homes
+                assert get(gateway, "/page", url="http://second.test/")[0] == 404
+                assert get(gateway, "/page", address="127.0.0.2", url="http://second.test/")[0] == 200
+            assert lab.interrupt() == 0, lab.messages
+    assert asked == Counter({(host, "/"): 2 for host in HOSTS})
+    assert web.not_modified == [], "all of each page was asked for"

@@ -204,7 +204,7 @@ def test_visits_are_undone_and_the_rest_of_the_policy_stays(gateway: FakeGateway
     assert "since 2026-11-01 08:00" in run(gateway, "policy", "undo", *times, "--reason", "r", "--key", key)
     after = in_force(gateway)
     assert after.rules == before.rules
-    undone = (datetime(2026, 11, 1, 8, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC), "r")
+    undone = (datetime(2026, 11, 1, 8, tzinfo=UTC), datetime(2026, 11, 2, 0, 0, 1, tzinfo=UTC), "r")
     assert [(each.since, each.until, each.reason) for each in after.undo] == [undone]
     assert read_policy(run(gateway, "policy", "show"), "shown").undo == after.undo
     with pytest.raises(ConfigError, match="earlier time"):
