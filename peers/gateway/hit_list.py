@@ -116,17 +116,15 @@ def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -
             copies=each.copies,
             near_copies=each.near_copies,
             has_more_of_site=each.has_more_of_site,
-            under=_elsewhere(ranked[each.number], [ranked[number] for number in each.copy_numbers]),
+            under=_elsewhere(ranked, each) if each.copy_numbers else (),
         )
         for each in placed
     ]
 
 
-def _elsewhere(shown: RankedHit, copies: Sequence[RankedHit]) -> tuple[RankedHit, ...]:
-    """Return the first of the copies in each other domain."""
-    if not copies:
-        return ()
+def _elsewhere(ranked: Sequence[RankedHit], shown: Placed) -> tuple[RankedHit, ...]:
+    """Return the first of the copies of a result in each other domain."""
     of_domain: dict[str, RankedHit] = {}
-    for each in (shown, *copies):
-        of_domain.setdefault(registrable_domain(host_of(each.hit.url)), each)
+    for number in (shown.number, *shown.copy_numbers):
+        of_domain.setdefault(registrable_domain(host_of(ranked[number].hit.url)), ranked[number])
     return tuple(of_domain.values())[1 : 1 + UNDER_MAX]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from math import inf, isfinite
 from typing import Final, TypeAlias
 
@@ -81,6 +81,7 @@ class Merging:
 
     Attributes:
       page: its hits, in order.
+      to_read: the same, and what stands under them.
     """
 
     def __init__(
@@ -118,7 +119,8 @@ class Merging:
             has_copies=task.query.has_copies,
         )
         start = self._list.start_of(task.cursor) if task.cursor else task.offset
-        self.page = _read_with(self._list.hits[start : start + task.k])
+        self.page = self._list.hits[start : start + task.k]
+        self.to_read = self._with_what_is_under()
         self._total = total_of(answer.total for answer in found.values())
         self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""
 
@@ -152,11 +154,6 @@ class Merging:
         return sorted(self._list.hits, key=lambda each: (-each.score, each.hit.url))[:n]
 
     @property
-    def to_read(self) -> list[RankedHit]:
-        """The results of the page, and what stands under them."""
-        return [*self.page, *chain.from_iterable(each.under for each in self.page)]
-
-    @property
     def is_short(self) -> bool:
         """Are there hits that were not asked for, and might be on the page?"""
         return self._goes_on and len(self._list.hits) <= self._task.needed()
@@ -165,6 +162,16 @@ class Merging:
     def is_cut(self) -> bool:
         """Whether a share has not looked at all there is."""
         return any(answer.is_cut for answer in self._found.values())
+
+    def _with_what_is_under(self) -> list[RankedHit]:
+        """Return all that is to be read, and leave under hits only what can be: nothing is shown unread."""
+        to_read = self.page[:]
+        for place, each in enumerate(self.page):
+            if each.under:
+                under = each.under[: SNIPPETS_MAX - len(to_read)]
+                self.page[place] = each._replace(under=under)
+                to_read += under
+        return to_read
 
     def _is_denied(self, ranked: RankedHit) -> bool:
         return self._task.witnesses.hides(ranked.hit.url, ranked.share.peer)
@@ -204,9 +211,12 @@ class Merging:
             copies=ranked.copies,
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
-            also_at=tuple(each.hit.url for each in ranked.under if not self._is_denied(each)),
+            also_at=self._also_at(ranked) if ranked.under else (),
             is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
         )
+
+    def _also_at(self, ranked: RankedHit) -> tuple[str, ...]:
+        return tuple(each.hit.url for each in ranked.under if not self._is_denied(each))
 
     def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
         """Put the parts of the full model on top of what the peer of a page explains."""
@@ -222,15 +232,6 @@ class Merging:
             return bm25f
         candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
-
-
-def _read_with(page: Sequence[RankedHit]) -> list[RankedHit]:
-    """Leave under results as many copies as can be read with them: what is shown is confirmed."""
-    room, hits = SNIPPETS_MAX - len(page), []
-    for each in page:
-        hits.append(each._replace(under=each.under[:room]) if each.under else each)
-        room -= len(hits[-1].under)
-    return hits
 
 
 def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
