@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from urllib.parse import unquote
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from peers.engine.document import Document
@@ -57,7 +57,9 @@ def entries_of(text: str, document: Document) -> list[str]:
     for line in fold(text).split("\n"):
         language = told(line, own) if other else ""
         known = "no" if own == "nb" else own
-        languages = [other] if other and language == other else [own] if language == known else [own, other]
+        languages = [own, other]  # what does not tell may be in either
+        if language:
+            languages = [other] if language == other else [own] if language == known else languages
         found += analyse(line) + frequency_entries(line, *languages)
     return found
 
@@ -75,8 +77,12 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
     return frequencies, placed
 
 
+PAGE = Document("http://h/", "", "crawler", f"{LINES[1]}\n{LINES[1]}", ("",))
+
+
 @settings(deadline=None, max_examples=200)
 @given(st.lists(documents, max_size=3))
+@example([PAGE])
 def test_bulk_and_single_analysis_agree(given_documents: list[Document]) -> None:
     inverter = Inverter(len(given_documents))
     for number, document in enumerate(given_documents):
