@@ -18,7 +18,7 @@ from enum import IntEnum
 from itertools import chain, starmap
 
 _HAN = "\u4e00-\u9fd5"
-_OTHER_CJK = (
+OTHER_CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u9fd6-\u9fff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\u1100-\u11ff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -46,9 +46,9 @@ def _marks() -> str:
 
 
 MARKS = _marks()
-_LETTER = rf"[^\W_{_HAN}{_OTHER_CJK}{_UNSPACED}]"
+_LETTER = rf"[^\W_{_HAN}{OTHER_CJK}{_UNSPACED}]"
 RUN = re.compile(
-    f"[{_HAN}]+|[{_OTHER_CJK}]+|[{_UNSPACED}]+|(?:{_LETTER}+|[{MARKS}]{_LETTER}*)(?:[{MARKS}]{_LETTER}*)*"
+    f"[{_HAN}]+|[{OTHER_CJK}]+|[{_UNSPACED}]+|(?:{_LETTER}+|[{MARKS}]{_LETTER}*)(?:[{MARKS}]{_LETTER}*)*"
 )
 
 # Vowels that are written before their consonant, consonants and vowels that stand alone, what is written
@@ -85,7 +85,7 @@ class RunKind(IntEnum):
     UNSPACED = 4
 
 
-_RANGES = ((RunKind.HAN, _HAN), (RunKind.OTHER_CJK, _OTHER_CJK), (RunKind.UNSPACED, _UNSPACED))
+_RANGES = ((RunKind.HAN, _HAN), (RunKind.OTHER_CJK, OTHER_CJK), (RunKind.UNSPACED, _UNSPACED))
 _LETTERS_END = 0x40000  # Unicode has none from plane 4 on: not worth a look at each start of a command
 
 
