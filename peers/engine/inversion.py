@@ -8,9 +8,9 @@ pass over a dictionary, and the rest is numpy and `kernels`. The terms are those
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from functools import lru_cache
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -35,9 +35,25 @@ from peers.engine.kernels import (
 from peers.engine.site_names import names_of
 from peers.engine.word_numbers import DistinctWords
 from peers.kernel import Codes, Ints
-from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
-from peers.text.characters import codes_of, fold_evenly, text_of
-from peers.text.compounds import GROUPING, LINKS, MIXED_CHARS_MAX, chain, grouped_number, marked, mixed
+from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX, cluster_atoms, cluster_terms
+from peers.text.characters import UNSEEN, character_classes, codes_of, fold_evenly, text_of
+from peers.text.compounds import (
+    CHAIN_CHARS_MAX,
+    CHAIN_WORDS_MAX,
+    COMPOUND_PREFIX,
+    GROUPING,
+    HYPHEN,
+    LINKS,
+    MIXED_CHARS_MAX,
+    NAME_LINK,
+    NAME_WORDS_MAX,
+    SCOPE,
+    grouped_number,
+    marked,
+    mixed,
+    model,
+    option,
+)
 from peers.text.folding import fold
 from peers.text.line_languages import (
     LANGUAGES,
@@ -49,9 +65,9 @@ from peers.text.line_languages import (
     own_language,
     script_masks,
 )
-from peers.text.runs import KIND_OF_CHARACTER, RunKind
+from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of
 from peers.text.segmentation import segment_han
-from peers.text.stemming import FORM_PREFIX, NATIVE_STEMMERS, form_of, native_form_of, native_language
+from peers.text.stemming import MODEL_CHARS_MAX, NATIVE_STEMMERS, form_of, native_form_of, native_language
 
 # Characters of one field that are searchable; what is behind is stored but not found. The largest page of
 # a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
@@ -216,8 +232,8 @@ class Occurrences(NamedTuple):
 class Inverter:
     """Collects the occurrences of terms and atoms of documents given in ascending order.
 
-    Each entry's occurrences come in one of seven streams (words, forms, compounds, Han terms, pairs, marks,
-    names), each of them ascending, so grouping them by entry needs no sorting.
+    Each entry's occurrences come in one of nine streams (words, forms, compounds, Han terms, pairs, terms of
+    clusters, clusters, marks, names), each of them ascending, so grouping them by entry needs no sorting.
     """
 
     def __init__(self, n_documents: int) -> None:
@@ -317,6 +333,7 @@ class Inverter:
             self._add_han(batch)
             self._add_other_cjk(batch)
             self._add_atoms(batch)
+            self._add_clusters(batch)
         self._texts, self._text_keys, self._batch_chars = [], [], 0
 
     def _add_words(self, batch: _Batch) -> None:
@@ -373,26 +390,20 @@ class Inverter:
         return all_forms, all_keys
 
     def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
-        """Add the forms of words, among which are those of numbers in groups, and the compounds."""
-        compounds = list(batch.compounds())
-        grouped = [(key, entry) for key, entry in compounds if entry.startswith(FORM_PREFIX)]
-        others = [(key, entry) for key, entry in compounds if not entry.startswith(FORM_PREFIX)]
+        """Add the forms of words, among which are those of numbers and models, and the compounds."""
         has_form = forms != _FORMLESS
         forms, keys = forms[has_form], keys[has_form]
-        if grouped:
-            grouped_keys, grouped_forms = self._numbered(grouped)
-            places = np.searchsorted(keys, grouped_keys)
-            forms, keys = np.insert(forms, places, grouped_forms), np.insert(keys, places, grouped_keys)
-        self._streams.append((forms, keys))
-        if others:
-            other_keys, numbers = self._numbered(others)
-            self._streams.append((numbers, other_keys))
+        number_keys, number_forms = self._numbered(list(batch.number_forms()))
+        places = np.searchsorted(keys, number_keys)
+        self._streams.append((np.insert(forms, places, number_forms), np.insert(keys, places, number_keys)))
+        compound_keys, compounds = self._numbered(list(batch.compounds()))
+        self._streams.append((compounds, compound_keys))
 
     def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
         """Return keys, ascending, and numbers of what was found in any order."""
-        found.sort()
         keys = np.fromiter((key for key, _ in found), np.int64, len(found))
-        return keys, self._vocabulary.numbers([entry for _, entry in found])
+        order = np.argsort(keys, kind="stable")
+        return keys[order], self._vocabulary.numbers([entry for _, entry in found])[order]
 
     def _add_han(self, batch: _Batch) -> None:
         keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
@@ -410,7 +421,7 @@ class Inverter:
 
     def _add_atoms(self, batch: _Batch) -> None:
         """Add the pairs of CJK runs; words are atoms already."""
-        is_cjk = batch.run_kinds != RunKind.WORD
+        is_cjk = (batch.run_kinds == RunKind.HAN) | (batch.run_kinds == RunKind.OTHER_CJK)
         lengths = batch.run_lengths[is_cjk]
         if not len(lengths):
             return
@@ -428,6 +439,17 @@ class Inverter:
         numbers = self._short_numbers.numbers_of_codes(rows[is_kept], len(places))
         self._streams.append((numbers, np.repeat(batch.run_keys[is_cjk], lengths) + within))
 
+    def _add_clusters(self, batch: _Batch) -> None:
+        """Add the terms and the atoms of unspaced runs."""
+        if not batch.clusters:
+            return
+        keys = batch.run_keys[batch.run_kinds == RunKind.UNSPACED]
+        terms, atoms = list(map(cluster_terms, batch.clusters)), list(map(cluster_atoms, batch.clusters))
+        n_terms, n_atoms = _lengths(terms), _lengths(atoms)
+        self._count(self._vocabulary.numbers(list(chain.from_iterable(terms))), np.repeat(keys, n_terms))
+        atom_keys = np.repeat(keys, n_atoms) + _counting(n_atoms)
+        self._streams.append((self._vocabulary.numbers(list(chain.from_iterable(atoms))), atom_keys))
+
     def _count(self, numbers: Ints, keys: Ints) -> None:
         """Add occurrences of terms, which count for the length of their field; ascending."""
         self._streams.append((numbers, keys))
@@ -442,6 +464,31 @@ class Inverter:
         self.lengths[document, field] += counts.astype(np.uint32)
 
 
+def _folded(texts: Sequence[str]) -> tuple[Codes, Ints]:
+    """Return texts folded, each with a break behind it, and how long each is with that."""
+    codes, lengths = codes_of(_BREAK.join([*texts, ""])), _lengths(texts) + len(_BREAK)
+    folded = fold_evenly(codes)
+    if folded is not None:
+        return folded, lengths
+    is_seen = character_classes()[codes] & UNSEEN == 0
+    lengths = np.add.reduceat(is_seen, np.cumsum(lengths) - lengths, dtype=np.int64)
+    codes = codes[is_seen]
+    folded = fold_evenly(codes)
+    if folded is not None:
+        return folded, lengths
+    # Somewhere in them is a character that folds to several, or with its neighbours.
+    pieces = [_folded_alone(piece) for piece in np.split(codes, np.cumsum(lengths)[:-1])]
+    return np.concatenate(pieces), _lengths(pieces)
+
+
+def _folded_alone(codes: Codes) -> Codes:
+    """Fold one of the texts with its break."""
+    folded = fold_evenly(codes)
+    if folded is not None:
+        return folded
+    return codes_of(fold(text_of(codes[:-1]))[:FIELD_CHARS_MAX] + _BREAK)  # one character may fold to 18
+
+
 class _Batch:
     """Texts folded and cut into runs, all at once; the rules are those of `fold` and `runs_of`."""
 
@@ -451,11 +498,7 @@ class _Batch:
         Args:
           text_keys: document and field of each text, ascending; texts with the same key are anchors.
         """
-        codes = fold_evenly(codes_of(_BREAK.join(texts)))
-        if codes is None:  # somewhere in them is a character that folds to several, or with its neighbours
-            texts = [fold(text)[:FIELD_CHARS_MAX] for text in texts]  # one character may fold to 18
-            codes = codes_of(_BREAK.join(texts))
-        self.codes = codes
+        self.codes, text_lengths = _folded(texts)
         self.kinds = _KINDS[self.codes]
         bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
         # A bound is where the kind changes; what is between two is a run, or separators.
@@ -465,8 +508,13 @@ class _Batch:
         self.run_kinds = self.kinds[self.run_starts]
         self.run_ends = self.run_starts + self.run_lengths
         atom_counts = np.where(self.run_kinds == RunKind.WORD, 1, self.run_lengths)
+        is_unspaced = self.run_kinds == RunKind.UNSPACED
+        # Of each unspaced run, in order.
+        self.clusters = (
+            list(map(clusters_of, self.joined(RunKind.UNSPACED).split(_BREAK))) if is_unspaced.any() else []
+        )
+        atom_counts[is_unspaced] = _lengths(self.clusters)
         atoms_before = np.cumsum(atom_counts) - atom_counts
-        text_lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + len(_BREAK)
         text_ends = np.cumsum(text_lengths)
         text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
         text_atoms = np.bincount(text_of_run, atom_counts, len(texts)).astype(np.int64)
@@ -477,6 +525,15 @@ class _Batch:
         group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
         text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
         self.run_keys = text_base[text_of_run] + atoms_before
+        self._text = text_of(self.codes)
+        # With room around, so that no run has to care for the ends of the text.
+        self._padded = np.zeros(len(self.codes) + 4, np.uint32)
+        self._padded[2:-2] = self.codes
+        # Of all runs but the last: what is behind them.
+        self._gaps = self.run_starts[1:] - self.run_ends[:-1]
+        self._after = self._padded[2:][self.run_ends[:-1]]
+        is_word = self.run_kinds == RunKind.WORD
+        self._is_apart_by_one = (self._gaps == 1) & is_word[:-1] & is_word[1:]
 
     def lines(self) -> Ints:
         """Return the line of each run, numbered from 0 without those that have no runs."""
@@ -495,36 +552,62 @@ class _Batch:
         return sizes, all_masks
 
     def compounds(self) -> Iterator[tuple[int, str]]:
-        """Yield (key, entry) of everything that `compounds_of` finds in the texts, in no order.
+        """Yield (key, entry) of everything but numbers that `compounds_of` finds in the texts, in no order.
 
         Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
         """
-        text = text_of(self.codes)
+        text, padded, is_word = self._text, self._padded, self.run_kinds == RunKind.WORD
         starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
-        is_word = self.run_kinds == RunKind.WORD
         words = np.flatnonzero(is_word)
-        padded = np.zeros(
-            len(self.codes) + 4, np.uint32
-        )  # so that no run has to care for the ends of the text
-        padded[2:-2] = self.codes
-        after = padded[2:][ends]
         is_marked = self._is_marked(padded, words)
         for i in words[is_marked].tolist():
             for entry in marked(text, int(starts[i]), int(ends[i])):
                 yield int(keys[i]), entry
-        gaps = starts[1:] - ends[:-1]
-        is_apart_by_one = (gaps == 1) & is_word[:-1] & is_word[1:]
-        is_linked = is_apart_by_one & _IS_LINK[np.minimum(after[:-1], 127)]
-        for first, last in _rows(is_linked):
-            if entry := chain(text, int(starts[first]), int(ends[last]), last - first + 1):
-                yield int(keys[first]), entry
-        for first, last in _rows(is_apart_by_one & (after[:-1] == ord(GROUPING))):
-            if entry := grouped_number(text, int(starts[first]), int(ends[last])):
-                yield int(keys[first]), entry
+        hyphened = np.flatnonzero(padded[1:][starts] == ord(HYPHEN))
+        for i in hyphened[padded[starts[hyphened]] == ord(HYPHEN)].tolist():
+            if entry := option(text, int(starts[i])):
+                yield int(keys[i]), entry
+        for firsts, lasts in self._joined_by_signs():
+            places = zip(keys[firsts].tolist(), starts[firsts].tolist(), ends[lasts].tolist(), strict=True)
+            yield from [(key, COMPOUND_PREFIX + text[start:end]) for key, start, end in places]
         is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
-        for i in np.flatnonzero((gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
+        for i in np.flatnonzero((self._gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
             if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
                 yield int(keys[i]), entry
+
+    def number_forms(self) -> Iterator[tuple[int, str]]:
+        """Yield likewise the forms of numbers and models."""
+        text, starts, ends, keys = self._text, self.run_starts, self.run_ends, self.run_keys
+        is_apart_by_one, after = self._is_apart_by_one, self._after
+        is_hyphened = is_apart_by_one & (after == ord(HYPHEN))
+        is_longer = np.concatenate([[False], is_hyphened[:-1]]) | np.concatenate([is_hyphened[1:], [False]])
+        hyphened = np.flatnonzero(is_hyphened & ~is_longer & (ends[1:] - starts[:-1] <= MODEL_CHARS_MAX + 1))
+        firsts = self.codes[starts[hyphened + 1]]
+        for i in hyphened[(firsts >= ord("0")) & (firsts <= ord("9"))].tolist():
+            if entry := model(text, int(starts[i]), int(ends[i + 1])):
+                yield int(keys[i]), entry
+        for first, last in zip(*_rows(is_apart_by_one & (after == ord(GROUPING))), strict=True):
+            if entry := grouped_number(text, int(starts[first]), int(ends[last])):
+                yield int(keys[first]), entry
+
+    def _joined_by_signs(self) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the first and the last runs of names, then of chains."""
+        starts, ends, after = self.run_starts, self.run_ends, self._after
+        is_name = self._is_apart_by_one & (after == ord(NAME_LINK))
+        is_linked = self._is_apart_by_one & _IS_LINK[np.minimum(after, 127)]
+        scopes = np.flatnonzero((self._gaps == len(SCOPE)) & (after == ord(SCOPE[0])))
+        is_word = self.run_kinds == RunKind.WORD
+        scopes = scopes[is_word[scopes] & is_word[scopes + 1]]
+        is_linked[scopes[self._padded[3:][ends[scopes]] == ord(SCOPE[1])]] = True
+        firsts, lasts = _rows(is_name)
+        is_short = (lasts - firsts < NAME_WORDS_MAX) & (ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX)
+        yield firsts[is_short], lasts[is_short]
+        firsts, lasts = _rows(is_linked)
+        signs = np.concatenate([[0], np.cumsum(is_linked & ~is_name)])
+        n_names = 1 + signs[lasts] - signs[firsts]
+        is_short = (n_names > 1) & (n_names <= CHAIN_WORDS_MAX)
+        is_short &= ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX
+        yield firsts[is_short], lasts[is_short]
 
     def _is_marked(self, padded: NDArray[np.uint32], words: Ints) -> NDArray[np.bool_]:
         """Tell which words `marked` may find something at."""
@@ -546,10 +629,14 @@ class _Batch:
         return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
 
 
-def _rows(is_linked: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def _lengths(lists: Sequence[Sized]) -> Ints:
+    return np.fromiter(map(len, lists), np.int64, len(lists))
+
+
+def _rows(is_linked: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Return the first and the last run of every longest row of runs of which each is linked to the next."""
     borders = np.flatnonzero(np.diff(is_linked.astype(np.int8), prepend=0, append=0))
-    return zip(borders[::2].tolist(), borders[1::2].tolist(), strict=True)
+    return borders[::2], borders[1::2]
 
 
 def _counting(lengths: Ints) -> Ints:

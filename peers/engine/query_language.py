@@ -2,7 +2,7 @@
 
     words, AND words   all of them
     "some words"       as they stand; “ ” „ 「 」 『 』 ＂ quote as well
-    -x, NOT x          without it; x is a word, a phrase, an operator or a group
+    -x, NOT x          without it; x is a word, a phrase, an operator or a group; --x is a word
     x OR y, x | y      one of them; it joins its neighbours only, as people know it: a b OR c is a (b OR c)
     ( )                groups
     site: intitle: inurl: lang: type: after: before: copies:   see `Operator`
@@ -167,7 +167,7 @@ _OPENING = '"“”„「『＂'
 _QUOTES = '"“”„「」『』＂'
 _TOKEN = re.compile(
     rf"""\s+
-      | (?P<minus>(?<![^\s(（|｜])[-－−](?=[^\s)）|｜]))
+      | (?P<minus>(?<![^\s(（|｜])[-－−](?=[^\s)）|｜\-]))
       | (?<![^\s(（|｜\-－−])(?P<operator>{"|".join(Operator)})[:：]
             (?: [{_OPENING}](?P<quoted>[^{_QUOTES}]*)[{_QUOTES}]? | (?P<value>[^\s{_QUOTES}()（）|｜]*) )
       | [{_OPENING}](?P<phrase>[^{_QUOTES}]*)(?P<closing>[{_QUOTES}]?)

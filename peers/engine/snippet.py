@@ -50,10 +50,11 @@ from peers.engine.windows import (
     spans_of,
 )
 from peers.kernel import Ints
+from peers.text.analysis import CHARACTER_PREFIX
 from peers.text.characters import character_classes, codes_of, fold_evenly, text_of
 from peers.text.compounds import COMPOUND_PREFIX
 from peers.text.folding import AlignedText
-from peers.text.runs import RunKind, kind_of
+from peers.text.runs import OTHER_CJK, RunKind, kind_of
 from peers.text.stemming import FORM_PREFIX, native_form_of
 
 # Two columns for a CJK character, one for any other: 160 Chinese characters, or 320 latin ones.
@@ -66,6 +67,7 @@ _PIECE_CHARS = 3_000
 # In most pages a word of the query is missing, and in most of the others the first piece has them all.
 _GROWTH = 4
 
+_PAIR = re.compile(f"{CHARACTER_PREFIX}[{OTHER_CJK}]")
 _OTHER_SPACE = re.compile(r"[^\S ]")
 _ELLIPSIS = "…"
 # A query is the same for all pages that it has found on a peer.
@@ -253,6 +255,7 @@ def _forms_in(language: str) -> FormTable:
 def _wanted(scoring: tuple[str, ...], language: str) -> Wanted:
     """Return what to look for: words in all their forms, compounds with their signs, other terms as such."""
     words = [entry for entry in scoring if entry >= " "]
+    words += [entry[1:] for entry in scoring if _PAIR.match(entry)]  # those of Han characters are in words
     given = {entry for entry in scoring if entry.startswith(FORM_PREFIX)}
     wanted: list[tuple[str, int, int]] = []  # what it begins with, kind, hash of the form
     for word in words:

@@ -6,6 +6,7 @@ Theory of operation
   * a Han run: jieba's search mode (words of the sentence plus the dictionary words of two and three
     characters inside them), see `segmentation`.
   * a run of kana, Hangul or rare ideographs: its pairs, see below.
+  * a run of Thai, Lao, Khmer or Burmese: its clusters two by two, see `runs`.
   * a word: itself.
 
   Function words are kept: phrases need them. Queries that are sentences leave them out of the score.
@@ -15,9 +16,11 @@ Theory of operation
 Positions
   jieba's search mode emits overlapping words and cuts a phrase otherwise than the sentence it came from,
   so positions of *words* cannot answer phrase queries. Positions therefore count **atoms**: an atom is
-  one Han, kana or Hangul character, or one word of another script. Separators take no position. The atom
+  one Han, kana or Hangul character, one cluster, or one word of another script.
+  Separators take no position. The atom
   of a character is entered as the *pair* of it and the next one of its run, the last one of a run alone:
-  pairs are rare where characters are common, and every second one says all of a phrase.
+  pairs are rare where characters are common, and every second one says all of a phrase. That of a cluster is
+  entered as it is, between two prefixes.
 
   The atoms of a text do not depend on context but for the last one of a run, so any stretch of a text cut
   at atom borders, asked as a phrase (`literal_of`), is found, always, and nothing else is. Segmented words
@@ -26,7 +29,9 @@ Positions
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -34,9 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peers.text.compounds import compounds_of, spans_of
-from peers.text.folding import fold
+from peers.text.folding import fold, other_forms
 from peers.text.function_words import function_words_of
-from peers.text.runs import KIND_OF_CHARACTER, RunKind, kind_of, runs_of
+from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of, kind_of, runs_of
 from peers.text.segmentation import segment_han, words_of
 from peers.text.stemming import form_of, native_form_of, native_language
 
@@ -79,6 +84,8 @@ FORM_WEIGHT = 1.4
 HAN_WORD_WEIGHT = 0.5
 HAN_PAIR_WEIGHT = 0.75
 COMPOUND_WEIGHT = 0.5
+# Of a pair as it is written in Chinese or in Japanese, where that is not what was typed: behind all that is.
+OTHER_FORM_WEIGHT = 0.25
 
 # Words besides function words from which on a query is a sentence. nDCG@10 on CISI, whose queries are: .308
 # with function words, .323 without, .381 when words that are repeated count as often. From 2 to 5 it is the
@@ -86,6 +93,13 @@ COMPOUND_WEIGHT = 0.5
 SENTENCE_WORDS = 4
 # What is repeated more often counts no more.
 REPEATS_MAX = 8
+
+
+# Particles of Korean, behind two syllables at least: 학교에서 means 학교.
+_PARTICLE = re.compile(
+    "([가-힣]{2,}?)(?:은|는|이|가|을|를|에|의|도|와|과|로|만|으로|에서|에게|에는|에도|한테|까지|부터|보다|처럼|이나|이다|"
+    "이란|라는|으로는|으로서|으로써|에서는|에서도|에게서|까지는|부터는|이라는)"
+)
 
 
 class _Reading:
@@ -107,6 +121,8 @@ class _Reading:
                 self._add_word(run[:TERM_CHARS_MAX], is_required=i not in meant)
             elif span.kind is RunKind.HAN:
                 self._add_han(run)
+            elif span.kind is RunKind.UNSPACED:
+                self._add_unspaced(run)
             else:
                 self._add_other_cjk(run)
         for compound in compounds:
@@ -151,13 +167,25 @@ class _Reading:
             start += len(word)
         for pair in pairs:
             self._score(pair, HAN_PAIR_WEIGHT)
+        for other in other_forms(run):
+            for entry in pair_atoms(other)[:-1] or [other]:
+                if entry not in self._scoring:
+                    self._score(entry, OTHER_FORM_WEIGHT)
 
     def _add_other_cjk(self, run: str) -> None:
         pairs = pair_atoms(run)
+        particle = _PARTICLE.fullmatch(run)
+        n_required = len(particle[1] if particle else run) - 1
         # The last character alone is an entry of those texts only in which the run ends as well.
-        for pair in pairs[:-1] or pairs:
+        for i, pair in enumerate(pairs[:-1] or pairs):
             self._score(pair, 1.0)
-            (self._required if len(run) > 1 else self._optional)[pair] = None
+            if i < max(1, n_required):
+                (self._required if len(run) > 1 else self._optional)[pair] = None
+
+    def _add_unspaced(self, run: str) -> None:
+        for term in cluster_terms(clusters_of(run)):
+            self._score(term, 1.0)
+            self._required[term] = None
 
     def _score(self, entry: str, weight: float, *, is_content: bool = True) -> None:
         self._scoring[entry] = min(self._scoring.get(entry, 0.0) + weight, REPEATS_MAX * weight)
@@ -169,6 +197,8 @@ def _terms_of_run(run: str) -> Sequence[str]:
     kind = kind_of(run)
     if kind is RunKind.WORD:
         return (run[:TERM_CHARS_MAX],)
+    if kind is RunKind.UNSPACED:
+        return cluster_terms(clusters_of(run))
     return segment_han(run) if kind is RunKind.HAN else pair_atoms(run)
 
 
@@ -194,6 +224,8 @@ def atoms(text: str) -> list[str]:
     for run in runs_of(fold(text)):
         if kind_of(run) is RunKind.WORD:
             found.append(run[:TERM_CHARS_MAX])
+        elif kind_of(run) is RunKind.UNSPACED:
+            found += cluster_atoms(clusters_of(run))
         else:
             found += pair_atoms(run)
     return found
@@ -215,6 +247,12 @@ def literal_of(text: str) -> tuple[list[str], list[int]]:
             distances.append(position)
             position += 1
             continue
+        if kind_of(run) is RunKind.UNSPACED:
+            clusters = cluster_atoms(clusters_of(run))
+            entries += clusters
+            distances += range(position, position + len(clusters))
+            position += len(clusters)
+            continue
         last_pair = max(0, len(run) - 2)
         for start in sorted({*range(0, last_pair + 1, 2), last_pair}):
             entries.append(CHARACTER_PREFIX + run[start : start + 2])
@@ -223,12 +261,24 @@ def literal_of(text: str) -> tuple[list[str], list[int]]:
     return entries, distances
 
 
-CHARACTER_PREFIX = "\x01"  # before the pair of a CJK character; no term of another script starts so
+CHARACTER_PREFIX = (
+    "\x01"  # before the pair of a CJK character, around a cluster; no term of another script starts so
+)
 
 
 def pair_atoms(run: str) -> list[str]:
     """Return the atoms of a CJK run, one a character: each with the next one, the last one alone."""
     return [CHARACTER_PREFIX + run[i : i + 2] for i in range(len(run))]
+
+
+def cluster_terms(clusters: Sequence[str]) -> list[str]:
+    """Return the terms of an unspaced run: each cluster with the next one, or the only one alone."""
+    return list(map("".join, pairwise(clusters))) or list(clusters)
+
+
+def cluster_atoms(clusters: Sequence[str]) -> list[str]:
+    """Return the atoms of an unspaced run: longer than a character with its prefix, which means many."""
+    return [f"{CHARACTER_PREFIX}{cluster}{CHARACTER_PREFIX}" for cluster in clusters]
 
 
 def is_atom_key(entry: str) -> bool:
@@ -248,7 +298,7 @@ def are_atom_keys(entries: Sequence[str]) -> NDArray[np.bool_]:
 def counts_for_length(entry: str) -> bool:
     """Tell whether occurrences of an entry are the length of a field: those of terms are.
 
-    Pairs of kana, Hangul and rare ideographs are terms, those of Han characters are not.
+    Pairs of kana, Hangul and rare ideographs are terms; those of Han characters and clusters are not.
     """
     first = entry[0]
     return first > " " or (

@@ -15,29 +15,30 @@ from typing import Final
 import numpy as np
 
 from peers.kernel import Bytes, Codes, kernels_of
-from peers.text.folding import fold
+from peers.text.folding import INVISIBLE, fold
+from peers.text.runs import KIND_OF_CHARACTER, RunKind
 
 WIDE: Final = 1  # two columns
-LETTER: Final = 2  # of a script whose words are written apart
-ALPHANUMERIC: Final = 4  # of any script
+LETTER: Final = 2  # or mark of a script whose words are written apart
+ALPHANUMERIC: Final = 4  # of any script, its marks, and what joins them
 SPACE: Final = 8
 SENTENCE_END: Final = 16
 SENTENCE_END_BEFORE_SPACE: Final = 32
+UNSEEN: Final = 64  # folded to nothing
 
-_PATTERNS: Final = {
+_PATTERNS: Final[dict[int, str | re.Pattern[str]]] = {
     WIDE: "[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60"
     "\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003ffff]+",
-    LETTER: r"[^\W_\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+",
-    ALPHANUMERIC: r"[^\W_]+",
+    ALPHANUMERIC: "[\u00ad\u200c\u200d\u2060]+",  # and what is part of a run
     SPACE: r"\s+",
     SENTENCE_END: "[\n。！？；]+",
     SENTENCE_END_BEFORE_SPACE: "[.!?]+",
+    UNSEEN: INVISIBLE,
 }
 
 UNEVEN: Final = np.iinfo(np.uint32).max
 # Jamo join into syllables, as marks do with letters.
 _JAMO: Final = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
-_VARIATION_SELECTOR: Final = re.compile("[\ufe00-\ufe0f]")  # marks that join with nothing
 
 # What each code point is folded to, + 1; 0 when nobody has asked yet; `UNEVEN` when that depends on its
 # neighbours, or is not one character.
@@ -62,6 +63,9 @@ def character_classes() -> Bytes:
     for bit, pattern in _PATTERNS.items():
         for run in re.finditer(pattern, everything):
             classes[run.start() : run.end()] |= bit
+    kinds = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
+    classes[kinds != RunKind.SEPARATOR] |= ALPHANUMERIC
+    classes[kinds == RunKind.WORD] |= LETTER
     return classes
 
 
@@ -85,8 +89,7 @@ def _even_fold(character: str) -> int:
 
 
 def _may_join(character: str) -> bool:
-    is_mark = unicodedata.category(character).startswith("M")
-    return bool(_JAMO.match(character)) or (is_mark and not _VARIATION_SELECTOR.match(character))
+    return unicodedata.category(character).startswith("M") or bool(_JAMO.match(character))
 
 
 @kernels_of("peers.text._kernels")

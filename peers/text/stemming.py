@@ -1,4 +1,4 @@
-"""The form that words of one kind share: the stem of a word, the plain digits of a number.
+"""The form that words of one kind share: the stem of a word, the plain digits of a number, a model's name.
 
 Every word whose form is worth an entry is found under it as well as under itself, so a query can ask for
 any form and still prefer the one that was typed. Stems are Snowball's. In latin letters every word has the
@@ -12,6 +12,7 @@ Stems are made of folded words, without accents, as a query may be typed.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Final
 
@@ -69,6 +70,9 @@ _STEMMER_OF_SCRIPT: Final = (
 # Shorter numbers are never written in groups.
 _GROUPED_DIGITS_MIN: Final = 4
 
+_MODEL: Final = re.compile("[a-z]{1,4}[0-9]{1,5}[a-z]?")
+MODEL_CHARS_MAX: Final = 10
+
 # Words of a compound are no shorter.
 PART_CHARS_MIN: Final = 4
 # Languages that write several nouns as one word.
@@ -82,7 +86,7 @@ def form_of(word: str) -> str:
             return "" if word in FORMLESS else FORM_PREFIX + _stem("english", word)
         if word.isdigit() and len(word) >= _GROUPED_DIGITS_MIN:
             return number_form(word)
-        return ""
+        return FORM_PREFIX + word if len(word) <= MODEL_CHARS_MAX and _MODEL.fullmatch(word) else ""
     if word in FORMLESS or not word.isalpha():
         return ""
     first = ord(word[0])

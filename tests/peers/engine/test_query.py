@@ -48,6 +48,7 @@ def site(*hosts: str, negated: bool = False) -> tuple[Literal, ...]:
         ('a -"b c"', words("a", clauses=(phrase("b", "c", negated=True),))),
         ("peer-to-peer", words("peer", "to")),
         ("- -- a", words("a")),
+        ("a --b", words("a", "b")),
         ('"" a', words("a")),
         ("a site:Example.ORG", words("a", clauses=(site("example.org"),))),
         ("site:https://例子.中国:8080/x", words(clauses=(site("xn--fsqu00a.xn--fiqs8s"),))),

@@ -22,7 +22,7 @@ from peers.engine.storage import MemoryStorage
 from peers.index.answering import query_of
 from peers.text.analysis import atoms
 from peers.text.folding import fold
-from peers.text.runs import RunKind, kind_of, runs_of
+from peers.text.runs import RunKind, clusters_of, kind_of, runs_of
 from tests.peers.engine.samples import found, index_of, page, random_documents, search
 from tests.peers.text.samples import WORDS, any_text
 
@@ -108,7 +108,8 @@ def test_repeated_atoms_count_in_phrases() -> None:
 
 def characters_and_words(text: str) -> list[str]:
     runs = runs_of(fold(text))
-    return [unit for run in runs for unit in ([run[:64]] if kind_of(run) is RunKind.WORD else run)]
+    units = {RunKind.WORD: lambda run: [run[:64]], RunKind.UNSPACED: clusters_of}
+    return [unit for run in runs for unit in units.get(kind_of(run), list)(run)]
 
 
 @settings(max_examples=200, deadline=None)

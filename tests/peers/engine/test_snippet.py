@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -154,3 +155,21 @@ def test_more_words_of_the_query_count_more_than_sentences() -> None:
         + "\nAn engine is here."
     )
     assert "<mark>Search</mark>" in marked(text, "search engine")
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "spans"),
+    [
+        ("हिंदी", "यह हिन्दी भाषा है", ["हिन्दी"]),
+        ("ไทย", "เรียนภาษาไทยทุกวัน", ["ไทย"]),
+        ("Gesamtkonzept", "Das Ge\u00adsamt\u00adkon\u00adzept ist", ["Ge\u00adsamt\u00adkon\u00adzept"]),
+        ("محمد", "قال مُحَمَّد ذلك", ["مُحَمَّد"]),
+        ("首页", "看首⻚吧", ["首⻚"]),
+        ("학교", "학교에서 배운다", ["학교"]),
+        ("タワー", "東京タワーへ", ["タワー"]),
+        ("std::vector", "use std::vector here", ["std::vector"]),
+    ],
+)
+def test_words_are_marked_as_they_are_written(typed: str, text: str, spans: list[str]) -> None:
+    found = snippet_of(text, parse_query(typed))
+    assert [found.text[start:end] for start, end in found.highlights] == spans

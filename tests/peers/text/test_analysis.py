@@ -12,6 +12,7 @@ from peers.text.analysis import (
     FORM_WEIGHT,
     HAN_PAIR_WEIGHT,
     HAN_WORD_WEIGHT,
+    OTHER_FORM_WEIGHT,
     REPEATS_MAX,
     analyse,
     atoms,
@@ -33,7 +34,7 @@ from tests.peers.text.samples import any_text, signed_text
         ("Café NAÏVE Łódź Straße", ["cafe", "naive", "lodz", "strasse"]),
         ("cafe\u0301", ["cafe"]),
         ("Й Ω ΟΔΟΣ", ["й", "ω", "οδοσ"]),
-        ("UTF-8 x86_64 3.14", ["utf", "8", "x86", "64", "3", "14"]),
+        ("UTF-8 86x_64 3.14", ["utf", "8", "86x", "64", "3", "14"]),
         ("中华人民共和国", ["中华", "华人", "人民", "共和", "共和国", "中华人民共和国"]),
         ("GNU系统和T恤", ["gnu", "系统", "和", "t", "恤"]),
         (
@@ -56,15 +57,15 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
     ("text", "required", "scoring"),
     [
         ("Searching", ["\x03search"], {"searching": EXACT_WEIGHT, "\x03search": FORM_WEIGHT}),
-        ("the x86 x86", ["x86"], {"the": 1.0, "x86": 2.0}),
-        ("x86 " * 20, ["x86"], {"x86": REPEATS_MAX}),
+        ("the 86x 86x", ["86x"], {"the": 1.0, "86x": 2.0}),
+        ("86x " * 20, ["86x"], {"86x": REPEATS_MAX}),
         # Three words, and the four of a sentence
-        ("x1 is as x2 of x3", ["x1", "x2", "x3"], dict.fromkeys(["x1", "is", "as", "x2", "of", "x3"], 1.0)),
-        ("x1 is as x2 of x3 and x4", ["x1", "x2", "x3", "x4"], dict.fromkeys(["x1", "x2", "x3", "x4"], 1.0)),
+        ("1x is as 2x of 3x", ["1x", "2x", "3x"], dict.fromkeys(["1x", "is", "as", "2x", "of", "3x"], 1.0)),
+        ("1x is as 2x of 3x and 4x", ["1x", "2x", "3x", "4x"], dict.fromkeys(["1x", "2x", "3x", "4x"], 1.0)),
         (
-            "wie man x1 und x2 mit x3 in x4",
-            ["x1", "x2", "x3", "x4"],
-            dict.fromkeys(["x1", "x2", "x3", "x4"], 1.0),
+            "wie man 1x und 2x mit 3x in 4x",
+            ["1x", "2x", "3x", "4x"],
+            dict.fromkeys(["1x", "2x", "3x", "4x"], 1.0),
         ),
         ("the of", ["the", "of"], {"the": 1.0, "of": 1.0}),
         ("C++", ["\x06c++"], {"c": EXACT_WEIGHT, "\x03c": FORM_WEIGHT, "\x06c++": COMPOUND_WEIGHT}),
@@ -78,7 +79,8 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
             dict.fromkeys(["搜索引擎", "的", "网页"], HAN_WORD_WEIGHT)
             | dict.fromkeys(
                 ["\x01搜索", "\x01索引", "\x01引擎", "\x01擎的", "\x01的网", "\x01网页"], HAN_PAIR_WEIGHT
-            ),
+            )
+            | {"\x01捜索": OTHER_FORM_WEIGHT},
         ),
         ("恤", ["恤"], {"恤": 1.0}),
         (
@@ -87,6 +89,21 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
             {"\x01カタ": 1.0, "\x01タカ": 1.0, "\x01カナ": 1.0},
         ),
         ("の", ["\x01の"], {"\x01の": 1.0}),
+        ("학교에서", ["\x01학교"], dict.fromkeys(["\x01학교", "\x01교에", "\x01에서"], 1.0)),
+        ("ภาษาไทย", ["ภาษา", "ษาไท", "ไทย"], dict.fromkeys(["ภาษา", "ษาไท", "ไทย"], 1.0)),
+        ("เป็น", ["เป็น"], {"เป็น": 1.0}),
+        ("芸", ["芸"], {"芸": 1.0, "艺": OTHER_FORM_WEIGHT}),
+        (
+            "芸術",
+            ["\x01芸术"],
+            {"芸术": HAN_WORD_WEIGHT, "\x01芸术": HAN_PAIR_WEIGHT, "\x01艺术": OTHER_FORM_WEIGHT},
+        ),
+        (
+            "X-900",
+            ["\x03x", "900"],
+            {"x": EXACT_WEIGHT, "\x03x": FORM_WEIGHT, "900": 1.0, "\x03x900": COMPOUND_WEIGHT},
+        ),
+        ("x900", ["\x03x900"], {"x900": EXACT_WEIGHT, "\x03x900": FORM_WEIGHT}),
         ("", [], {}),
     ],
 )
@@ -113,6 +130,39 @@ def test_a_text_has_all_that_is_required_of_a_line_of_it(before: str, line: str,
     """Lines, since a stretch cut elsewhere may be segmented or joined by signs otherwise than in its text."""
     text = f"{before}\n{line}\n{after}"
     assert set(query_terms(line).required) <= {*atoms(text), *analyse(text), *frequency_entries(text)}
+
+
+# A word of each, as it is written.
+_WHOLE_WORDS = """
+العربية עברית हिन्दी मराठी नेपाली বাংলা অসমীয়া ਪੰਜਾਬੀ ગુજરાતી ଓଡ଼ିଆ தமிழ் తెలుగు ಕನ್ನಡ മലയാളം සිංහල ދިވެހި བོད་ Ελληνικά
+Русский Українська Հայերեն ქართული አማርኛ ᠮᠣᠩᠭᠣᠯ tiếng Việt Türkçe français ߒߞߏ 𞤆𞤵𞤤𞤢𞤪 ꦗꦮ ᮘᮞ ܣܘܪܝܝܐ فارسی اردو
+कृष्ण ज़िन्दगी दुःख শুভেচ্ছা বিশ্ববিদ্যালয় ਸ੍ਰੀ સ્ત્રી ସ୍ୱାଗତ கற்றுக்கொள் క్షేత్రం ಕ್ಷಮಿಸಿ ന്‍റെ ක්‍රියා می‌خواهم کتاب‌ها
+เป็น ได้ น้ำ ສັດ ເປັນ ໄດ້ ខ្ញុំ ស្ត្រី ရန်
+"""
+
+
+@pytest.mark.parametrize("word", _WHOLE_WORDS.split())
+def test_marks_and_joiners_cut_no_word(word: str) -> None:
+    (term,) = analyse(word)
+    assert analyse(f"({word}) {word},{word}") == [term] * 3
+    assert query_terms(word) == query_terms(f" {word}!")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("ภาษาไทย", "เรียนภาษาไทยทุกวัน"),
+        ("ລາວ", "ພາສາລາວ"),
+        ("ខ្មែរ", "ភាសាខ្មែរ\u200bជាភាសា"),
+        ("မြန်မာ", "မြန်မာဘာသာစကား"),
+        ("हिंदी", "यह हिन्दी है"),
+    ],
+)
+def test_words_of_unspaced_scripts_are_found_inside_sentences(phrase: str, text: str) -> None:
+    assert set(query_terms(phrase).required) <= {*analyse(text), *frequency_entries(text)}
+    wanted, found = literal_of(phrase)[0], literal_of(text)[0]
+    places = range(len(found) - len(wanted) + 1)
+    assert any(found[place : place + len(wanted)] == wanted for place in places)
 
 
 def test_atoms_are_words_and_pairs() -> None:

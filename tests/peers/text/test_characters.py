@@ -18,6 +18,7 @@ from peers.text.characters import (
     text_of,
 )
 from peers.text.folding import fold
+from peers.text.runs import RunKind, kind_of
 from tests.peers.text.samples import any_text, han_text
 
 
@@ -31,6 +32,9 @@ from tests.peers.text.samples import any_text, han_text
         ("カ", WIDE | ALPHANUMERIC),
         ("，", WIDE),
         ("_", 0),
+        ("\u094d", LETTER | ALPHANUMERIC),
+        ("\u0e31", ALPHANUMERIC),
+        ("\u200d", ALPHANUMERIC),
         ("\u2003", SPACE),
     ],
 )
@@ -42,7 +46,9 @@ def test_characters_have_the_classes_of_their_scripts(text: str, expected: int) 
 def test_space_and_letters_are_those_of_python(character: str) -> None:
     classes = int(character_classes()[ord(character)])
     assert bool(classes & SPACE) == character.isspace()
-    assert bool(classes & ALPHANUMERIC) == bool(re.match(r"[^\W_]", character))
+    is_part_of_run = kind_of(character) is not RunKind.SEPARATOR
+    assert bool(classes & ALPHANUMERIC) == (is_part_of_run or character in "\u00ad\u200c\u200d\u2060")
+    assert is_part_of_run or not re.match(r"[^\W_]", character)
 
 
 @settings(deadline=None)
@@ -52,14 +58,14 @@ def test_folding_character_by_character_is_folding_the_text(text: str) -> None:
     assert folded is None or text_of(folded) == fold(text)
 
 
-@pytest.mark.parametrize("text", ["Café ŁÓDŹ", "ＡＢＣ　全角", "臺灣網頁，天网。", "Ωσς…", "\x00", "↩\ufe0e"])
+@pytest.mark.parametrize("text", ["Café ŁÓDŹ", "ＡＢＣ　全角", "臺灣網頁，天网。", "Ωσς…", "\x00", "שלום"])
 def test_most_texts_are_folded_evenly(text: str) -> None:
     folded = fold_evenly(codes_of(text))
     assert folded is not None
     assert text_of(folded) == fold(text)
 
 
-@pytest.mark.parametrize("text", ["cafe\u0301", "½", "ﬁ", "ｶﾞ", "\u1100\u1161"])
+@pytest.mark.parametrize("text", ["cafe\u0301", "a\u00ad", "↩\ufe0e", "½", "ﬁ", "ｶﾞ", "\u1100\u1161"])
 def test_what_joins_or_falls_apart_is_left_to_others(text: str) -> None:
     assert fold_evenly(codes_of(text)) is None
 

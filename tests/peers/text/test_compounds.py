@@ -26,6 +26,13 @@ from peers.text.folding import fold
         ("C++", ["c++"]),
         ("x" * 17 + "++", []),
         ("x" * 20 + "." + "y" * 20, []),
+        ("pg_column_compression", ["pg_column_compression"]),
+        ("std::vector a::b::c x:y", ["std::vector", "a::b::c"]),
+        ("foo.bar() __init__", ["foo.bar"]),
+        ("pg_catalog.pg_size", ["pg_catalog", "pg_size", "pg_catalog.pg_size"]),
+        ("_".join("abcdefghi"), []),
+        ("git --no-cache --version a--b --- c ---d", ["--no-cache", "--version"]),
+        ("รุ่น5G 5Gรุ่น", []),
     ],
 )
 def test_what_signs_or_scripts_are_part_of_is_found(text: str, entries: list[str]) -> None:
@@ -37,6 +44,8 @@ def test_what_signs_or_scripts_are_part_of_is_found(text: str, entries: list[str
     [
         ("1,000", ["1000"]),
         ("1,234,567.89", ["1234567"]),
+        ("X-900 utf-8, F-16A", ["x900", "utf8", "f16a"]),
+        ("2004-05-06 a-b-1 well-known x-900-y page-", []),
         ("12,34 1,0000 1,000,00 1, 000 a,000", []),
     ],
 )

@@ -1,10 +1,12 @@
-"""Make the table of traditional characters and their simplified ones, `peers/text/traditional.txt`.
+"""Make the tables of characters: `peers/text/traditional.txt` has the simplified ones of traditional ones,
+`peers/text/japanese.txt` what Japanese ones are in Chinese text.
 
-Run as `python -m tests.peers.text.traditional_table`, with OpenCC installed, to write it to the standard
-output. The table is kept as a file, not made at start, because it is part of what the analysis version
-names: two peers with other versions of OpenCC would not find each other's pages.
+Run as `python -m tests.peers.text.traditional_table [japanese]`, with OpenCC installed, to write one of them
+to the standard output. The tables are kept as files, not made at start, because the former is part of what
+the analysis version names: two peers with other versions of OpenCC would not find each other's pages.
 
-Source of the data: OpenCC (https://github.com/BYVoid/OpenCC), Apache License 2.0, configuration t2s.
+Source of the data: OpenCC (https://github.com/BYVoid/OpenCC), Apache License 2.0, configurations t2s, jp2t
+and t2jp.
 """
 
 from __future__ import annotations
@@ -18,6 +20,11 @@ _MEANT = frozenset("後於麽")
 _HEAD = """\
 # Traditional characters, each followed by its simplified one.
 # Made by tests/peers/text/traditional_table.py from OpenCC {version}, configuration t2s.
+# OpenCC is Copyright 2010-2026 Carbo Kuo and contributors, Apache License 2.0.
+"""
+_JAPANESE_HEAD = """\
+# Characters as Japanese text has them, each followed by the simplified one of Chinese text; both folded.
+# Made by tests/peers/text/traditional_table.py from OpenCC {version}, configurations jp2t and t2jp.
 # OpenCC is Copyright 2010-2026 Carbo Kuo and contributors, Apache License 2.0.
 """
 _PAIRS_A_LINE = 24
@@ -44,11 +51,26 @@ def traditional_table() -> dict[str, str]:
     return {c: kept.get(s, s) for c, s in kept.items()}
 
 
-def table_text(table: dict[str, str], version: str) -> str:
+def japanese_pairs() -> list[str]:
+    """Return Japanese characters, each with the simplified one, where text folded still tells them apart.
+
+    Where a character has several, the one it mostly means comes first.
+    """
+    from opencc import OpenCC
+
+    from peers.text.folding import fold
+
+    characters = list(map(chr, range(0x4E00, 0x9FD6)))
+    to_chinese, to_japanese = OpenCC("jp2t").convert, OpenCC("t2jp").convert
+    pairs = [fold(c) + fold(to_chinese(c)) for c in characters]
+    pairs += [fold(to_japanese(c)) + fold(c) for c in characters]
+    return [pair for pair in dict.fromkeys(pairs) if len(pair) == 2 and pair[0] != pair[1]]
+
+
+def table_text(pairs: list[str], head: str) -> str:
     """Return the file of a table."""
-    pairs = [c + s for c, s in sorted(table.items())]
     lines = [" ".join(pairs[i : i + _PAIRS_A_LINE]) for i in range(0, len(pairs), _PAIRS_A_LINE)]
-    return _HEAD.format(version=version) + "\n".join(lines) + "\n"
+    return head + "\n".join(lines) + "\n"
 
 
 def _is_in_gb2312(character: str) -> bool:
@@ -62,4 +84,8 @@ def _is_in_gb2312(character: str) -> bool:
 if __name__ == "__main__":
     import opencc
 
-    sys.stdout.write(table_text(traditional_table(), opencc.__version__))
+    if sys.argv[1:] == ["japanese"]:
+        sys.stdout.write(table_text(japanese_pairs(), _JAPANESE_HEAD.format(version=opencc.__version__)))
+    else:
+        table = [c + s for c, s in sorted(traditional_table().items())]
+        sys.stdout.write(table_text(table, _HEAD.format(version=opencc.__version__)))
