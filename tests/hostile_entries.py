@@ -25,6 +25,7 @@ from peers.crawler.parser_port import StoredText
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.robots import line_of, parse, sitemaps_named
 from peers.crawler.traps import patterns_of
+from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read
 from peers.gateway.difference import difference
@@ -239,7 +240,7 @@ ENTRIES: Final = (
     Entry("language", language_of),
     Entry("plain text", _read("text/plain")),
     Entry("JSON", _read("application/json")),
-    Entry("RTF", lambda text: read_rtf(f"{{\\rtf1 {text}".encode())),
+    Entry("RTF", lambda text: read_rtf(f"{{\\rtf1 {text}".encode(), Budget())),
     Entry(
         "Word",
         _zipped(
