@@ -153,7 +153,8 @@ def test_what_was_written_into_the_form_of_a_pdf_is_its_text() -> None:
 
 
 def test_pdf_without_text_is_said_to_be_scanned_and_with_a_password_to_be_encrypted() -> None:
-    assert read(Format.PDF, files.pdf("0 0 10 10 re f")).lack is Lack.SCANNED
+    scanned = read(Format.PDF, files.pdf("0 0 10 10 re f", info="/Title (An old book)"))
+    assert (scanned.title, scanned.text, scanned.lack) == ("An old book", "", Lack.SCANNED)
     key = b"41" * 32
     encrypt = b"/Encrypt << /Filter /Standard /V 1 /R 2 /O <%s> /U <%s> /P -4 >> /ID [<00> <00>]" % (key, key)
     assert read(Format.PDF, files.pdf(files.line("secret"), encrypt=encrypt)).lack is Lack.ENCRYPTED
