@@ -19,6 +19,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from mesh.urls import is_of_files
 from peers.documents.content import Lack
 from peers.engine.kinds import KINDS, kind_of
 from peers.engine.query import Order
@@ -426,6 +427,7 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float
         is_partial=page.is_partial,
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=address_of(url),
+        has_live=not is_of_files(url),
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
@@ -482,8 +484,9 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
+    cached = reader.link("/page", url=hit.url)
     return _Result(
-        url=hit.url,
+        url=cached if is_of_files(hit.url) else hit.url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
@@ -493,7 +496,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         address=address_of(hit.url),
         about=list(_about(reader, hit)),
         fetched=_fetched(reader, hit.fetched_at, today),
-        cached=reader.link("/page", url=hit.url),
+        cached=cached,
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
         copies=_copies(reader, hit),

@@ -13,7 +13,7 @@ import mmap
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +25,7 @@ from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
 from peers.crawler.wire_messages import LinkUse
 from peers.importing.batch import Made, Order, decode, encode, make
 from peers.importing.checkpoint import Checkpoint
+from peers.importing.folder import Seen, bytes_in, read_folder
 from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.originals import with_originals
@@ -94,6 +95,8 @@ class Plan(NamedTuple):
     silence_s: float = 120.0  # without the gateway taking anything, until the import gives up
     pause_s: float = 0.2  # before the gateway is asked again
     is_own: bool = False  # the files are exports of this mesh
+    sites: Mapping[Path, str] = {}  # of those that are folders: see `folder.site_of`
+    seen: dict[Path, Seen] | None = None  # files of folders that are passed over while they are like this
 
 
 class _Opened(NamedTuple):
@@ -116,7 +119,7 @@ def run(plan: Plan, checkpoint: Checkpoint, on_progress: Callable[[Path, int, Su
     summary = Summary()
     began = time.perf_counter()
     try:
-        n_bytes = sum(file.stat().st_size for file in plan.files)
+        n_bytes = sum(map(size_of, plan.files))
         with (
             Workers(make, plan.workers, is_needed=bool(plan.workers) or n_bytes > SMALL_BYTES) as makers,
             _Senders(plan) as senders,
@@ -170,7 +173,7 @@ class _FileImport:
                 while self._sending:
                     self._finish_sent()
             self._checkpoint.note(self._file, Position(0), is_whole=True)
-        self._on_progress(self._file, self._file.stat().st_size, self._summary)
+        self._on_progress(self._file, size_of(self._file), self._summary)
 
     def _send_made(self) -> None:
         """Hand on what has been made first, and wait for what was sent first when too much is on its way."""
@@ -211,14 +214,22 @@ class _FileImport:
             summary.damaged.append({"file": str(self._file), "offset": damage.offset, "what": damage.what})
 
 
+def size_of(file: Path) -> int:
+    """Bytes of a file, or of those in a folder."""
+    return bytes_in(file) if file.is_dir() else file.stat().st_size
+
+
 # --- Reading -------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _opened(file: Path) -> Iterator[_Opened]:
     try:
+        changed_at = file.stat().st_mtime
+        if file.is_dir():
+            yield _Opened(file, b"", changed_at)
+            return
         with file.open("rb") as opened:
-            changed_at = file.stat().st_mtime
             if not file.stat().st_size:
                 yield _Opened(file, b"", changed_at)
                 return
@@ -234,7 +245,9 @@ def _orders(opened: _Opened, start: Position, plan: Plan, summary: Summary) -> I
     damages: list[Damage] = []
     n_bytes, after = 0, start
     began = time.process_time()
-    for each in _records(opened, start, summary):
+    site = plan.sites.get(opened.file)
+    records = _records(opened, start, summary)
+    for each in read_folder(opened.file, site, start, plan.seen) if site is not None else records:
         if isinstance(each, Damage):
             damages.append(each)
             continue
