@@ -24,6 +24,7 @@ from peers.crawler.parser_port import StoredText
 from peers.crawler.web_request import ROBOTS_TAG
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of
+from peers.gateway.marked_copy import jumps, with_marks
 from peers.storage.warc import HttpResponse, parse_response, read_records
 from peers.text.keywords import keywords_of
 
@@ -130,12 +131,19 @@ def file_headers(url: str, page: StoredPage) -> dict[str, str]:
     return {"Content-Type": media_type, "Content-Disposition": f"{disposition}; {names}"}
 
 
-def framed_html(url: str, page: StoredPage) -> str:
-    """The document for the frame: links open the live web in a new tab, relative to where they came from."""
+def framed_html(url: str, page: StoredPage, query: str = "") -> str:
+    """The document for the frame: links open the live web in a new tab, relative to where they came from.
+
+    Args:
+      query: whose words are marked.
+    """
     head = f'<!doctype html><base href="{html.escape(page.base or url)}" target="_blank">'
-    if page.kind is Kind.HTML:
-        return head + page.text
-    return f'{head}<pre style="white-space: pre-wrap">{html.escape(page.text)}</pre>'
+    is_markup = page.kind is Kind.HTML
+    copy = with_marks(page.text if is_markup else html.escape(page.text, quote=False), query)
+    head += jumps(copy)
+    return (
+        head + copy.markup if is_markup else f'{head}<pre style="white-space: pre-wrap">{copy.markup}</pre>'
+    )
 
 
 def _kind_of(media_type: str) -> Kind:
