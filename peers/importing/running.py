@@ -30,7 +30,8 @@ from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.originals import with_originals
 from peers.importing.positions import Damage, Position
-from peers.importing.unpacking import Data, Gzip, Packing, Zstd, packing_of
+from peers.importing.tianwang import PACKAGE_BEGIN, RAW_BEGIN, SOIF_BEGIN, read_package, read_raw, read_soif
+from peers.importing.unpacking import Data, Gzip, Packing, Plain, Zstd, packing_of
 from peers.importing.warc_file import ARC_BEGIN, Record, read_warc, with_contents
 from peers.workers import Workers, result_of
 
@@ -279,11 +280,26 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
         yield Damage(0, f"this file is {foreign}")
     elif begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
         yield from read_lines(packing, start)
+    elif (read := _reader_of_older(begin)) is not None:
+        if isinstance(packing, Plain):
+            yield from read(opened.data, start)
+        else:
+            summary.unreadable += 1
+            yield Damage(0, "a file of this kind is read when it is unpacked")
     elif b"WARC/" in begin or begin.startswith(ARC_BEGIN) or isinstance(packing, Gzip | Zstd):
         yield from with_contents(with_originals(read_warc(packing, start), packing))
     elif begin:
         summary.unreadable += 1
         yield Damage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")
+
+
+def _reader_of_older(begin: bytes) -> Callable[[Data, Position], Iterator[Record | Line | Damage]] | None:
+    """What reads a file of formats of older engines; None for others."""
+    if begin.startswith(RAW_BEGIN):
+        return read_raw
+    if begin.startswith(PACKAGE_BEGIN):
+        return read_package
+    return read_soif if SOIF_BEGIN.match(begin) else None
 
 
 def _beginning(packing: Packing) -> bytes:
