@@ -24,7 +24,6 @@ from peers.crawler.parser_port import StoredText
 from peers.crawler.web_request import ROBOTS_TAG
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of
-from peers.gateway.marked_copy import jumps, with_marks
 from peers.storage.warc import HttpResponse, parse_response, read_records
 from peers.text.keywords import keywords_of
 
@@ -139,11 +138,13 @@ def framed_html(url: str, page: StoredPage, query: str = "") -> str:
     """
     head = f'<!doctype html><base href="{html.escape(page.base or url)}" target="_blank">'
     is_markup = page.kind is Kind.HTML
-    copy = with_marks(page.text if is_markup else html.escape(page.text, quote=False), query)
-    head += jumps(copy)
-    return (
-        head + copy.markup if is_markup else f'{head}<pre style="white-space: pre-wrap">{copy.markup}</pre>'
-    )
+    markup = page.text if is_markup else html.escape(page.text, quote=False)
+    if query:
+        from peers.gateway.marked_copy import jumps, with_marks  # loaded with the first copy that wants it
+
+        copy = with_marks(markup, query)
+        head, markup = head + jumps(copy), copy.markup
+    return head + markup if is_markup else f'{head}<pre style="white-space: pre-wrap">{markup}</pre>'
 
 
 def _kind_of(media_type: str) -> Kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from io import BytesIO
 from zipfile import ZipFile
 
@@ -12,6 +13,7 @@ from peers.documents.office_package import unescaped
 from peers.documents.titles import title_of
 from tests.peers.documents import files
 from tests.peers.documents.test_reader import read
+from tests.shared_data import shared
 
 
 def run(text: str, properties: str = "") -> str:
@@ -275,3 +277,16 @@ def test_names_of_files_may_have_the_other_slash_and_other_letters() -> None:
     assert format_of(body, "") is Format.WORD
     content = read(Format.WORD, body)
     assert (content.text, title_of(content)) == ("text", "A title")
+
+
+@pytest.mark.more
+def test_documents_of_public_reports_say_what_they_must() -> None:
+    cases = [json.loads(path.read_bytes()) for path in shared("suites/public-reports").glob("*/case.json")]
+    wrong = {}
+    for case in (case for case in cases if case["kind"] == "document"):
+        body = shared(f"suites/public-reports/{case['id']}/{case['input']}").read_bytes()
+        text = read(Format[case["format"]], body).text
+        is_right = all(each in text for each in case["text_has"])
+        if not is_right or any(each in text for each in case["text_lacks"]):
+            wrong[case["id"]] = text
+    assert wrong == {}
