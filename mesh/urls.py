@@ -20,6 +20,8 @@ HOST_CHARS_MAX = 253  # of a name without the dot of the root: RFC 1035, 2.3.4, 
 LABEL_CHARS_MAX = 63  # of a name, between two dots; RFC 1035, 2.3.4
 PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
 SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
+# Names below it are of folders of files on somebody's machine: no name server knows them (RFC 6761, 6.3).
+FILES_DOMAIN = "files.localhost"
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
 
 # RFC 3986, 2.3.
@@ -114,6 +116,11 @@ def host_of(url: str) -> str:
     if ":" in authority and authority[-1] != "]":
         authority = authority[: authority.rindex(":")]
     return authority.removesuffix(".")
+
+
+def is_of_files(url: str) -> bool:
+    """Tell whether a canonical URL is a name of a file on somebody's machine, which nobody can ask for it."""
+    return FILES_DOMAIN in url and host_of(url).endswith(f".{FILES_DOMAIN}")
 
 
 def has_host(url: str) -> bool:

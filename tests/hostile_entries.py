@@ -25,9 +25,11 @@ from peers.crawler.parser_port import StoredText
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.robots import line_of, parse, sitemaps_named
 from peers.crawler.traps import patterns_of
+from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read
 from peers.gateway.difference import difference
+from peers.gateway.marked_copy import with_marks
 from peers.gateway.stored_page import file_headers, framed_html, stored_page, with_said
 from peers.policy.policy_file import read_policy
 from peers.storage.warc import read_records, response_record
@@ -239,7 +241,7 @@ ENTRIES: Final = (
     Entry("language", language_of),
     Entry("plain text", _read("text/plain")),
     Entry("JSON", _read("application/json")),
-    Entry("RTF", lambda text: read_rtf(f"{{\\rtf1 {text}".encode())),
+    Entry("RTF", lambda text: read_rtf(f"{{\\rtf1 {text}".encode(), Budget())),
     Entry(
         "Word",
         _zipped(
@@ -266,6 +268,11 @@ ENTRIES: Final = (
     Entry("head of a request", _request, (("", ""), ("GET / HTTP/1.1\r\n", "\r\n\r\n"), ("GET /", ""))),
     Entry("stored page", _shown),
     Entry("difference", _compared),
+    Entry(
+        "marks in a stored copy",
+        lambda text: with_marks(text, "a 0 lt"),
+        (("", ""), ("<!--", ""), ("<svg>", "")),
+    ),
 )
 
 

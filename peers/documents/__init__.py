@@ -8,7 +8,7 @@ format:
     `word`, `sheets`, `slides`  Office Open XML, which have an `office_package` in common
     `open_document`  texts, spreadsheets and presentations of OpenDocument
     `epub`           books
-    `rtf`            by striprtf
+    `rtf`
     `old_word`, `old_slides`, `old_excel`  of Office before 2007, each a `compound_file`; workbooks by xlrd
     `xml_document`   other XML, and feeds
 

@@ -26,6 +26,10 @@ _TICKS: Final = struct.Struct("<Q")  # of 100 ns
 _FIRST_TIME: Final = datetime(1601, 1, 1)
 _CODE_PAGES: Final = {
     10_000: "mac_roman",
+    10_006: "mac_greek",
+    10_007: "mac_cyrillic",
+    10_029: "mac_latin2",
+    10_081: "mac_turkish",
     20_866: "koi8_r",
     65_000: "utf_7",
     65_001: "utf_8",

@@ -150,4 +150,8 @@ def _packed_format(body: bytes, named: Format | None) -> Format | None:
     if mimetype:
         return Format.EPUB if mimetype[2] is None else _ODF[mimetype[2]]
     names = body[:_MEMBERS_BYTES] + body[-_MEMBERS_BYTES:]
-    return next((each for sign, each in _OPEN_XML.items() if sign in names), named)
+    return _open_xml(names) or named or _open_xml(names.replace(b"\\", b"/").lower())
+
+
+def _open_xml(names: bytes) -> Format | None:
+    return next((each for sign, each in _OPEN_XML.items() if sign in names), None)

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from peers.documents.budget import Budget
-from peers.documents.content import Lack, Unreadable
+from peers.documents.content import Lack, Unreadable, sound
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
 
 RELATIONS_MAX: Final = 20_000  # of one part
 PROPERTY_CHARS_MAX: Final = 2_000
+STYLES_DEPTH_MAX: Final = 16  # of one that is based on another
+_ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 _LANGUAGE: Final = re.compile(r"([A-Za-z]{2,3})(?:[-_]|$)")
 
 
@@ -41,6 +44,7 @@ class Relations:
             if kind == "hyperlink":
                 self.links[identity] = target
         else:
+            target = target.replace("\\", "/")  # as some programs on Windows write it
             path = target.lstrip("/") if target.startswith("/") else posixpath.join(self._folder, target)
             self._parts[identity] = posixpath.normpath(path)
             self._kinds[identity] = kind
@@ -57,7 +61,55 @@ class Relations:
 
     def first_of(self, kind: str) -> str:
         """The name of the first part that is related in this way; "" for none."""
-        return next((self._parts[each] for each, of in self._kinds.items() if of == kind), "")
+        return next(self.all_of(kind), "")
+
+    def all_of(self, *kinds: str) -> Iterator[str]:
+        """The names of the parts that are related in these ways, one way after the other."""
+        for kind in kinds:
+            yield from (self._parts[each] for each, of in self._kinds.items() if of == kind)
+
+
+class HidingStyles:
+    """Knows which styles hide what has them, by themselves or by what they are based on."""
+
+    def __init__(self) -> None:
+        self.bases: dict[str, str] = {}
+        self.said: dict[str, bool] = {}  # of those that say whether they hide it
+
+    def hides(self, style: str) -> bool:
+        for _ in range(STYLES_DEPTH_MAX if self.said else 0):
+            if style in self.said:
+                return self.said[style]
+            style = self.bases.get(style, "")
+        return False
+
+
+class Branches:
+    """Knows which branch of an `AlternateContent` is taken: the first that says anything (part 3, 7.6)."""
+
+    def __init__(self) -> None:
+        self._has_text = False  # what is taken of the innermost that is open
+        self._around: list[bool] = []  # likewise, of those around it
+
+    def leaves_out(self, name: str) -> bool:
+        """Take in that one of its elements begins, and tell whether that says again what is taken."""
+        if name == "AlternateContent":
+            self._around.append(self._has_text)
+            self._has_text = False
+        return name != "AlternateContent" and self._has_text and bool(self._around)
+
+    def note(self, text: str) -> None:
+        """Take in a text."""
+        self._has_text = self._has_text or not text.isspace()
+
+    def end(self) -> None:
+        """Take in that an `AlternateContent` ends."""
+        self._has_text = self._around.pop() or self._has_text
+
+
+def unescaped(text: str) -> str:
+    """Characters in the place of their numbers: ST_Xstring (part 1, 22.9.2.19), as `_x000D_`."""
+    return sound(_ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)) if "_x" in text else text
 
 
 class Properties:
@@ -97,7 +149,7 @@ class Properties:
             return
         match name:
             case "title":
-                self.title = self.title or value
+                self.title = self.title or " ".join(unescaped(value).split())
             case "language":
                 self.language = self.language or primary_subtag(value)
             case "modified":

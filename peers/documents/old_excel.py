@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from io import StringIO
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import xlrd
 from peers.documents.budget import Budget
 from peers.documents.compound_file import CompoundFile
 from peers.documents.content import Content, Lack, TextLimit, Unreadable, sound
-from peers.documents.sheets import SHEETS_MAX
+from peers.documents.sheets import SHEETS_MAX, ZERO, ZERO_1904, day_of, time_of
 
 BODY_BYTES_MAX: Final = 16 << 20  # the library keeps every cell as an object
 
@@ -38,7 +39,7 @@ def read_old_excel(body: bytes, file: CompoundFile, budget: Budget) -> Content:
                 sheet = book.sheet_by_index(index)
                 names.append(sound(sheet.name))
                 lines.add(names[-1])
-                _add_rows(sheet, lines)
+                _add_rows(sheet, ZERO_1904 if book.datemode else ZERO, lines)
                 book.unload_sheet(index)
     except Exception as error:  # the library has no errors of its own for most of what is damaged
         if not names:
@@ -54,19 +55,28 @@ def read_old_excel(body: bytes, file: CompoundFile, budget: Budget) -> Content:
     )
 
 
-def _add_rows(sheet: Any, lines: TextLimit) -> None:
+def _add_rows(sheet: Any, zero: datetime, lines: TextLimit) -> None:
     for row in range(sheet.nrows):
-        lines.add(sound(" ".join(_texts(sheet.row(row)))))
+        lines.add(sound(" ".join(_texts(sheet.row(row), zero))))
         if lines.is_full:
             return
 
 
-def _texts(row: list[Any]) -> Iterator[str]:
+def _texts(row: list[Any], zero: datetime) -> Iterator[str]:
     for cell in row:
         match cell.ctype:
             case xlrd.XL_CELL_TEXT:
                 yield cell.value
-            case xlrd.XL_CELL_NUMBER | xlrd.XL_CELL_DATE:
+            case xlrd.XL_CELL_NUMBER:
                 yield f"{cell.value:.15g}"
+            case xlrd.XL_CELL_DATE:
+                yield _date(cell.value, zero)
             case xlrd.XL_CELL_BOOLEAN:
                 yield "TRUE" if cell.value else "FALSE"
+
+
+def _date(days: float, zero: datetime) -> str:
+    try:
+        return time_of(days) if 0 <= days < 1 else day_of(days, zero)
+    except (ValueError, OverflowError):
+        return f"{days:.15g}"

@@ -1,7 +1,8 @@
 """OpenDocument: texts (ODT), spreadsheets (ODS), presentations (ODP). Pure.
 
-Source: OASIS OpenDocument 1.3, part 3. What was deleted while changes were tracked, and comments, are left
-out; a row of a spreadsheet is a line, however often it says that it is repeated.
+Source: OASIS OpenDocument 1.3, part 3. What was deleted while changes were tracked, comments, and what is
+hidden are left out; a row of a table is a line, however often it says that it is repeated. Notes, boxes and
+readings come behind the paragraph that they are in, so that they part no word.
 """
 
 from __future__ import annotations
@@ -18,11 +19,18 @@ from peers.documents.content import (
     TextLimit,
     Unreadable,
 )
-from peers.documents.office_package import Properties
+from peers.documents.office_package import HidingStyles, Properties
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
 
-_LEFT_OUT: Final = frozenset(("tracked-changes", "annotation", "forms", "scripts", "sequence-decls"))
+_LEFT_OUT: Final = frozenset(
+    ("tracked-changes", "annotation", "forms", "scripts", "sequence-decls", "note-citation")
+)
+_SHAPES: Final = frozenset(
+    ("frame", "custom-shape", "rect", "line", "polyline", "polygon", "regular-polygon", "path", "ellipse",
+     "circle", "connector", "caption", "g", "control", "page-thumbnail")
+)  # fmt: skip
+_HIDES: Final = b'text:display="none"'  # in the properties of a style
 
 
 def read_open_document(body: bytes, budget: Budget) -> Content:
@@ -38,7 +46,11 @@ def read_open_document(body: bytes, budget: Budget) -> Content:
     if not content:
         raise Unreadable(Lack.DAMAGED, "no content.xml")
     properties = Properties(package.read("meta.xml"), budget)
-    reader = _Body()
+    styles = HidingStyles()
+    common_styles = package.read("styles.xml")
+    if _HIDES in common_styles:
+        read_xml(common_styles, _Body(styles), budget)
+    reader = _Body(styles)
     is_whole = read_xml(content, reader, budget)
     return Content(
         title=properties.title,
@@ -54,74 +66,106 @@ def read_open_document(body: bytes, budget: Budget) -> Content:
 class _Body:
     """Receives the events of a document."""
 
-    def __init__(self) -> None:
+    def __init__(self, styles: HidingStyles) -> None:
         self.lines = TextLimit()
         self.headings: list[str] = []
         self.links: list[tuple[str, str]] = []
         self._line: list[str] = []
-        self._row: list[str] | None = None  # cells of the open row, when there is one
+        self._link_at = 0  # where in the line the text of the link begins
+        self._around: list[tuple[list[str], int]] = []  # both, of what is open around the line
+        self._rows: list[tuple[int, list[str]]] = []  # those that are open: how much is around, and the cells
+        self._aside: list[str] = []  # what comes behind the outermost
         self._is_spreadsheet = False
-        self._open = 0  # paragraphs and headings around, which may have boxes with others inside
-        self._left_out = 0  # depth inside of what is left out
         self._target = ""
-        self._link_at = 0
+        self._styles = styles
+        self._style = ""  # whose properties are read
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if self._left_out or name in _LEFT_OUT:
-            self._left_out += 1
-            return
+    def start(self, name: str, attributes: dict[str, str]) -> bool:
+        if name in _LEFT_OUT or self._is_hidden(name, attributes):
+            return True
         match name:
-            case "p" | "h":
-                self._flush()
-                self._open += 1
+            case "p" | "h" | "ruby-text":
+                self._open()
+            case _ if name in _SHAPES:  # texts in there are its title, or in paragraphs
+                self._open()
             case "s" | "tab" | "line-break":
                 self._line.append(" ")
             case "a":
                 self._target, self._link_at = attributes.get("href", "")[:HREF_CHARS_MAX], len(self._line)
             case "table-row":
-                self._row = []
+                self._rows.append((len(self._around), []))
             case "spreadsheet":
                 self._is_spreadsheet = True
             case "table" if self._is_spreadsheet:
                 self._take_heading(attributes.get("name", ""))
                 self.lines.add(attributes.get("name", ""))
+            case "style":
+                self._style = attributes.get("name", "")
+                self._styles.bases[self._style] = attributes.get("parent-style-name", "")
+            case "text-properties" if "display" in attributes:
+                self._styles.said[self._style] = attributes["display"] == "none"
+        return False
 
     def end(self, name: str) -> None:
-        if self._left_out:
-            self._left_out -= 1
-            return
         match name:
-            case "h":
-                self._take_heading("".join(self._line))
+            case "p" | "h" | "ruby-text":
+                if name == "h":
+                    self._take_heading("".join(self._line))
+                self._put(self._close())
+            case _ if name in _SHAPES:
                 self._close()
-            case "p":
-                self._close()
+                self._put("")
             case "a":
                 if self._target and len(self.links) < LINKS_MAX:
                     text = "".join(self._line[self._link_at :])[:ANCHOR_CHARS_MAX]
                     self.links.append((self._target, text))
                 self._target = ""
             case "table-row":
-                self.lines.add(" ".join(self._row or ()))
-                self._row = None
+                _, row = self._rows.pop()
+                line = " ".join(row)
+                if self._rows:
+                    self._aside.append(line)
+                else:
+                    self._put(line)
         if self.lines.is_full:
             raise Enough
 
     def text(self, text: str) -> None:
-        if self._open and not self._left_out:
+        if self._around:
             self._line.append(text)
+
+    def _is_hidden(self, name: str, attributes: dict[str, str]) -> bool:
+        match name:
+            case "p" | "h" | "span":
+                return self._styles.hides(attributes.get("style-name", ""))
+            case "section" if attributes.get("display") == "none":
+                return True
+            case "section" | "hidden-text":
+                return attributes.get("is-hidden") == "true"
+        return False
 
     def _take_heading(self, line: str) -> None:
         if line.strip():
             self.headings.append(" ".join(line.split())[:HREF_CHARS_MAX])
 
-    def _close(self) -> None:
-        self._flush()
-        self._open = max(0, self._open - 1)
+    def _open(self) -> None:
+        self._around.append((self._line, self._link_at))
+        self._line, self._link_at = [], 0
 
-    def _flush(self) -> None:
-        line, self._line, self._link_at = "".join(self._line), [], 0
-        if self._row is None:
+    def _close(self) -> str:
+        line = "".join(self._line)
+        self._line, self._link_at = self._around.pop()
+        return line
+
+    def _put(self, line: str) -> None:
+        """Put a line into its row, behind what it is in, or, with all that waits for it, where it is."""
+        if self._rows and self._rows[-1][0] == len(self._around):
+            self._rows[-1][1].append(line)
+        elif self._around:
+            self._aside.append(line)
+        else:
             self.lines.add(line)
-        elif line:
-            self._row.append(line)
+        if not self._around and not self._rows:
+            for each in self._aside:
+                self.lines.add(each)
+            self._aside = []

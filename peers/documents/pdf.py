@@ -15,6 +15,7 @@ from typing import Any, Final
 from unicodedata import normalize
 
 import pypdfium2
+from msgspec import structs
 from pypdfium2 import raw
 
 from peers.documents.budget import Budget
@@ -78,8 +79,10 @@ def read_pdf(body: bytes, budget: Budget) -> Content:
             dates=tuple(filter(None, dates)),
             is_cut=pages.lines.is_cut or pages.n_read < len(document),
         )
-        if not content.is_cut and not any(map(str.isalnum, content.text)):
-            raise Unreadable(Lack.SCANNED if len(document) else Lack.DAMAGED)
+        if not len(document):
+            raise Unreadable(Lack.DAMAGED)
+    if not any(map(str.isalnum, content.text)):  # what the file says of itself can be found all the same
+        return structs.replace(content, text="", lack=Lack.SCANNED)
     return content
 
 

@@ -57,7 +57,7 @@ def _read(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Cont
         case Format.RTF:
             from peers.documents.rtf import read_rtf
 
-            return read_rtf(body)
+            return read_rtf(body, Budget())
         case Format.EPUB:
             from peers.documents.epub import read_epub
 

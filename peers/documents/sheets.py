@@ -1,29 +1,36 @@
 """XLSX: workbooks of Excel since 2007. Pure.
 
-Source: ECMA-376, part 1, 18 (SpreadsheetML). A row is a line, a formula is what it came to. Days are numbers
-in there, and only formats tell that they are days; what else a format adds to a number is not read.
+Source: ECMA-376, part 1, 18 (SpreadsheetML). A row is a line, a formula is what it came to. Days and times
+are numbers in there, and only formats tell what they are; what else a format adds is not read. How a
+Japanese word is read, which is there to sort by, is left out.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Final
 
 from peers.documents.budget import Budget
 from peers.documents.content import HREF_CHARS_MAX, LINKS_MAX, Content, TextLimit
-from peers.documents.office_package import Relations, main_part, package_properties
+from peers.documents.office_package import Relations, main_part, package_properties, unescaped
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
 
 SHEETS_MAX: Final = 1_000
 STRINGS_MAX: Final = 500_000  # of those that all sheets share
 CELL_CHARS_MAX: Final = 32_767  # as Excel has it
+_TIME_FORMATS: Final = frozenset(map(str, (*range(18, 22), *range(45, 48))))
 _DAY_FORMATS: Final = frozenset(map(str, (*range(14, 18), 22, *range(27, 37), *range(50, 59))))  # 18.8.30
 CODE_CHARS_MAX: Final = 255  # of a format, as Excel has it
+_READING: Final = "rPh"  # of a Japanese word: 18.4.6
 _NO_CODE: Final = re.compile(r"\"[^\"]{0,255}\"|\\.|\[[^\]]{0,255}\]")  # of a format: texts, and colours
 _DAY: Final = re.compile("[dy]", re.IGNORECASE)
-_DAY_ZERO: Final = datetime(1899, 12, 30)
+_TIME: Final = re.compile("[hs]", re.IGNORECASE)
+ZERO: Final = datetime(1899, 12, 30)  # from which days are counted
+ZERO_1904: Final = datetime(1904, 1, 1)  # of books that count from there: 18.2.28
+DAY_S: Final = 86_400
+EXACT_CHARS_MAX: Final = 15  # of a number that is shown as it is stored
 
 
 def read_sheets(body: bytes, budget: Budget) -> Content:
@@ -53,7 +60,7 @@ def read_sheets(body: bytes, budget: Budget) -> Content:
         if not sheet:
             continue
         lines.add(name)
-        reader = _Sheet(strings.texts, formats.days, lines)
+        reader = _Sheet(strings.texts, formats, ZERO_1904 if book.counts_from_1904 else ZERO, lines)
         is_whole = read_xml(package.read(sheet), reader, budget) and is_whole
         links += ((target, "") for target in Relations(package, sheet).links.values())
     return Content(
@@ -72,10 +79,14 @@ class _Book:
 
     def __init__(self) -> None:
         self.sheets: list[tuple[str, str]] = []  # name, and id of the relation
+        self.counts_from_1904 = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "sheet" and len(self.sheets) < SHEETS_MAX and attributes.get("state") != "veryHidden":
-            self.sheets.append((attributes.get("name", "")[:HREF_CHARS_MAX], attributes.get("id", "")))
+        if name == "workbookPr":
+            self.counts_from_1904 = attributes.get("date1904", "") in ("1", "true", "on")
+        elif name == "sheet" and len(self.sheets) < SHEETS_MAX and attributes.get("state") != "veryHidden":
+            named = unescaped(attributes.get("name", "")[:HREF_CHARS_MAX])
+            self.sheets.append((named, attributes.get("id", "")))
 
     def end(self, name: str) -> None:
         """Nothing follows from it."""
@@ -91,23 +102,19 @@ class _SharedStrings:
         self.texts: list[str] = []
         self._pieces: list[str] = []
         self._is_text = False
-        self._is_sound = False  # how a Japanese word is read, beside the word
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> bool:
         if name == "t":
-            self._is_text = not self._is_sound
+            self._is_text = True
         elif name == "si":
             self._pieces = []
-        elif name == "rPh":
-            self._is_sound = True
+        return name == _READING
 
     def end(self, name: str) -> None:
         if name == "t":
             self._is_text = False
-        elif name == "rPh":
-            self._is_sound = False
         elif name == "si":
-            self.texts.append("".join(self._pieces)[:CELL_CHARS_MAX])
+            self.texts.append(unescaped("".join(self._pieces)[:CELL_CHARS_MAX]))
             if len(self.texts) >= STRINGS_MAX:
                 raise Enough
 
@@ -117,25 +124,30 @@ class _SharedStrings:
 
 
 class _Formats:
-    """Receives the events of the styles, and knows which numbers of formats are of days."""
+    """Receives the events of the styles, and knows which numbers of formats are of days, which of times."""
 
     def __init__(self) -> None:
         self.days: set[str] = set()  # of cells, by their numbers
-        self._codes: set[str] = set()  # of days, besides those that Excel knows by itself
+        self.times: set[str] = set()
+        self._day_codes, self._time_codes = set(_DAY_FORMATS), set(_TIME_FORMATS)
         self._is_of_cells = False
         self._count = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         number = attributes.get("numFmtId", "")
-        if name == "numFmt" and _DAY.search(
-            _NO_CODE.sub("", attributes.get("formatCode", "")[:CODE_CHARS_MAX])
-        ):
-            self._codes.add(number)
+        if name == "numFmt":
+            code = _NO_CODE.sub("", attributes.get("formatCode", "")[:CODE_CHARS_MAX])
+            if _DAY.search(code):
+                self._day_codes.add(number)
+            elif _TIME.search(code):
+                self._time_codes.add(number)
         elif name == "cellXfs":
             self._is_of_cells = True
         elif name == "xf" and self._is_of_cells:
-            if number in _DAY_FORMATS or number in self._codes:
+            if number in self._day_codes:
                 self.days.add(str(self._count))
+            elif number in self._time_codes:
+                self.times.add(str(self._count))
             self._count += 1
 
     def end(self, name: str) -> None:
@@ -148,28 +160,32 @@ class _Formats:
 class _Sheet:
     """Receives the events of a sheet."""
 
-    def __init__(self, strings: list[str], days: set[str], lines: TextLimit) -> None:
+    def __init__(self, strings: list[str], formats: _Formats, zero: datetime, lines: TextLimit) -> None:
         self._strings = strings
-        self._days = days
+        self._formats = formats
+        self._zero = zero
         self._lines = lines
         self._row: list[str] = []
         self._cell: list[str] = []
         self._kind = ""
-        self._is_day = False
+        self._style = ""
         self._is_value = False
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> bool:
         if name == "c":
             self._kind, self._cell = attributes.get("t", "n"), []
-            self._is_day = attributes.get("s", "") in self._days
+            self._style = attributes.get("s", "")
         elif name in ("v", "t"):
             self._is_value = True
+        elif name == _READING:
+            return True
+        return False
 
     def end(self, name: str) -> None:
         if name in ("v", "t"):
             self._is_value = False
         elif name == "c":
-            self._row.append(self._value("".join(self._cell)))
+            self._row.append(self._value("".join(self._cell)) if self._cell else "")
         elif name == "row":
             self._lines.add(" ".join(self._row))
             self._row = []
@@ -187,18 +203,43 @@ class _Sheet:
                 return self._strings[int(value)] if is_known else ""
             case "b":
                 return "TRUE" if value == "1" else "FALSE"
-            case "n" if self._is_day:
-                return day_of(value)
-        return value[:CELL_CHARS_MAX]
+            case "n":
+                return self._number(value[:CELL_CHARS_MAX])
+        return unescaped(value[:CELL_CHARS_MAX])
+
+    def _number(self, value: str) -> str:
+        try:
+            if self._style in self._formats.days:
+                return day_of(float(value), self._zero)
+            if self._style in self._formats.times:
+                return time_of(float(value))
+            return value if len(value) <= EXACT_CHARS_MAX else f"{float(value):.15g}"
+        except (ValueError, OverflowError):
+            return value
 
 
-def day_of(value: str) -> str:
-    """Return the day that a number of days stands for, as ISO 8601; the number itself where it is none.
+def day_of(days: float, zero: datetime) -> str:
+    """Return the day, or the moment, that a number of days stands for, as ISO 8601.
 
     Source: ECMA-376, part 1, 18.17.4.1. Before March 1900 these dates are wrong by a day in Excel itself.
+
+    Raises:
+      OverflowError: there is no such day.
+      ValueError: it is no number.
     """
-    try:
-        moment = _DAY_ZERO + timedelta(days=float(value))
-    except (ValueError, OverflowError):
-        return value[:CELL_CHARS_MAX]
-    return moment.isoformat(" ", "minutes") if float(value) % 1 else moment.date().isoformat()
+    moment = zero + timedelta(seconds=round(days * DAY_S))
+    if moment.time() == time():
+        return moment.date().isoformat()
+    return moment.isoformat(" ", "seconds" if moment.second else "minutes")
+
+
+def time_of(days: float) -> str:
+    """Return hours, minutes and, if there are some, seconds; more than a day has as hours.
+
+    Raises:
+      OverflowError: it is not finite.
+      ValueError: likewise.
+    """
+    minutes, seconds = divmod(round(abs(days) * DAY_S), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}" + (f":{seconds:02}" if seconds else "")

@@ -9,7 +9,7 @@ from typing import Final
 
 from peers.documents.budget import Budget
 from peers.documents.content import ANCHOR_CHARS_MAX, LINKS_MAX, Content, TextLimit
-from peers.documents.office_package import Relations, main_part, package_properties
+from peers.documents.office_package import Branches, Relations, main_part, package_properties, unescaped
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
 
@@ -40,9 +40,9 @@ def read_slides(body: bytes, budget: Budget) -> Content:
         if not slide:
             continue
         own = Relations(package, slide)
-        for each in (slide, own.first_of("notesSlide")):
+        for each in (slide, *own.all_of("diagramData", "chart", "notesSlide")):
             reader.targets = own.links if each == slide else {}
-            is_whole = (not each or read_xml(package.read(each), reader, budget)) and is_whole
+            is_whole = read_xml(package.read(each), reader, budget) and is_whole
     return Content(
         title=properties.title,
         headings="\n".join(reader.headings),
@@ -80,22 +80,29 @@ class _Slide:
         self.links: list[tuple[str, str]] = []
         self.targets: dict[str, str] = {}
         self._line: list[str] = []
+        self._branches = Branches()
         self._is_text = False
+        self._is_hidden = False  # as a shape may be
         self._placeholder = ""
         self._target = ""
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> bool:
         match name:
             case "t":
-                self._is_text = True
+                self._is_text = not self._is_hidden and self._placeholder not in _NO_TEXT
             case "br" | "tab":
                 self._line.append(" ")
-            case "sp" | "graphicFrame" | "cxnSp":
-                self._placeholder = ""
+            case "sp" | "graphicFrame" | "cxnSp" | "dataModel" | "chartSpace":
+                self._placeholder, self._is_hidden = "", False
+            case "cNvPr":
+                self._is_hidden = attributes.get("hidden", "") in ("1", "true")
             case "ph":
                 self._placeholder = attributes.get("type", "")
             case "hlinkClick":
                 self._target = self.targets.get(attributes.get("id", ""), "")
+            case "AlternateContent" | "Choice" | "Fallback":
+                return self._branches.leaves_out(name)
+        return False
 
     def end(self, name: str) -> None:
         match name:
@@ -109,15 +116,16 @@ class _Slide:
                 self._flush()
                 if self.lines.is_full:
                     raise Enough
+            case "AlternateContent":
+                self._branches.end()
 
     def text(self, text: str) -> None:
         if self._is_text:
             self._line.append(text)
+            self._branches.note(text)
 
     def _flush(self) -> None:
-        line, self._line = "".join(self._line), []
-        if self._placeholder in _NO_TEXT:
-            return
+        line, self._line = unescaped("".join(self._line)), []
         self.lines.add(line)
         if self._placeholder in _TITLES and line.strip():
             self.headings.append(" ".join(line.split()))

@@ -31,8 +31,12 @@ TOKEN_BYTES_MAX: Final = 4 << 20
 class XmlEvents(Protocol):
     """Takes in what is read; any of it may raise `Enough`."""
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins. Names, those of attributes too, are without prefix."""
+    def start(self, name: str, attributes: dict[str, str]) -> bool | None:
+        """An element begins. Names, those of attributes too, are without prefix.
+
+        Returns:
+          True to leave it out, with all that is inside of it; its end is not told either.
+        """
 
     def end(self, name: str) -> None:
         """And ends."""
@@ -79,15 +83,27 @@ def read_xml(markup: bytes, events: XmlEvents, budget: Budget, *, has_doctype: b
         if len(by_name) < len(attributes):  # of `id` and `r:id` the one with the prefix says more
             plain_first = sorted(attributes.items(), key=lambda each: ":" in each[0])
             by_name = {local[key]: value for key, value in plain_first}
-        events.start(local[name], by_name)
+        if events.start(local[name], by_name):
+            left_out_at = counter.depth
+            parser.StartElementHandler = lambda *_: counter.enter()
+            parser.EndElementHandler = lambda _: leave(left_out_at)
+            parser.CharacterDataHandler = None
 
     def end(name: str) -> None:
         counter.depth -= 1
         events.end(local[name])
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = events.text
+    def leave(left_out_at: int) -> None:
+        counter.depth -= 1
+        if counter.depth < left_out_at:
+            listen()
+
+    def listen() -> None:
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        parser.CharacterDataHandler = events.text
+
+    listen()
     if has_doctype:
         parser.UseForeignDTD(True)  # entities that are not declared are no error
         parser.DefaultHandler = _leave_out  # with it, those that are declared are not expanded in texts

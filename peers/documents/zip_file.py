@@ -43,26 +43,31 @@ class ZipMembers:
             self._zip = ZipFile(BytesIO(body))
         except _FAULTS as error:
             raise Unreadable(Lack.DAMAGED, str(error)) from error
-        self.names = tuple(self._zip.namelist())
-        self._known = frozenset(self.names)
+        self._names = {_name(each): each for each in self._zip.namelist()}
         self._room = ALL_BYTES_MAX
         self.budget = budget
 
     def __contains__(self, name: str) -> bool:
-        return name in self._known
+        return _name(name) in self._names
 
     def read(self, name: str) -> bytes:
         """Return what a member has within the limits; what there is of one that is damaged; b"" for none."""
-        if name not in self._known:
+        stored_as = self._names.get(_name(name))
+        if stored_as is None:
             return b""
         n_bytes = min(MEMBER_BYTES_MAX, self._room)
         try:
-            with self._zip.open(name) as member:
+            with self._zip.open(stored_as) as member:
                 content = member.read(n_bytes)
         except (*_FAULTS, KeyError):
             return b""
         self._room -= len(content)
         return content
+
+
+def _name(name: str) -> str:
+    r"""A name as it is looked for: some programs write `\`, names of parts have no case (OPC, 6.2.2.3)."""
+    return name.replace("\\", "/").lower()
 
 
 def _check_directory(body: bytes) -> None:

@@ -33,10 +33,16 @@ class Format(StrEnum):
     JSONL = "jsonl"  # url, title, text, headings, language, type, date, fetched_at
     LINKS = "links"  # source, target and text, by tabs
     PARQUET = "parquet"  # the columns of jsonl
+    TIANWANG = "tianwang"  # Tianwang's raw store 1.0, all versions
+    WEBOBJECTS = "webobjects"  # packages of web objects (.webop), likewise
+    SOIF = "soif"  # what jsonl says, as Harvest and Tianwang exchanged it
 
 
 def export_files(
-    form: Annotated[Format, typer.Argument(metavar="FORMAT", help="warc, jsonl, links or parquet.")],
+    form: Annotated[
+        Format,
+        typer.Argument(metavar="FORMAT", help="warc, jsonl, links, parquet, tianwang, webobjects or soif."),
+    ],
     config: Annotated[
         list[Path],
         typer.Option(help="Configuration of a peer, or a folder with peers; more than one is fine."),

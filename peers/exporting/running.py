@@ -18,13 +18,32 @@ from mesh.stamp import Stamp
 from peers.exporting.peer_files import PeerFiles, Version
 from peers.exporting.revisits import Revisits
 from peers.exporting.rows import Order, Taken, take_apart
+from peers.exporting.tianwang import PackageWriter, RawWriter, SoifWriter
 from peers.exporting.versions import all_versions, newest_versions, of_sites
-from peers.exporting.writers import STDOUT, WRITERS, Writer, Writing, make_place
+from peers.exporting.writers import (
+    STDOUT,
+    JsonWriter,
+    LinksWriter,
+    ParquetWriter,
+    WarcWriter,
+    Writer,
+    Writing,
+    make_place,
+)
 from peers.policy.rules import EVERYTHING, Policy, policy_in
 from peers.workers import Workers, result_of
 
 BATCH_BYTES: Final = 512 << 10  # of packed records to one worker at a time
 BATCH_PAGES: Final = 256
+WRITERS: Final[dict[str, Callable[[Path], Writer]]] = {
+    "warc": WarcWriter,
+    "jsonl": JsonWriter,
+    "links": LinksWriter,
+    "parquet": ParquetWriter,
+    "tianwang": RawWriter,
+    "webobjects": PackageWriter,
+    "soif": SoifWriter,
+}
 SMALL_PAGES: Final = 500  # that are taken apart here: to start workers would take longer
 
 
@@ -152,9 +171,9 @@ def _read(
 def _write_records(found: Iterator[Found], writer: Writer, summary: Summary) -> None:
     revisits = Revisits()
     for copies, records in found:
-        written = revisits.records_of(copies[0].place.url, records)
+        written = revisits.records_of(copies[0].place.url, records) if writer.has_revisits else records
         again = [row for copy in copies if (row := copy.peer.found_again(copy)) is not None]
-        if again:
+        if again and writer.has_revisits:
             written += revisits.not_modified(max(again, key=lambda row: row.visit))
         summary.pages += 1
         summary.bytes += len(written)

@@ -19,10 +19,10 @@ from isal import igzip
 
 from mesh.errors import ConfigError
 from peers.exporting.rows import LinkRow, PageRow, Taken
-from peers.storage.warc import warcinfo_record
+from peers.storage.warc import WarcRecord, parse_response, read_records, warcinfo_record
 
 STDOUT: Final = Path("-")
-WARC_BYTES: Final = 1 << 30  # of one WARC file, as the standard's annex C advises
+FILE_BYTES: Final = 1 << 30  # of one file, as annex C of the WARC standard advises
 ROW_GROUP: Final = 4_096  # documents in one group of Parquet: about 20 MB of text in memory
 PART: Final = ".part"  # behind the name of what is not whole
 
@@ -33,8 +33,13 @@ ENDINGS: Final = {
     "jsonl": (".jsonl.gz", ".jsonl"),
     "links": (".tsv.gz", ".tsv"),
     "parquet": (".parquet",),
+    "tianwang": (".raw",),
+    "webobjects": (".webop",),
+    "soif": (".soif",),
 }
-_OF_FILES: Final = frozenset((".warc", ".gz", ".zst", ".jsonl", ".tsv", ".parquet"))
+_OF_FILES: Final = frozenset(
+    (".warc", ".gz", ".zst", ".jsonl", ".tsv", ".parquet", ".raw", ".webop", ".soif")
+)
 
 
 def make_place(out: Path, form: str) -> None:
@@ -62,6 +67,7 @@ class Writer(Protocol):
     """Takes what is exported and makes files of it."""
 
     needs_rows: ClassVar[bool]  # False: it takes records as they are stored
+    has_revisits: ClassVar[bool]  # and those of revisits, which refer to others
     files: list[Path]
 
     def write_records(self, records: bytes) -> None: ...
@@ -93,22 +99,26 @@ class _Output:
             self._part.replace(self.path)
 
 
-class WarcWriter:
-    """Records as they are stored, each a gzip member: any WARC tool reads them."""
+class RecordsWriter(ABC):
+    """Takes records as they are stored, and goes on in another file when one is long."""
 
     needs_rows: ClassVar[bool] = False
+    has_revisits: ClassVar[bool] = False  # of the format: a version may refer to another one
+    name: ClassVar[str]  # of a file, with `{}` for its number
+    begin: ClassVar[bytes] = b""
 
-    def __init__(self, out: Path, bytes_max: int = WARC_BYTES) -> None:
+    def __init__(self, out: Path, bytes_max: int = FILE_BYTES) -> None:
         self.files: list[Path] = []
         self._out = out
         self._bytes_max = bytes_max
         self._output: _Output | None = None
 
     def write_records(self, records: bytes) -> None:
+        written = self.written(records)
         output = self._output
-        if output is None or output.n_bytes + len(records) > self._bytes_max:
+        if output is None or output.n_bytes + len(written) > self._bytes_max:
             output = self._begin()
-        output.write(records)
+        output.write(written)
 
     def write_taken(self, taken: Taken) -> None:
         raise AssertionError("records are exported as they are")
@@ -119,31 +129,61 @@ class WarcWriter:
         assert self._output is not None
         self._output.close()
 
+    def written(self, records: bytes) -> bytes:
+        """Records of a version as the format has them: by default one for each page that was answered."""
+        found = (each for each in read_records(records) if each.kind == "response")
+        return b"".join(self.record(each) for each in found if parse_response(each).status == 200)
+
+    @abstractmethod
+    def record(self, record: WarcRecord) -> bytes:
+        """Write the response of a page."""
+
+    def beginning(self, name: str) -> bytes:
+        """What a file of this name begins with."""
+        return self.begin
+
     def _begin(self) -> _Output:
         if self._output is not None:
             if self._output.path == self._out:  # one file, or stdout
                 return self._output
             self._output.close()
-        name = f"pages-{len(self.files):05d}.warc.gz"
+        name = self.name.format(f"{len(self.files):05d}")
         path = _file_in(self._out, name)
         self._output = _Output(path)
         self.files.append(path)
-        fields = {"software": f"tianmesh/{version('tianmesh')}", "format": "WARC File Format 1.1"}
-        self._output.write(warcinfo_record(name, time.time(), fields))
+        self._output.write(self.beginning(name))
         return self._output
 
 
-class _TakenWriter(ABC):
+class WarcWriter(RecordsWriter):
+    """Records as they are stored, each a gzip member: any WARC tool reads them."""
+
+    has_revisits: ClassVar[bool] = True
+    name: ClassVar[str] = "pages-{}.warc.gz"
+
+    def written(self, records: bytes) -> bytes:
+        return records
+
+    def record(self, record: WarcRecord) -> bytes:
+        raise AssertionError("records are packed already")
+
+    def beginning(self, name: str) -> bytes:
+        fields = {"software": f"tianmesh/{version('tianmesh')}", "format": "WARC File Format 1.1"}
+        return warcinfo_record(name, time.time(), fields)
+
+
+class TakenWriter(ABC):
     """Takes pages that were taken apart."""
 
     needs_rows: ClassVar[bool] = True
+    has_revisits: ClassVar[bool] = False
     files: list[Path]
 
     def write_records(self, records: bytes) -> None:
         raise AssertionError("pages are exported taken apart")
 
 
-class _LinesWriter(_TakenWriter):
+class LinesWriter(TakenWriter):
     """Lines of text in one file; packed, unless it goes to stdout."""
 
     name: ClassVar[str]
@@ -162,7 +202,7 @@ class _LinesWriter(_TakenWriter):
     def _lines(self, taken: Taken) -> bytes: ...
 
 
-class JsonWriter(_LinesWriter):
+class JsonWriter(LinesWriter):
     """One JSON object a line for each page that has text."""
 
     name: ClassVar[str] = "pages.jsonl.gz"
@@ -171,7 +211,7 @@ class JsonWriter(_LinesWriter):
         return _encoder.encode_lines(taken.rows)
 
 
-class LinksWriter(_LinesWriter):
+class LinksWriter(LinesWriter):
     """A line for each link: source, target and text, by tabs; white space in a text is folded already."""
 
     name: ClassVar[str] = "links.tsv.gz"
@@ -180,7 +220,7 @@ class LinksWriter(_LinesWriter):
         return "".join(map(_line_of, taken.links)).encode("utf-8", "replace")
 
 
-class ParquetWriter(_TakenWriter):
+class ParquetWriter(TakenWriter):
     """A table of pages, a group of rows at a time, packed with zstd."""
 
     def __init__(self, out: Path) -> None:
@@ -276,10 +316,3 @@ def _naive(moment: str) -> str:
 
 
 _encoder: Final = msgspec.json.Encoder()
-
-WRITERS: Final[dict[str, type[WarcWriter] | type[JsonWriter] | type[LinksWriter] | type[ParquetWriter]]] = {
-    "warc": WarcWriter,
-    "jsonl": JsonWriter,
-    "links": LinksWriter,
-    "parquet": ParquetWriter,
-}

@@ -16,7 +16,8 @@ answers (`readiness`).
 Ports [io]: `http` and `meter`. `http` asks who a request is from (`rights`), what that client has left
 (`quotas`) and whose turn it is (`turns`). Under it are a server (`http_server`, `http_connection`,
 `memory_budget`) and an application (`asgi`; Starlette with `routes`, `pages`, `bot_page`, `feeds`,
-`time_words`, `texts`, `stored_page` by a `stored_reader`, `versions_page` with the `difference`,
+`time_words`, `texts`, `stored_page` by a `stored_reader` as a `marked_copy`, `versions_page` with the
+`difference`,
 `versions_json`, `memento`, `member_lines`, `history_page` with its `charts` and `history_words`,
 `why_page` for administrators, who `sign_in`; JSON in `found_json`, `readiness_json`, `order_json`,
 `history_view` and `why_json` with the sentences of `why_url` and `why_idle` and the `why_rows`, all

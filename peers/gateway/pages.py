@@ -19,6 +19,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from mesh.urls import is_of_files
 from peers.documents.content import Lack
 from peers.engine.kinds import KINDS, kind_of
 from peers.engine.query import Order
@@ -322,7 +323,9 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         wish=wish,
         page=page,
         start=(page - 1) * HITS_PER_PAGE + 1,
-        results=[_result(reader, hit, today, *_links_to_more(reader, wish, hit)) for hit in found.hits],
+        results=[
+            _result(reader, hit, today, *_links_to_more(reader, wish, hit), wish.query) for hit in found.hits
+        ],
         total=found.total,
         count=_count(reader, found),
         given_up=_given_up(reader, found.relaxed),
@@ -407,17 +410,20 @@ def message_page(reader: Reader, message: str, query: str = "", again: str = "")
     return render("message.html", reader, Here("/"), message=message, query=query, again=again)
 
 
-def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float, page: StoredPage) -> str:
+def stored_page_view(
+    reader: Reader, url: str, fetched_at: float, gone_at: float, page: StoredPage, query: str = ""
+) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
     Args:
       gone_at: when a later visit did not find the page any more, 0.0 when none did.
+      query: that led here; its words are marked.
     """
     return render(
         "stored.html",
         reader,
-        Here("/page", {"url": url}),
-        query="",
+        Here("/page", {"url": url, "q": query} if query else {"url": url}),
+        query=query,
         url=url,
         is_shown=bool(page.text) or page.kind in (Kind.HTML, Kind.TEXT),
         media_type=page.media_type[:100],
@@ -427,12 +433,13 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float
         is_partial=page.is_partial,
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=address_of(url),
+        has_live=not is_of_files(url),
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
         keywords=", ".join(page.keywords),
         related=reader.link("/search", q=" OR ".join(page.keywords)) if page.keywords else "",
-        document=framed_html(url, page),
+        document=framed_html(url, page, query),
     )
 
 
@@ -480,11 +487,12 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 
 
 @lru_cache(maxsize=RESULTS_CACHED)
-def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str) -> _Result:
+def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str, query: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
+    cached = reader.link("/page", url=hit.url, q=query)
     return _Result(
-        url=hit.url,
+        url=cached if is_of_files(hit.url) else hit.url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
@@ -494,7 +502,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         address=address_of(hit.url),
         about=list(_about(reader, hit)),
         fetched=_fetched(reader, hit.fetched_at, today),
-        cached=reader.link("/page", url=hit.url),
+        cached=cached,
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
         copies=_copies(reader, hit),

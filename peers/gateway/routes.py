@@ -43,6 +43,7 @@ from mesh.signed_token import Judgement, TokenRight
 from mesh.urls import canonical, host_of, hostname_of, origin_of
 from peers.crawler.contact import ADVICE, Visitor
 from peers.engine.query import Order
+from peers.engine.reading import QUERY_CHARS_MAX
 from peers.gateway import pages
 from peers.gateway.bot_page import bot_page, visits_of
 from peers.gateway.difference import Difference
@@ -612,7 +613,8 @@ class _StoredPages:
             return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
         if is_file and not stored.is_partial:
             return _file(url, stored)
-        view = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)
+        query = request.query_params.get("q", "")[:QUERY_CHARS_MAX]
+        view = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored, query)
         response = _html(await self._backend.render(view), policy=_STORED_POLICY)
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(_base(request), url)

@@ -130,12 +130,21 @@ def file_headers(url: str, page: StoredPage) -> dict[str, str]:
     return {"Content-Type": media_type, "Content-Disposition": f"{disposition}; {names}"}
 
 
-def framed_html(url: str, page: StoredPage) -> str:
-    """The document for the frame: links open the live web in a new tab, relative to where they came from."""
+def framed_html(url: str, page: StoredPage, query: str = "") -> str:
+    """The document for the frame: links open the live web in a new tab, relative to where they came from.
+
+    Args:
+      query: whose words are marked.
+    """
     head = f'<!doctype html><base href="{html.escape(page.base or url)}" target="_blank">'
-    if page.kind is Kind.HTML:
-        return head + page.text
-    return f'{head}<pre style="white-space: pre-wrap">{html.escape(page.text)}</pre>'
+    is_markup = page.kind is Kind.HTML
+    markup = page.text if is_markup else html.escape(page.text, quote=False)
+    if query:
+        from peers.gateway.marked_copy import jumps, with_marks  # loaded with the first copy that wants it
+
+        copy = with_marks(markup, query)
+        head, markup = head + jumps(copy), copy.markup
+    return head + markup if is_markup else f'{head}<pre style="white-space: pre-wrap">{markup}</pre>'
 
 
 def _kind_of(media_type: str) -> Kind:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Never
 
 import typer
 from rich.console import Console
@@ -27,6 +28,8 @@ from peers.options import (
 from peers.waiting import WAIT_S, NotReady, WaitOption, wait_until_ready
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from peers.importing.checkpoint import Checkpoint
     from peers.importing.running import Plan, Summary
 
@@ -34,26 +37,42 @@ SHOWN_MAX: Final = 10  # damages that are told; --json has more
 
 EPILOG: Final = (
     "Examples: tianmesh import crawl-*.warc.gz   tianmesh import pages.jsonl.gz --json   "
-    "tianmesh import site.warc --follow   (crawl on from its links)   tianmesh import archive/*.warc.gz --own"
+    "tianmesh import site.warc --follow   (crawl on from its links)   "
+    "tianmesh import archive/*.warc.gz --own   tianmesh import ~/papers --watch 60"
 )
 
 
+FilesArgument = Annotated[
+    list[Path], typer.Argument(help="WARC, ARC, JSON lines: plain, .gz or .zst; or folders of any files.")
+]
+FollowOption = Annotated[
+    bool, typer.Option("--follow/--no-follow", help="Fetch what the pages link to, as if they were crawled.")
+]
+OwnOption = Annotated[
+    bool, typer.Option("--own", help="Exports of this mesh: which visit saw a page is believed.")
+]
+SiteOption = Annotated[
+    str, typer.Option("--as", metavar="URL", help="Of the site that a folder is a copy of.")
+]
+WatchOption = Annotated[
+    float, typer.Option(min=0.0, metavar="SECONDS", help="Look again so often what has changed in folders.")
+]
+WorkersOption = Annotated[
+    int, typer.Option(min=0, max=256, help="Processes that take pages apart; 0: as many as cores.")
+]
+CheckpointOption = Annotated[
+    Path | None, typer.Option(help="Where to keep how far it is. Default: in your state folder.")
+]
+
+
 def import_files(
-    files: Annotated[list[Path], typer.Argument(help="WARC, ARC or JSON lines; plain, .gz or .zst.")],
-    follow: Annotated[
-        bool,
-        typer.Option("--follow/--no-follow", help="Fetch what the pages link to, as if they were crawled."),
-    ] = False,
-    own: Annotated[
-        bool,
-        typer.Option("--own", help="Exports of this mesh: which visit saw a page is believed."),
-    ] = False,
-    workers: Annotated[
-        int, typer.Option(min=0, max=256, help="Processes that take pages apart; 0: as many as cores.")
-    ] = 0,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Where to keep how far it is. Default: in your state folder.")
-    ] = None,
+    files: FilesArgument,
+    follow: FollowOption = False,
+    own: OwnOption = False,
+    as_url: SiteOption = "",
+    watch: WatchOption = 0.0,
+    workers: WorkersOption = 0,
+    checkpoint: CheckpointOption = None,
     wait: WaitOption = WAIT_S,
     token: TokenOption = "",
     data: DataOption = DATA,
@@ -64,6 +83,7 @@ def import_files(
 
     WARC files of any crawler, and JSON lines with url, title and text
     (and, where there are, language, date, headings, type and fetched_at).
+    Of a folder each file becomes a page, which all who search the mesh can find.
 
     Each page goes to the peers that own its host, and is found when they have indexed it.
     Interrupted or killed, the same command goes on where it was; no page is stored twice.
@@ -75,9 +95,7 @@ def import_files(
     from peers.importing.running import Plan
 
     files = [file.absolute() for file in files]
-    for file in files:
-        if not file.is_file():
-            raise ConfigError(f"there is no file {file}")
+    sites = _sites_of(files, as_url)
     console = Console(stderr=True, quiet=as_json, highlight=False)
     tokens = token or tokens_for(data)
     with client_with(gateway, tokens) as client:
@@ -85,9 +103,14 @@ def import_files(
         # Asks for leave before anything is read, and who it is that would take the pages.
         peer = str(client.import_pages(encode([]))["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
-    plan = Plan(files, gateway, tokens, LinkUse.FETCH if follow else LinkUse.TEXT, workers, is_own=own)
+    use = LinkUse.FETCH if follow else LinkUse.TEXT
+    plan = Plan(files, gateway, tokens, use, workers, is_own=own, sites=sites, seen={} if watch else None)
+    for folder, site in sites.items():
+        console.print(f"files of {escape(str(folder))} become pages below {site}")
     try:
         summary = _run(plan, kept, console)
+        if watch:
+            _watch(plan._replace(files=list(sites)), lambda: Checkpoint(kept.path, peer), watch, console)
     except KeyboardInterrupt:
         console.print("interrupted; the same command goes on where it was")
         sys.exit(INTERRUPTED)
@@ -107,11 +130,37 @@ def _wait(client: GatewayClient, seconds: float, console: Console) -> None:
         console.print(f"[yellow]importing all the same: {escape(str(error))}[/yellow]", soft_wrap=True)
 
 
+def _sites_of(files: list[Path], as_url: str) -> dict[Path, str]:
+    """The URLs below which the files of folders are pages.
+
+    Raises:
+      ConfigError: something is not there, or it is not said which folder the URL is of.
+    """
+    from peers.importing.folder import site_of
+
+    for file in files:
+        if not file.is_file() and not file.is_dir():
+            raise ConfigError(f"there is no file {file}")
+    folders = [file for file in files if file.is_dir()]
+    if as_url and len(folders) != 1:
+        raise ConfigError("--as is the URL of one folder")
+    return {folder: site_of(folder, as_url) for folder in folders}
+
+
+def _watch(plan: Plan, checkpoint: Callable[[], Checkpoint], pause_s: float, console: Console) -> Never:
+    """Import what changes in folders, until somebody has enough."""
+    while True:
+        time.sleep(pause_s)
+        changed = _run(plan, checkpoint(), Console(quiet=True))
+        if changed.pages:
+            console.print(f"{changed.stored:,} files that have changed are stored")
+
+
 def _run(plan: Plan, kept: Checkpoint, console: Console) -> Summary:
     """Run under a bar that counts bytes of the files."""
-    from peers.importing.running import run
+    from peers.importing.running import run, size_of
 
-    sizes = [file.stat().st_size for file in plan.files]
+    sizes = [size_of(file) for file in plan.files]
     before = dict(zip(plan.files, (sum(sizes[:n]) for n in range(len(sizes))), strict=True))
     columns = (
         TextColumn("{task.description}"),

@@ -13,7 +13,7 @@ import mmap
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,11 +25,13 @@ from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
 from peers.crawler.wire_messages import LinkUse
 from peers.importing.batch import Made, Order, decode, encode, make
 from peers.importing.checkpoint import Checkpoint
+from peers.importing.folder import Seen, bytes_in, read_folder
 from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.originals import with_originals
 from peers.importing.positions import Damage, Position
-from peers.importing.unpacking import Data, Gzip, Packing, Zstd, packing_of
+from peers.importing.tianwang import PACKAGE_BEGIN, RAW_BEGIN, SOIF_BEGIN, read_package, read_raw, read_soif
+from peers.importing.unpacking import Data, Gzip, Packing, Plain, Zstd, packing_of
 from peers.importing.warc_file import ARC_BEGIN, Record, read_warc, with_contents
 from peers.workers import Workers, result_of
 
@@ -94,6 +96,8 @@ class Plan(NamedTuple):
     silence_s: float = 120.0  # without the gateway taking anything, until the import gives up
     pause_s: float = 0.2  # before the gateway is asked again
     is_own: bool = False  # the files are exports of this mesh
+    sites: Mapping[Path, str] = {}  # of those that are folders: see `folder.site_of`
+    seen: dict[Path, Seen] | None = None  # files of folders that are passed over while they are like this
 
 
 class _Opened(NamedTuple):
@@ -116,7 +120,7 @@ def run(plan: Plan, checkpoint: Checkpoint, on_progress: Callable[[Path, int, Su
     summary = Summary()
     began = time.perf_counter()
     try:
-        n_bytes = sum(file.stat().st_size for file in plan.files)
+        n_bytes = sum(map(size_of, plan.files))
         with (
             Workers(make, plan.workers, is_needed=bool(plan.workers) or n_bytes > SMALL_BYTES) as makers,
             _Senders(plan) as senders,
@@ -170,7 +174,7 @@ class _FileImport:
                 while self._sending:
                     self._finish_sent()
             self._checkpoint.note(self._file, Position(0), is_whole=True)
-        self._on_progress(self._file, self._file.stat().st_size, self._summary)
+        self._on_progress(self._file, size_of(self._file), self._summary)
 
     def _send_made(self) -> None:
         """Hand on what has been made first, and wait for what was sent first when too much is on its way."""
@@ -211,14 +215,22 @@ class _FileImport:
             summary.damaged.append({"file": str(self._file), "offset": damage.offset, "what": damage.what})
 
 
+def size_of(file: Path) -> int:
+    """Bytes of a file, or of those in a folder."""
+    return bytes_in(file) if file.is_dir() else file.stat().st_size
+
+
 # --- Reading -------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _opened(file: Path) -> Iterator[_Opened]:
     try:
+        changed_at = file.stat().st_mtime
+        if file.is_dir():
+            yield _Opened(file, b"", changed_at)
+            return
         with file.open("rb") as opened:
-            changed_at = file.stat().st_mtime
             if not file.stat().st_size:
                 yield _Opened(file, b"", changed_at)
                 return
@@ -234,7 +246,9 @@ def _orders(opened: _Opened, start: Position, plan: Plan, summary: Summary) -> I
     damages: list[Damage] = []
     n_bytes, after = 0, start
     began = time.process_time()
-    for each in _records(opened, start, summary):
+    site = plan.sites.get(opened.file)
+    records = _records(opened, start, summary)
+    for each in read_folder(opened.file, site, start, plan.seen) if site is not None else records:
         if isinstance(each, Damage):
             damages.append(each)
             continue
@@ -266,11 +280,26 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
         yield Damage(0, f"this file is {foreign}")
     elif begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
         yield from read_lines(packing, start)
+    elif (read := _reader_of_older(begin)) is not None:
+        if isinstance(packing, Plain):
+            yield from read(opened.data, start)
+        else:
+            summary.unreadable += 1
+            yield Damage(0, "a file of this kind is read when it is unpacked")
     elif b"WARC/" in begin or begin.startswith(ARC_BEGIN) or isinstance(packing, Gzip | Zstd):
         yield from with_contents(with_originals(read_warc(packing, start), packing))
     elif begin:
         summary.unreadable += 1
         yield Damage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")
+
+
+def _reader_of_older(begin: bytes) -> Callable[[Data, Position], Iterator[Record | Line | Damage]] | None:
+    """What reads a file of formats of older engines; None for others."""
+    if begin.startswith(RAW_BEGIN):
+        return read_raw
+    if begin.startswith(PACKAGE_BEGIN):
+        return read_package
+    return read_soif if SOIF_BEGIN.match(begin) else None
 
 
 def _beginning(packing: Packing) -> bytes:

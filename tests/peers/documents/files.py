@@ -53,14 +53,15 @@ def paragraph(text: str, more: str = "") -> str:
     return f"<w:p>{more}<w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
-def sheets(rows: str, strings: Sequence[str] = ()) -> bytes:
+def sheets(rows: str, strings: Sequence[str] = (), book: str = "") -> bytes:
     """An XLSX with one sheet, of these rows."""
     shared = "".join(f"<si><t>{each}</t></si>" for each in strings)
     return packed(
         {
             "_rels/.rels": relations(("officeDocument", "xl/workbook.xml")),
             "docProps/core.xml": CORE.format(title="Workbook1"),
-            "xl/workbook.xml": '<workbook><sheets><sheet name="Prices" r:id="rId1"/></sheets></workbook>',
+            "xl/workbook.xml": f"<workbook>{book}"
+            '<sheets><sheet name="Prices" r:id="rId1"/></sheets></workbook>',
             "xl/_rels/workbook.xml.rels": relations(
                 ("worksheet", "worksheets/sheet1.xml"),
                 ("sharedStrings", "sharedStrings.xml"),
@@ -69,7 +70,8 @@ def sheets(rows: str, strings: Sequence[str] = ()) -> bytes:
             "xl/styles.xml": "<styleSheet>"
             '<numFmts><numFmt numFmtId="164" formatCode="d\\.m\\.yyyy"/></numFmts>'
             '<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>'
-            '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>',
+            '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="20"/></cellXfs>'
+            "</styleSheet>",
             "xl/sharedStrings.xml": f"<sst>{shared}</sst>",
             "xl/worksheets/sheet1.xml": f"<worksheet><sheetData>{rows}</sheetData></worksheet>",
             "xl/worksheets/_rels/sheet1.xml.rels": relations(("hyperlink", "http://b.test/")),
@@ -77,8 +79,8 @@ def sheets(rows: str, strings: Sequence[str] = ()) -> bytes:
     )
 
 
-def slides() -> bytes:
-    """A PPTX of two slides, which do not stand in the order of their names."""
+def slides(more: str = "") -> bytes:
+    """A PPTX of two slides, which do not stand in the order of their names; the first has `more`."""
     shape = '<p:sp><p:nvPr><p:ph type="{}"/></p:nvPr><p:txBody>{}</p:txBody></p:sp>'
     line = "<a:p><a:r>{}<a:t>{}</a:t></a:r></a:p>"
     return packed(
@@ -96,10 +98,13 @@ def slides() -> bytes:
             "ppt/slides/slide2.xml": "<p:sld>"
             + shape.format("title", line.format("", "First"))
             + shape.format("body", line.format('<a:rPr><a:hlinkClick r:id="rId2"/></a:rPr>', "here"))
-            + "</p:sld>",
+            + f"{more}</p:sld>",
             "ppt/slides/_rels/slide2.xml.rels": relations(
-                ("notesSlide", "../notesSlides/notesSlide1.xml"), ("hyperlink", "http://b.test/")
+                ("notesSlide", "../notesSlides/notesSlide1.xml"),
+                ("hyperlink", "http://b.test/"),
+                ("diagramData", "../diagrams/data1.xml"),
             ),
+            "ppt/diagrams/data1.xml": f"<dgm:dataModel>{line.format('', 'in a diagram')}</dgm:dataModel>",
             "ppt/notesSlides/notesSlide1.xml": f"<p:notes>{line.format('', 'said')}</p:notes>",
         }
     )

@@ -44,6 +44,7 @@ from peers.importing.json_lines import Entry, Line, entry_of, read_lines
 from peers.importing.messages import ImportedPage
 from peers.importing.originals import with_originals
 from peers.importing.page import page_of_entry, page_of_record
+from peers.importing.tianwang import read_package, read_raw, read_soif
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive import Archive, segment_path
@@ -314,6 +315,30 @@ def test_a_folder_may_have_such_a_name_and_a_file_that_of_its_format_only(
         ConfigError, match=r"p\.parquet is no name for jsonl: end it in \.jsonl\.gz or \.jsonl, or"
     ):
         export("jsonl", [shelf], tmp_path / "p.parquet")
+
+
+def test_formats_of_older_engines_come_back_as_they_went(shelf: Shelf, tmp_path: Path) -> None:
+    for form in ("tianwang", "webobjects"):
+        summary = export(form, [shelf], tmp_path / form)
+        (file,) = summary.files
+        read = read_raw if form == "tianwang" else read_package
+        found = [each for each in read(Path(file).read_bytes()) if isinstance(each, Record)]
+        pages = [page_of_record(each, LinkUse.FETCH) for each in found]
+        assert {page.url for page in pages} == set(TEXTS)
+        texts = {page.url: page.document.text for page in pages if page.document}
+        assert texts["http://www.debian.org/a"] == TEXTS["http://www.debian.org/a"].text
+        assert {int(page.fetched_at) for page in pages} == {int(AT)}
+    export("soif", [shelf], tmp_path / "pages.soif")
+    lines = [each for each in read_soif((tmp_path / "pages.soif").read_bytes()) if isinstance(each, Line)]
+    entries = {entry.url: entry for entry in (entry_of(each.text) for each in lines)}
+    assert entries.keys() == set(TEXTS)
+    said = entries["http://www.debian.org/a"]
+    assert (said.title, said.text, said.headings, said.fetched_at) == (
+        "Ä <title>",
+        TEXTS[said.url].text,
+        "One",
+        int(AT),
+    )
 
 
 def test_only_wanted_sites_are_exported(shelf: Shelf, tmp_path: Path) -> None:

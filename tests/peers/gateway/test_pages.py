@@ -73,6 +73,12 @@ def test_a_result_tells_of_its_copies_and_leads_to_more_of_its_site() -> None:
     assert 'The same at <a href="https://b.test/&lt;c&gt;" rel="noreferrer">' in page
 
 
+def test_a_file_that_nobody_can_ask_for_is_shown_as_it_is_stored() -> None:
+    page = _page_of(_hit(url="http://notes-1f2e3d4c.files.localhost/a.txt"))
+    assert 'href="http://notes' not in page
+    assert page.count('href="/page?url=http%3A%2F%2Fnotes-1f2e3d4c.files.localhost%2Fa.txt') == 2
+
+
 @pytest.mark.parametrize(
     ("days", "en", "zh"),
     [

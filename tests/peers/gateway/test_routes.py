@@ -180,7 +180,9 @@ async def test_results_have_title_address_snippet_and_stored_copy(gateway: Starl
     assert "网络<mark>爬虫</mark>简介：从种子到全网" in reply.text
     assert "…网络<mark>爬虫</mark>从一组种子网址出发" in reply.text
     assert "zh.docs.test/爬虫/简介.html" in reply.text
-    assert f'href="/page?url={quote(CHINESE_URL, safe="")}"' in reply.text
+    copy = f"/page?url={quote(CHINESE_URL, safe='')}&amp;q={quote('爬虫')}"
+    assert f'href="{copy}"' in reply.text
+    assert "tianmesh-0" in (await ask(gateway, copy.replace("&amp;", "&"), headers=ZH)).text
     assert "全网均已应答" in reply.text
 
 

@@ -1,0 +1,122 @@
+"""A folder of files of this machine, each as the answer that a web server would give for it. [io]
+
+Where a file lies on the machine is nobody else's business: its page is named by its place below the folder,
+at a host that nobody can ask (`mesh.urls.FILES_DOMAIN`), and is shown as the stored copy. That host has a
+number made of machine and folder, so that two folders of one name do not replace each other's pages. Or the
+folder is the copy of a site, whose URL is given.
+
+The date of a page is when its file was last changed, and so is its version: what has not changed is known.
+Hidden files, links, and what is no file are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterator
+from email.utils import formatdate
+from hashlib import blake2b
+from mimetypes import guess_type
+from pathlib import Path
+from stat import S_ISREG
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from mesh.errors import ConfigError
+from mesh.urls import FILES_DOMAIN, canonical
+from peers.crawler.dates import FRESH_S
+from peers.crawler.decoding import DOCUMENT_BYTES_MAX
+from peers.importing.positions import BEGINNING, Damage, Position
+from peers.importing.warc_file import Record
+from peers.storage.warc import warc_date
+
+LABEL_CHARS_MAX: Final = 40  # of the name of a folder in that of its host
+_WORD: Final = re.compile(r"\w+")
+_UNKNOWN: Final = "application/octet-stream"
+
+
+class Seen(NamedTuple):
+    """What a file was like when it was read."""
+
+    size: int
+    changed_ns: int
+
+
+def site_of(folder: Path, url: str = "") -> str:
+    """The URL below which the files of a folder are pages.
+
+    Args:
+      url: of the site that it is a copy of; "" for one that nothing but this folder has.
+
+    Raises:
+      ConfigError: that is no URL of a folder.
+    """
+    if url:
+        site = canonical(url)
+        if site is None or "?" in site:
+            raise ConfigError(f"{url} is no http or https URL that files could be below")
+        return site if site.endswith("/") else site + "/"
+    label = "-".join(_WORD.findall(folder.name.lower()))[:LABEL_CHARS_MAX]
+    place = f"{platform.node()}\n{folder}".encode("utf-8", "surrogateescape")
+    number = blake2b(place, digest_size=4).hexdigest()
+    named = canonical(f"http://{label}-{number}.{FILES_DOMAIN}/") if label else None
+    return named or f"http://folder-{number}.{FILES_DOMAIN}/"
+
+
+def bytes_in(folder: Path) -> int:
+    """How large the files are together."""
+    return sum(seen.size for _, seen in _files_in(folder))
+
+
+def read_folder(
+    folder: Path, site: str, start: Position = BEGINNING, seen: dict[Path, Seen] | None = None
+) -> Iterator[Record | Damage]:
+    """Yield the files, in the order of their names, from a position on.
+
+    Args:
+      seen: what files were like when they were read before; those that are still like that are passed over,
+        and others are noted.
+    """
+    n_bytes = 0
+    for number, (path, state) in enumerate(_files_in(folder)):
+        offset, n_bytes = n_bytes, n_bytes + state.size
+        if number < start.skip or not state.size or (seen is not None and seen.get(path) == state):
+            continue
+        if state.size > DOCUMENT_BYTES_MAX:
+            yield Damage(offset, f"{path} is larger than {DOCUMENT_BYTES_MAX >> 20} MiB")
+            continue
+        try:
+            body = path.read_bytes()
+        except OSError as error:
+            yield Damage(offset, f"{path} cannot be read: {error.strerror or error}")
+            continue
+        if seen is not None:
+            seen[path] = state
+        below = quote(os.fsencode(path.relative_to(folder)))
+        yield _record(site + below, body, path.name, state, Position(n_bytes, number + 1))
+
+
+def _record(url: str, body: bytes, name: str, state: Seen, after: Position) -> Record:
+    changed_at = state.changed_ns / 1e9
+    seen_at = changed_at + FRESH_S  # so that the date is believed, and is that of every import
+    media_type, packing = guess_type(name)
+    head = f"Content-Type: {_UNKNOWN if packing or media_type is None else media_type}\r\n"
+    head += f"Last-Modified: {formatdate(changed_at, usegmt=True)}\r\n"
+    headers = {"warc-type": "response", "warc-target-uri": url, "warc-date": warc_date(seen_at)}
+    return Record(after.offset, after, headers, f"HTTP/1.1 200 OK\r\n{head}\r\n".encode() + body)
+
+
+def _files_in(folder: Path) -> Iterator[tuple[Path, Seen]]:
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for name in sorted(names):
+            path = Path(where, name)
+            if name.startswith("."):
+                continue
+            try:
+                state = path.lstat()
+            except OSError:  # it is gone
+                continue
+            if S_ISREG(state.st_mode):
+                yield path, Seen(state.st_size, state.st_mtime_ns)

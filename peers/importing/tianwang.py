@@ -1,0 +1,214 @@
+"""Files of older engines: Tianwang's raw store, packages of web objects, SOIF. Pure.
+
+Raw store, version 1.0 (Li, Yan, Wang 2004, 3.2): a head of lines `name: value`, the first of which is
+`version: 1.0` and the last `length: n`, a blank line, n bytes of an HTTP response, perhaps packed by zlib,
+and a blank line. Where there is no record, the next is looked for as the book does: a `version:` from which
+three heads follow each other, or as many as there are until the file ends.
+
+Web objects (Li Wei's thesis, 3.6.3): big-endian numbers, times in milliseconds since 1970. SOIF (the book,
+6.1): objects of attributes whose values have their lengths before them, so that they may be anything.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from struct import Struct
+from typing import Final, NamedTuple
+
+import msgspec
+
+from mesh.errors import CorruptionError
+from peers.crawler.dates import http_seconds_of
+from peers.importing.json_lines import LINE_BYTES_MAX, Entry, Line
+from peers.importing.positions import BEGINNING, Damage, Position
+from peers.importing.unpacking import Data
+from peers.importing.warc_file import Record
+from peers.storage.warc import RECORD_BYTES_MAX, warc_date
+
+RAW_BEGIN: Final = b"version:"
+PACKAGE_BEGIN: Final = b"\xff\xffWOP\x01\r\n"
+SOIF_BEGIN: Final = re.compile(rb"@[A-Za-z-]{1,40}[ \t]{0,8}\{")
+HEAD_BYTES_MAX: Final = 8_192
+PROPERTIES_MAX: Final = 64
+HEADS_WANTED: Final = 3  # that follow each other, until a place is believed
+_OBJECT_BEGIN: Final = b"\xffWEBO\x01"
+_OBJECT: Final = Struct(">6sHHIIqq")  # begin; length of type, URL and data; time spent, fetched, expected
+_PROPERTY: Final = re.compile(rb"([a-z][a-z-]{0,40}):[ \t]?([^\r\n]{0,4096})\r?\n")
+_BLANK: Final = re.compile(rb"\r?\n")
+_TEMPLATE: Final = re.compile(rb"\s{0,64}@[A-Za-z-]{1,40}[ \t]{0,8}\{\s{0,8}([^\s{}]{1,4096})\s{0,64}")
+_ATTRIBUTE: Final = re.compile(rb"([A-Za-z][A-Za-z0-9-]{0,60})\{(\d{1,9})\}:[\t ]")
+_SPACE: Final = re.compile(rb"\s{0,64}")
+_TEXTS: Final = ("full-text", "body", "abstract", "description", "partial-text")
+
+
+class _Raw(NamedTuple):
+    properties: Mapping[str, str]
+    begin: int  # of the data
+    end: int
+    after: int
+
+
+def read_raw(data: Data, start: Position = BEGINNING) -> Iterator[Record | Damage]:
+    """Read a raw store from a position on."""
+    at = start.offset
+    while at < len(data):
+        raw = _raw_at(data, at)
+        if raw is None:
+            found = _next_raw(data, at + 1)
+            if bytes(data[at : min(found, at + HEAD_BYTES_MAX)]).strip():
+                yield Damage(at, f"no record: {found - at} bytes are passed over")
+            at = found
+            continue
+        try:
+            yield _record_of(data, at, raw)
+        except CorruptionError as error:
+            yield Damage(at, str(error))
+        at = raw.after
+
+
+def _is_end(data: Data, at: int) -> bool:
+    """Is there nothing but white space behind a record?"""
+    return len(data) - at < HEAD_BYTES_MAX and not bytes(data[at:]).strip()
+
+
+def _next_raw(data: Data, at: int) -> int:
+    """Where the next record begins that is believed; the end of the file when there is none."""
+    while (at := data.find(RAW_BEGIN, at)) >= 0:
+        heads, after = 0, at
+        while heads < HEADS_WANTED and after < len(data) and (raw := _raw_at(data, after)) is not None:
+            heads, after = heads + 1, raw.after
+        if heads == HEADS_WANTED or (heads and _is_end(data, after)):
+            return at
+        at += 1
+    return len(data)
+
+
+def _raw_at(data: Data, at: int) -> _Raw | None:
+    head = bytes(data[at : at + HEAD_BYTES_MAX])
+    properties: dict[str, str] = {}
+    end = 0
+    while len(properties) < PROPERTIES_MAX and (match := _PROPERTY.match(head, end)):
+        name = match[1].decode()
+        if name in properties:
+            return None
+        properties[name] = match[2].strip().decode("utf-8", "replace")
+        end = match.end()
+    blank = _BLANK.match(head, end)
+    length = properties.get("length", "")
+    names = tuple(properties)
+    is_sound = names[:1] == ("version",) and names[-1:] == ("length",) and "url" in properties
+    if blank is None or not is_sound or not length.isdecimal() or len(length) > 9:
+        return None
+    if not properties["version"].startswith("1.") or not http_seconds_of(properties.get("date", "")):
+        return None
+    begin = at + blank.end()
+    data_end = begin + int(length)
+    if data_end > len(data):
+        return None
+    separator = _BLANK.match(bytes(data[data_end : data_end + 2]))
+    if separator is None and data_end < len(data):  # it is not as long as it says
+        return None
+    return _Raw(properties, begin, data_end, data_end + (separator.end() if separator else 0))
+
+
+def _record_of(data: Data, at: int, raw: _Raw) -> Record:
+    properties = raw.properties
+    block = bytes(data[raw.begin : raw.end])
+    unpacked = properties.get("unzip-length", "")
+    if unpacked:
+        if not unpacked.isdecimal() or len(unpacked) > 9 or int(unpacked) > RECORD_BYTES_MAX:
+            raise CorruptionError(f"a record of {unpacked[:20]} bytes when it is unpacked")
+        try:
+            block = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(block, int(unpacked) + 1)
+        except zlib.error as error:
+            raise CorruptionError(f"a record that is not packed by zlib: {error}") from error
+        if len(block) != int(unpacked):
+            raise CorruptionError("a record is not as long as it says when it is unpacked")
+    headers = {
+        "warc-type": "response",
+        "warc-target-uri": properties["url"],
+        "warc-date": warc_date(http_seconds_of(properties["date"])),
+        "warc-ip-address": properties.get("ip", ""),
+    }
+    return Record(at, Position(raw.after), headers, block)
+
+
+def read_package(data: Data, start: Position = BEGINNING) -> Iterator[Record | Damage]:
+    """Read a package of web objects from a position on."""
+    at = start.offset or len(PACKAGE_BEGIN)
+    while at < len(data):
+        head = bytes(data[at : at + _OBJECT.size])
+        numbers = _OBJECT.unpack(head) if len(head) == _OBJECT.size else (b"",)
+        begin = at + _OBJECT.size
+        ends = begin + sum(numbers[1:4]) if numbers[0] == _OBJECT_BEGIN else len(data) + 1
+        if ends > len(data) or ends - at > RECORD_BYTES_MAX or not 0 < numbers[5] < 1e14:
+            found = data.find(_OBJECT_BEGIN, at + 1)
+            found = found if found >= 0 else len(data)
+            yield Damage(at, f"no web object: {found - at} bytes are passed over")
+            at = found
+            continue
+        _, type_bytes, url_bytes, _, _, fetched_ms, _ = numbers
+        url = bytes(data[begin + type_bytes : begin + type_bytes + url_bytes])
+        headers = {
+            "warc-type": "resource",
+            "content-type": bytes(data[begin : begin + type_bytes]).decode("latin-1"),
+            "warc-target-uri": url.decode("utf-8", "replace"),
+            "warc-date": warc_date(fetched_ms / 1_000),
+        }
+        yield Record(at, Position(ends), headers, bytes(data[begin + type_bytes + url_bytes : ends]))
+        at = ends
+
+
+def read_soif(data: Data, start: Position = BEGINNING) -> Iterator[Line | Damage]:
+    """Read the objects of SOIF from a position on, each as the line of JSON that says the same."""
+    at = start.offset
+    while at < len(data):
+        found = _soif_at(data, at)
+        if found is None:
+            after = data.find(b"\n@", at + 1)
+            after = after if after >= 0 else len(data)
+            if bytes(data[at : min(after, at + HEAD_BYTES_MAX)]).strip():
+                yield Damage(at, f"no SOIF object: {after - at} bytes are passed over")
+            at = after
+            continue
+        entry, after = found
+        yield Line(at, Position(after), msgspec.json.encode(entry))
+        at = after
+
+
+def _soif_at(data: Data, at: int) -> tuple[Entry, int] | None:
+    template = _TEMPLATE.match(bytes(data[at : at + HEAD_BYTES_MAX]))
+    if template is None:
+        return None
+    places: dict[str, tuple[int, int]] = {}  # of values, read when the object is whole
+    end = at + template.end()
+    while len(places) < PROPERTIES_MAX and (attribute := _ATTRIBUTE.match(bytes(data[end : end + 128]))):
+        begin = end + attribute.end()
+        end = begin + int(attribute[2])
+        if end > len(data) or int(attribute[2]) > LINE_BYTES_MAX:
+            return None
+        places.setdefault(attribute[1].decode().lower(), (begin, end))
+        space = _SPACE.match(bytes(data[end : end + 64]))
+        end += space.end() if space else 0
+    if data[end : end + 1] != b"}":
+        return None
+    values = {name: bytes(data[slice(*place)]).decode("utf-8", "replace") for name, place in places.items()}
+    media_type = values.get("type", "")
+    entry = Entry(
+        url=template[1].decode("utf-8", "replace"),
+        title=" ".join(values.get("title", "").split()),
+        text=next((values[name] for name in _TEXTS if values.get(name, "").strip()), ""),
+        headings=values.get("headings", ""),
+        language=values.get("language", ""),
+        date=_moment(values.get("last-modification-time", "")),
+        fetched_at=_moment(values.get("update-time", "")),
+        type=media_type if "/" in media_type else "",
+    )
+    return entry, end + 1
+
+
+def _moment(value: str) -> float | None:
+    value = value.strip()
+    return float(value) if value.isdecimal() and len(value) < 12 else None

@@ -1,0 +1,108 @@
+"""Folders of files of this machine, as pages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mesh.errors import ConfigError
+from mesh.urls import is_of_files
+from peers.crawler.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.wire_messages import LinkUse
+from peers.importing.checkpoint import Checkpoint
+from peers.importing.folder import Seen, bytes_in, read_folder, site_of
+from peers.importing.page import is_private, page_of_record
+from peers.importing.positions import Damage, Position
+from peers.importing.running import Plan, Summary, run
+from peers.importing.warc_file import Record
+from tests.peers.documents import files
+from tests.peers.importing.test_running import FakeGateway, gateway
+
+__all__ = ["gateway"]
+SITE = "http://notes.localhost/"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    inside = tmp_path / "My notes" / "2024"
+    inside.mkdir(parents=True)
+    (inside / "汇 报.docx").write_bytes(files.word(files.paragraph("said in it")))
+    (inside / "a.txt").write_text("plain words", encoding="utf-8")
+    (inside / "c.unknown").write_bytes(files.word(files.paragraph("told by its bytes")))
+    (inside / ".secret").write_text("hidden", encoding="utf-8")
+    (inside / "empty.txt").touch()
+    hidden = tmp_path / "My notes" / ".git"
+    hidden.mkdir()
+    (hidden / "b.txt").write_text("hidden", encoding="utf-8")
+    (inside / "passwd").symlink_to("/etc/passwd")
+    os.utime(inside / "a.txt", (1_600_000_000, 1_600_000_000))
+    return tmp_path / "My notes"
+
+
+def records(folder: Path, seen: dict[Path, Seen] | None = None, begin: int = 0) -> list[Record]:
+    found = list(read_folder(folder, SITE, Position(0, begin), seen))
+    return [each for each in found if isinstance(each, Record)]
+
+
+def test_files_are_pages_by_their_names_types_and_dates(notes: Path) -> None:
+    text, unknown, word = (page_of_record(record, LinkUse.TEXT) for record in records(notes))
+    assert text.url == f"{SITE}2024/a.txt"
+    assert word.url == f"{SITE}2024/%E6%B1%87%20%E6%8A%A5.docx"
+    assert text.document is not None
+    assert word.document is not None
+    assert unknown.document is not None
+    assert (text.document.text, text.document.type) == ("plain words", "text/plain")
+    assert text.document.date == 1_600_000_000
+    assert word.document.text == "said in it"
+    assert unknown.document.text == "told by its bytes"
+
+
+def test_a_folder_is_read_on_from_where_it_was_and_what_has_not_changed_is_passed_over(notes: Path) -> None:
+    last = records(notes)[1]
+    assert last.after.offset == bytes_in(notes) - (notes / "2024" / "汇 报.docx").stat().st_size
+    assert [record.headers for record in records(notes, begin=last.after.skip)] == [records(notes)[2].headers]
+    seen: dict[Path, Seen] = {}
+    assert len(records(notes, seen)) == 3
+    assert records(notes, seen) == []
+    (notes / "2024" / "a.txt").write_text("other words", encoding="utf-8")
+    assert [record.headers["warc-target-uri"] for record in records(notes, seen)] == [f"{SITE}2024/a.txt"]
+
+
+def test_the_place_of_a_folder_is_not_told_but_tells_folders_of_one_name_apart(tmp_path: Path) -> None:
+    here, there = site_of(tmp_path / "My notes"), site_of(tmp_path / "b" / "My notes")
+    assert here != there
+    assert here == site_of(tmp_path / "My notes")
+    assert here.startswith("http://my-notes-")
+    assert is_private(here)
+    assert is_of_files(here)
+    assert site_of(tmp_path / "文").startswith("http://xn--")
+    assert site_of(Path("/")).startswith("http://folder-")
+    assert not any(part in here for part in tmp_path.parts[1:])
+
+
+def test_a_folder_may_be_the_copy_of_a_site(tmp_path: Path) -> None:
+    assert site_of(tmp_path, "https://A.test/docs") == "https://a.test/docs/"
+    for wrong in ("ftp://a.test/", "http://a.test/?q", "notes"):
+        with pytest.raises(ConfigError):
+            site_of(tmp_path, wrong)
+
+
+def test_what_is_too_large_is_told_and_not_read(notes: Path) -> None:
+    large = notes / "film.bin"
+    large.touch()
+    os.truncate(large, DOCUMENT_BYTES_MAX + 1)
+    assert [
+        each.what.partition(" is")[0] for each in read_folder(notes, SITE) if isinstance(each, Damage)
+    ] == [str(large)]
+
+
+def test_a_folder_goes_to_the_gateway_once(notes: Path, gateway: FakeGateway) -> None:
+    def imported() -> Summary:
+        plan = Plan([notes], gateway.url, "", LinkUse.TEXT, 0, pause_s=0.0, sites={notes: SITE})
+        return run(plan, Checkpoint(notes.with_name("checkpoint"), "me"), lambda file, done, summary: None)
+
+    assert imported().stored == 3
+    again = imported()
+    assert (again.stored, again.known, again.n_damaged) == (0, 3, 0)
