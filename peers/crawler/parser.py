@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import unescape
 from html.entities import html5
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -23,6 +22,7 @@ from peers.crawler._markup import read_markup
 from peers.crawler.charset import decode_text
 from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
 from peers.crawler.language import language_of
+from peers.crawler.link_header import only_one
 from peers.crawler.main_text import NETWORKS, parted
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
 from peers.documents.titles import title_of_page
@@ -183,11 +183,6 @@ _MARKUP: Final = re.compile(
 _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div|span|p)((?:\s[^<>]*)?)/>")
 
 REFRESH_CHARS_MAX: Final = 4_096  # of what a meta element says of where the page leads by itself
-_HEAD_BYTES: Final = 65_536  # where a page is looked through for what it names as its address
-_SPELLED: Final = (b"canonical", b"Canonical", b"CANONICAL")  # finding these costs a tenth of the pattern
-_LINK: Final = re.compile(rb"<link\s[^>]{1,4096}>", re.IGNORECASE)
-_IS_CANONICAL: Final = re.compile(rb"""\srel\s*=\s*["']?canonical["'\s/>]""", re.IGNORECASE)
-_HREF: Final = re.compile(rb"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
 _TEXT_TYPES: Final = frozenset(("text/html", "application/xhtml+xml", "text/plain"))
@@ -229,8 +224,8 @@ def _read_markup(url: str, markup: bytes) -> _Page:
     )
     body, boilerplate = parted(text, scores)
     notes = _Notes()
-    for tag, attributes, is_visible in noted:
-        notes.take(tag, attributes, is_visible)
+    for tag, attributes, is_live in noted:
+        notes.take(tag, attributes, is_live)
     lines = "\n".join(headings)
     base = (canonical(notes.base, url) or "") if notes.base else ""
     return _Page(
@@ -243,38 +238,32 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         robots=",".join(notes.robots),
         is_cut=is_cut,
         dates=tuple(text for _, text in sorted(notes.dates.items())),
-        canonical=_canonical_in(base or url, markup),
+        canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
     )
-
-
-def _canonical_in(base: str, markup: bytes) -> str:
-    """Return what a page names as its address (RFC 6596), relative to its base; "" when it names none."""
-    head = markup[:_HEAD_BYTES]
-    for link in _LINK.finditer(head) if any(spelled in head for spelled in _SPELLED) else ():
-        href = _HREF.search(link[0])
-        if href is not None and _IS_CANONICAL.search(link[0]) is not None:
-            named = unescape((href[1] or href[2] or href[3] or b"").decode(errors="replace"))
-            return canonical(named, base) or ""
-    return ""
 
 
 class _Notes:
     """What the elements say that are not for show. One per page."""
 
     def __init__(self) -> None:
-        self.base = ""
+        self.base: str | None = None
+        self.canonicals: list[str] = []  # what the page names as its address (RFC 6596)
         self.language = ""
         self.robots: list[str] = []
         self.refreshes: list[str] = []  # where the page leads by itself
         self.dates: dict[int, str] = {}  # the first of each rank, see `dates`
 
-    def take(self, tag: str, attributes: dict[str, str], is_visible: bool) -> None:
+    def take(self, tag: str, attributes: dict[str, str], is_live: bool) -> None:
         match tag:
-            case "base":
-                self.base = self.base or attributes.get("href", "")
+            case "base":  # HTML standard, 4.2.3: the first that has an address, be it empty or none
+                if self.base is None and is_live:
+                    self.base = attributes.get("href")
+            case "link":
+                if attributes["href"].strip():  # 4.2.4.3: else it is no link
+                    self.canonicals.append(attributes["href"])
             case "meta":
-                self._take_meta(attributes, is_visible)
+                self._take_meta(attributes, is_live)
             case "time":
                 if "datetime" in attributes:
                     self.dates.setdefault(TIME_RANK, attributes["datetime"][:DATE_CHARS_MAX])
@@ -282,11 +271,11 @@ class _Notes:
                 match = _LANGUAGE.match(attributes.get("lang") or attributes.get("xml:lang") or "")
                 self.language = self.language or (match.group(1).lower() if match else "")
 
-    def _take_meta(self, attributes: dict[str, str], is_visible: bool) -> None:
+    def _take_meta(self, attributes: dict[str, str], is_live: bool) -> None:
         content = attributes.get("content", "")
         if attributes.get("name", "").strip().lower() in ROBOTS_NAMES:
             self.robots.append(content)
-        elif attributes.get("http-equiv", "").strip().lower() == "refresh" and is_visible:
+        elif attributes.get("http-equiv", "").strip().lower() == "refresh" and is_live:
             match = _REFRESH.match(content[:REFRESH_CHARS_MAX])
             if match and not match.group(1).startswith(("#", "javascript:")):
                 self.refreshes.append(match.group(1))
