@@ -6,7 +6,8 @@
    a NUL between blocks; a page has no NULs, they were taken out. Links, headings and the title are stretches of
    that buffer, whose white space is folded when they end. What the attribute `hidden` keeps from view until a
    script says otherwise, as of tabs, goes into another, and so do the readings of <ruby> and the titles of
-   drawings. Elements that few pages have many of (meta, base) are given to Python with all attributes.
+   drawings. Elements that few pages have many of (meta, base) are given to Python with all attributes, and so are
+   those that may say when the page was written, with their text.
 
    Of the tree construction (13.2.6) there is what decides what a name means: in <svg> and <math> names are not
    those of HTML, up to where they may have HTML inside or to a tag that ends them (13.2.6.5); what is in
@@ -27,6 +28,9 @@
 
 #define LOOKED_AT_MAX 256 /* open elements that an end tag may close */
 #define NOTED_MAX 10000 /* elements given to Python */
+#define DATED_MAX 12 /* elements with dates: later ones are of lists */
+#define DATED_BYTES_MAX 200 /* of the text of one: a longer one says more than a date */
+#define DATA_BYTES_MAX (1 << 18) /* of JSON-LD in one script */
 #define NAME_BYTES_MAX 16 /* of a name that means anything */
 #define ENTITY_BYTES_MAX 33 /* the longest name of a character, &CounterClockwiseContourIntegral; */
 #define BARE_ENTITY_BYTES_MAX 6 /* the longest that needs no semicolon */
@@ -50,7 +54,7 @@ enum { /* what a tag means */
 
 typedef enum {
     OTHER, A, AREA, DRAWING_TITLE, FRAME, IMG, LINK, OBJECT, P, PLAINTEXT, RUBY, RUBY_TEXT, SCRIPT, TABLE, TEMPLATE,
-    TITLE,
+    TIME, TITLE,
 } Kind;
 
 typedef struct {
@@ -168,7 +172,7 @@ static const Tag tags[] = {
     {"tfoot", BLOCK, OTHER, 180, GRID},
     {"th", BLOCK | ENDS_ITS_LIKE, TABLE, 160, CELL},
     {"thead", BLOCK, OTHER, 180, GRID},
-    {"time", NOTED, OTHER, LIGHT, NOTHING},
+    {"time", 0, TIME, LIGHT, NOTHING},
     {"title", BLOCK | RAW_ENTITIES | OF_HEAD, TITLE, LIGHT, NOTHING},
     {"tr", BLOCK | ENDS_ITS_LIKE, OTHER, 170, GRID},
     {"track", VOID, OTHER, LIGHT, NOTHING},
@@ -206,7 +210,7 @@ typedef struct {
 
 /* Attributes that mean something, the first of each name; `at` is NULL when there is none. */
 typedef struct {
-    Span href, source, rel, alt, type, names, id, role, style, language;
+    Span href, source, rel, alt, type, names, id, role, style, language, title, property, moment, content;
     bool is_hidden; /* by the attribute of that name */
     PyObject *all; /* a dict, of elements that are given to Python */
     bool is_closed; /* <x/> */
@@ -218,6 +222,8 @@ typedef struct {
     int32_t outer; /* the element that text belonged to around it */
     bool is_hidden, is_veiled; /* by its attributes: not shown, or not at first */
     bool is_foreign; /* it stands where names are not those of HTML */
+    PyObject *dated; /* what is noted of it, if it may say a date; borrowed from `noted` */
+    size_t dated_at; /* where its text begins */
 } Open;
 
 typedef struct {
@@ -239,7 +245,7 @@ typedef struct {
     int64_t veiled; /* open elements that are */
     bool is_linking; /* in a link, whether that is followed or not */
     bool has_headline, in_headline; /* a first h1 */
-    Py_ssize_t text_chars, n_elements;
+    Py_ssize_t text_chars, n_elements, n_dated;
     int64_t hidden; /* open elements whose text is none of the page's */
     int64_t unseen; /* open elements that are `hidden`, or readings */
     int64_t inert, rubies; /* open templates, and <ruby> */
@@ -765,6 +771,54 @@ static bool take_link(Reader *r, const Attributes *attributes)
     return add_link(r, value_of(r, attributes->href), PyUnicode_FromString(""));
 }
 
+/* Tell whether names, as of a class, speak of a date: "entry-date", "published", "timestamp". */
+static bool are_of_date(Span names)
+{
+    const char *at = names.at, *end = at + names.size;
+    for (; at && end - at >= 4; at++) {
+        char c = lowered(*at);
+        const char *word = c == 'd' ? "date" : c == 't' ? "time" : c == 'p' ? "publish" : NULL;
+        if (word && starts_with(at, end, word))
+            return true;
+    }
+    return false;
+}
+
+/* Note what an element says of a date, but its text, which is not read yet; false for a failure. */
+static bool note_dated(Reader *r, const Tag *tag, const Attributes *attributes, Open *opened)
+{
+    if (r->n_dated >= DATED_MAX || r->hidden > 0)
+        return true;
+    bool is_dated = tag->kind == TIME || begins_with(attributes->property, "date")
+        || begins_with(attributes->property, "upload") || are_of_date(attributes->names) || are_of_date(attributes->id);
+    if (!is_dated || tag->part == MAIN || tag->weight >= 200)
+        return true;
+    PyObject *said = Py_BuildValue(
+        "{sNsNsNsNsN}", "itemprop", value_of(r, attributes->property), "class", value_of(r, attributes->names),
+        "datetime", value_of(r, attributes->moment), "content", value_of(r, attributes->content), "title",
+        value_of(r, attributes->title));
+    opened->dated = said; /* `noted` has it as long as the reader lives, when it has room */
+    opened->dated_at = r->text.size;
+    Py_ssize_t n_noted = PyList_Size(r->noted);
+    if (!note(r, tag->kind == TIME ? "time" : "dated", said))
+        return false;
+    if (PyList_Size(r->noted) == n_noted)
+        opened->dated = NULL;
+    r->n_dated++;
+    return true;
+}
+
+/* Add the text of an element that may say a date. */
+static bool add_dated_text(Reader *r, const Open *closed)
+{
+    if (closed->dated == NULL || r->text.size <= closed->dated_at || r->text.size - closed->dated_at > DATED_BYTES_MAX)
+        return true;
+    PyObject *text = text_since(r, closed->dated_at);
+    bool is_added = text && PyDict_SetItemString(closed->dated, "text", text) == 0;
+    Py_XDECREF(text);
+    return is_added;
+}
+
 static bool is_media(Span type)
 {
     return begins_with(type, "image/") || begins_with(type, "audio/") || begins_with(type, "video/");
@@ -929,6 +983,8 @@ static bool open_element(Reader *r, Name name, const Tag *tag, const Attributes 
     opened.is_veiled = !is_page && hides(attributes->style);
     r->unseen += opened.is_hidden;
     r->veiled += opened.is_veiled;
+    if (!r->is_foreign && !note_dated(r, tag, attributes, &opened))
+        return false;
     r->is_foreign = tag->meaning & FOREIGN || (r->is_foreign && !(tag->meaning & HAS_HTML));
     r->open[r->n_open++] = opened;
     return enter_element(r, tag, attributes);
@@ -937,6 +993,8 @@ static bool open_element(Reader *r, Name name, const Tag *tag, const Attributes 
 static bool close_last(Reader *r)
 {
     Open closed = r->open[--r->n_open];
+    if (!add_dated_text(r, &closed))
+        return false;
     bool is_ended = end_element(r, tag_of(&closed));
     if (closed.is_hidden && !append_byte(&r->unseen_text, 0))
         return false;
@@ -1047,6 +1105,14 @@ static bool take_attribute(Reader *r, Span name, Span value, Attributes *to)
         place = &to->language;
     else if (name.size == 4 && starts_with(name.at, end, "data"))
         place = &to->source;
+    else if (name.size == 5 && starts_with(name.at, end, "title"))
+        place = &to->title;
+    else if (name.size == 8 && starts_with(name.at, end, "itemprop"))
+        place = &to->property;
+    else if (name.size == 8 && starts_with(name.at, end, "datetime"))
+        place = &to->moment;
+    else if (name.size == 7 && starts_with(name.at, end, "content"))
+        place = &to->content;
     else if (name.size == 10 && starts_with(name.at, end, "xlink:href") && r->is_foreign)
         place = &to->href;
     else if (name.size == 6 && starts_with(name.at, end, "hidden"))
@@ -1147,12 +1213,15 @@ static void start_heading(Reader *r, const Tag *tag)
     r->has_headline = r->has_headline || r->in_headline;
 }
 
-/* Take what is an element's text whatever it looks like. */
-static bool take_raw(Reader *r, const Tag *tag)
+/* Take what is an element's text whatever it looks like; JSON-LD is given to Python. */
+static bool take_raw(Reader *r, const Tag *tag, const Attributes *attributes)
 {
     const char *end = raw_end(r->at, r->end, tag);
     Span text = {r->at, (size_t)(end - r->at)};
     r->at = end;
+    bool is_data = tag->kind == SCRIPT && begins_with(attributes->type, "application/ld+json") && r->inert == 0;
+    if (is_data && text.size <= DATA_BYTES_MAX)
+        return note(r, tag->name, Py_BuildValue("{sN}", "text", PyUnicode_DecodeUTF8(text.at, (Py_ssize_t)text.size, "replace")));
     return add_text(r, text, (tag->meaning & RAW_ENTITIES) != 0);
 }
 
@@ -1180,7 +1249,7 @@ static bool start_element(Reader *r, Name name, Attributes *attributes)
         return end_element(r, tag);
     if (!open_element(r, name, tag, attributes))
         return false;
-    return !(tag->meaning & (RAW | RAW_ENTITIES)) || take_raw(r, tag);
+    return !(tag->meaning & (RAW | RAW_ENTITIES)) || take_raw(r, tag, attributes);
 }
 
 /* Read a start or an end tag whose name begins at `name_at`; false for a failure. */

@@ -20,7 +20,7 @@ import msgspec
 from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler._markup import read_markup
 from peers.crawler.charset import decode_text
-from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
+from peers.crawler.dates import LINES_MAX, META_RANKS, Said, dates_said, said_by_data, said_by_element
 from peers.crawler.language import language_of
 from peers.crawler.link_header import only_one
 from peers.crawler.main_text import NETWORKS, parted
@@ -63,12 +63,13 @@ class ParsedPage(msgspec.Struct, frozen=True):
     is_noindex: bool = False
     is_cut: bool = False  # longer than the limits; the rest was not read
     type: str = "text/html"  # media type that it was read as
-    dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first, as it stands there
+    dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first
     boilerplate: str = ""  # the text around that, such as menus, and what is `hidden` at first, likewise
     is_noarchive: bool = False  # no copy of it is to be shown
     is_nosnippet: bool = False  # nothing of its text is to be shown
     canonical: str = ""  # URL of the page that it says is to be shown for it; "" when it says none
     base: str = ""  # canonical URL that its links are relative to; "" for its own
+    published: tuple[str, ...] = ()  # what the page says of when it was published, best first
 
 
 class RobotsWish(NamedTuple):
@@ -124,6 +125,7 @@ def parse_page(
         is_cut=page.is_cut or len(page.text) + len(page.boilerplate) > TEXT_CHARS_MAX,
         type=media_type if media_type in _TEXT_TYPES else "text/html",
         dates=page.dates,
+        published=page.published,
         is_noarchive=wish.is_noarchive,
         is_nosnippet=wish.is_nosnippet,
         canonical=page.canonical,
@@ -207,6 +209,7 @@ class _Page(msgspec.Struct):
     robots: str = ""
     is_cut: bool = False
     dates: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
     canonical: str = ""
     base: str = ""
 
@@ -228,6 +231,9 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         notes.take(tag, attributes, is_live)
     lines = "\n".join(headings)
     base = (canonical(notes.base, url) or "") if notes.base else ""
+    dates, published = dates_said(
+        url, notes.dates, text.split("\n", LINES_MAX), (title or "", *headings[:1]), notes.locale
+    )
     return _Page(
         title=title_of_page(title or "", lines, body),
         headings=lines,
@@ -237,7 +243,8 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         language=notes.language,
         robots=",".join(notes.robots),
         is_cut=is_cut,
-        dates=tuple(text for _, text in sorted(notes.dates.items())),
+        dates=dates,
+        published=published,
         canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
     )
@@ -249,10 +256,10 @@ class _Notes:
     def __init__(self) -> None:
         self.base: str | None = None
         self.canonicals: list[str] = []  # what the page names as its address (RFC 6596)
-        self.language = ""
+        self.language = self.locale = ""  # primary subtag, and the whole
         self.robots: list[str] = []
         self.refreshes: list[str] = []  # where the page leads by itself
-        self.dates: dict[int, str] = {}  # the first of each rank, see `dates`
+        self.dates: list[Said] = []
 
     def take(self, tag: str, attributes: dict[str, str], is_live: bool) -> None:
         match tag:
@@ -264,12 +271,15 @@ class _Notes:
                     self.canonicals.append(attributes["href"])
             case "meta":
                 self._take_meta(attributes, is_live)
-            case "time":
-                if "datetime" in attributes:
-                    self.dates.setdefault(TIME_RANK, attributes["datetime"][:DATE_CHARS_MAX])
+            case "time" | "dated":
+                self.dates.append(said_by_element(tag == "time", attributes))
+            case "script":
+                self.dates += said_by_data(attributes["text"])
             case "html":
-                match = _LANGUAGE.match(attributes.get("lang") or attributes.get("xml:lang") or "")
-                self.language = self.language or (match.group(1).lower() if match else "")
+                named = attributes.get("lang") or attributes.get("xml:lang") or ""
+                match = _LANGUAGE.match(named)
+                if match and not self.language:
+                    self.language, self.locale = match.group(1).lower(), named.strip().lower()
 
     def _take_meta(self, attributes: dict[str, str], is_live: bool) -> None:
         content = attributes.get("content", "")
@@ -282,8 +292,8 @@ class _Notes:
         elif content:
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
             rank = META_RANKS.get(name.strip().lower())
-            if rank is not None and seconds_of(content):
-                self.dates.setdefault(rank, content[:DATE_CHARS_MAX])
+            if rank is not None:
+                self.dates.append(Said(*rank, content))
 
 
 def resolved_links(base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:

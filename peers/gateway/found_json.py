@@ -37,6 +37,7 @@ class HitJson(msgspec.Struct, frozen=True):
     has_more_of_site: bool = False  # further results of its host stand behind those of others
     near_copies: int = 0  # pages with nearly the same text, as far as was looked, likewise
     is_confirmed: bool = False  # the gateway or a second member of the mesh knows the page, too
+    published: str = ""  # when the page says it was published, ISO 8601; "" when it does not
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -127,6 +128,7 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.has_more_of_site,
         hit.near_copies,
         hit.is_confirmed,
+        hit.published,
     )
 
 

@@ -56,6 +56,7 @@ class FoundPage(msgspec.Struct, frozen=True):
     has_more_of_site: bool = False  # further results of its host stand behind those of others
     near_copies: int = 0  # pages with nearly the same text, likewise
     is_confirmed: bool = False  # the gateway or a second member knows the page, too
+    published: str = ""  # when the page says it was published, ISO 8601 by its clock; "" when it does not
 
 
 class Relaxed(msgspec.Struct, frozen=True):

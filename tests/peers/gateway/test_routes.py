@@ -111,6 +111,7 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "has_more_of_site",
         "near_copies",
         "is_confirmed",
+        "published",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
