@@ -21,7 +21,7 @@ from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler._markup import read_markup
 from peers.crawler.charset import decode_text
 from peers.crawler.dates import LINES_MAX, META_RANKS, Said, dates_said, said_by_data, said_by_element
-from peers.crawler.language import language_of
+from peers.crawler.language import language_of, language_of_page
 from peers.crawler.link_header import only_one
 from peers.crawler.main_text import NETWORKS, parted
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
@@ -57,7 +57,8 @@ class ParsedPage(msgspec.Struct, frozen=True):
     headings: str  # h1 to h6 in page order, one a line
     text: str  # what the page is about, one block a line, white space folded, headings included
     links: tuple[Link, ...]  # in page order; without rel=nofollow, empty when the page says nofollow
-    language: str  # primary subtag of <html lang> in lower case, else by the text; "" when neither tells
+    # Primary subtag of <html lang> in lower case, unless the text is surely of another; else by the text; "".
+    language: str
     charset: str  # Python's name of the codec
     replacement_count: int  # characters that could not be decoded
     is_noindex: bool = False
@@ -118,7 +119,9 @@ def parse_page(
         text=page.text[:TEXT_CHARS_MAX],
         boilerplate=page.boilerplate[: max(0, TEXT_CHARS_MAX - len(page.text))],
         links=() if wish.is_nofollow else page.links,
-        language=page.language or language_of(page.text) or language_of(page.boilerplate),
+        language=language_of_page(page.language, page.text)
+        or language_of(page.text)
+        or language_of(page.boilerplate),
         charset=decoded.encoding,
         replacement_count=decoded.replacement_count,
         is_noindex=wish.is_noindex,
