@@ -1,13 +1,15 @@
 """When a page was published and last changed, by what it, its address and its server say. Pure.
 
-Nothing of it is sure, so the order is by who knows best; behind each how many of the pages that it dates it
-dates rightly, of 800 whose day of publication is known:
+Nothing of it is sure, so the order is by who knows best. Behind each: how many it dates of 995 pages whose day
+of publication is known, those before it being asked first, and how many of them rightly.
 
-1. the day in its address, /2024/03/05/ (.97);
-2. <meta>, `article:published_time` and the like (.95), microdata (.97), JSON-LD of what the page is about
-   (.91);
-3. a <time> whose class says that it is of the post (.93), any <time> (.87), an element whose class speaks of
-   a date (.87), a line beside the title that is hardly more than a date (.87).
+1. the day in its address, /2024/03/05/, alone (22, 20);
+2. <meta>, `article:published_time` and the like (462, 440), microdata (45, 44), JSON-LD of what the page is
+   about (138, 124), <meta> that may be of the file (31, 21);
+3. a <time> whose class says that it is of the post (26, 24), any <time> (33, 28), an element whose class
+   speaks of a date (94, 82), a line beside the title that is hardly more than a date (47, 43).
+
+The order was found on 388 of these pages; the rule for lines was chosen with all of them in sight.
 
 Of its last change <meta>, microdata and JSON-LD tell, else the same; without any of them the `Last-Modified`
 header, unless it is the moment of the answer: then the page was made for us. What contradicts the month in
