@@ -1,7 +1,7 @@
 """When a page was published and last changed, by what it, its address and its server say. Pure.
 
-Nothing of it is sure, so the order is by who knows best. Behind each: how many it dates of 995 pages whose day
-of publication is known, those before it being asked first, and how many of them rightly.
+Nothing of it is sure, so the order is by who knows best. Behind each: how many it dates of 995 pages whose
+day of publication is known, those before it being asked first, and how many of them rightly.
 
 1. the day in its address, /2024/03/05/, alone (22, 20);
 2. <meta>, `article:published_time` and the like (462, 440), microdata (45, 44), JSON-LD of what the page is
