@@ -5,8 +5,13 @@
    libxml2 has (an end tag closes nothing that weighs more than itself). Visible text goes into one buffer, with
    a NUL between blocks; a page has no NULs, they were taken out. Links, headings and the title are stretches of
    that buffer, whose white space is folded when they end. What the attribute `hidden` keeps from view until a
-   script says otherwise, as of tabs, goes into another. Elements that few pages have many of (meta, base)
-   are given to Python with all attributes.
+   script says otherwise, as of tabs, goes into another, and so do the readings of <ruby> and the titles of
+   drawings. Elements that few pages have many of (meta, base) are given to Python with all attributes, and so are
+   those that may say when the page was written, with their text.
+
+   Of the tree construction (13.2.6) there is what decides what a name means: in <svg> and <math> names are not
+   those of HTML, up to where they may have HTML inside or to a tag that ends them (13.2.6.5); what is in
+   <template> is no part of the page; and the head ends with the first thing that cannot be in it.
 
    Nothing in a page costs more than the time to read it: no byte is looked at more than a few times, an end
    tag looks at `LOOKED_AT_MAX` open elements at most, and what is kept is bounded. */
@@ -23,6 +28,9 @@
 
 #define LOOKED_AT_MAX 256 /* open elements that an end tag may close */
 #define NOTED_MAX 10000 /* elements given to Python */
+#define DATED_MAX 12 /* elements with dates: later ones are of lists */
+#define DATED_BYTES_MAX 200 /* of the text of one: a longer one says more than a date */
+#define DATA_BYTES_MAX (1 << 18) /* of JSON-LD in one script */
 #define NAME_BYTES_MAX 16 /* of a name that means anything */
 #define ENTITY_BYTES_MAX 33 /* the longest name of a character, &CounterClockwiseContourIntegral; */
 #define BARE_ENTITY_BYTES_MAX 6 /* the longest that needs no semicolon */
@@ -36,9 +44,18 @@ enum { /* what a tag means */
     RAW_ENTITIES = 32, /* likewise, with entities */
     NOTED = 64, /* given to Python */
     ENDS_ITS_LIKE = 128, /* it ends one that is open */
+    READING = 256, /* its text is beside the page's: as what is `hidden` */
+    OF_HEAD = 512, /* it does not end the head of the page */
+    FOREIGN = 1024, /* in it names are not those of HTML */
+    FOREIGN_TOO = 2048, /* there it means the same */
+    HAS_HTML = 4096, /* but in it they are again: an integration point */
+    ENDS_FOREIGN = 8192, /* it cannot be there, but ends it */
 };
 
-typedef enum { OTHER, A, AREA, FEED, FRAME, IMG, SCRIPT, TABLE, P, TITLE, PLAINTEXT } Kind;
+typedef enum {
+    OTHER, A, AREA, DRAWING_TITLE, FRAME, IMG, LINK, OBJECT, P, PLAINTEXT, RUBY, RUBY_TEXT, SCRIPT, TABLE, TEMPLATE,
+    TIME, TITLE,
+} Kind;
 
 typedef struct {
     const char *name;
@@ -52,90 +69,126 @@ typedef struct {
 
 /* By name. */
 static const Tag tags[] = {
-    {"a", 0, A, LIGHT, NOTHING},
+    {"a", FOREIGN_TOO, A, LIGHT, NOTHING},
     {"address", BLOCK, OTHER, LIGHT, BOX},
+    {"annotation-xml", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
     {"area", VOID, AREA, LIGHT, NOTHING},
     {"article", BLOCK, OTHER, LIGHT, ARTICLE},
     {"aside", BLOCK, OTHER, LIGHT, ASIDE},
-    {"base", VOID | NOTED, OTHER, LIGHT, NOTHING},
-    {"basefont", VOID, OTHER, LIGHT, NOTHING},
-    {"bgsound", VOID, OTHER, LIGHT, NOTHING},
-    {"blockquote", BLOCK, OTHER, LIGHT, QUOTATION},
-    {"body", BLOCK, OTHER, 200, BOX},
-    {"br", BLOCK | VOID, OTHER, LIGHT, NOTHING},
+    {"b", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"base", VOID | NOTED | OF_HEAD, OTHER, LIGHT, NOTHING},
+    {"basefont", VOID | OF_HEAD, OTHER, LIGHT, NOTHING},
+    {"bgsound", VOID | OF_HEAD, OTHER, LIGHT, NOTHING},
+    {"big", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"blockquote", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, QUOTATION},
+    {"body", BLOCK | ENDS_FOREIGN, OTHER, 200, BOX},
+    {"br", BLOCK | VOID | ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"caption", BLOCK, OTHER, LIGHT, CELL},
-    {"center", BLOCK, OTHER, LIGHT, BOX},
+    {"center", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, BOX},
+    {"code", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"col", VOID, OTHER, LIGHT, NOTHING},
-    {"dd", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, TERM},
+    {"dd", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, OTHER, LIGHT, TERM},
+    {"desc", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
     {"details", BLOCK, OTHER, LIGHT, BOX},
     {"dialog", BLOCK, OTHER, LIGHT, CONTROL},
     {"dir", BLOCK, OTHER, LIGHT, LIST},
-    {"div", BLOCK, OTHER, 150, BOX},
-    {"dl", BLOCK, OTHER, LIGHT, LIST},
-    {"dt", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, TERM},
-    {"embed", VOID, OTHER, LIGHT, NOTHING},
+    {"div", BLOCK | ENDS_FOREIGN, OTHER, 150, BOX},
+    {"dl", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LIST},
+    {"dt", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, OTHER, LIGHT, TERM},
+    {"em", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"embed", VOID | ENDS_FOREIGN, OBJECT, LIGHT, NOTHING},
     {"fieldset", BLOCK, TABLE, LIGHT, CONTROL},
     {"figcaption", BLOCK, OTHER, LIGHT, PICTURE},
     {"figure", BLOCK, OTHER, LIGHT, PICTURE},
     {"footer", BLOCK, OTHER, LIGHT, FOOTER},
+    {"foreignobject", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
     {"form", BLOCK, OTHER, LIGHT, CONTROL},
     {"frame", BLOCK | VOID, FRAME, LIGHT, NOTHING},
-    {"h1", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
-    {"h2", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
-    {"h3", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
-    {"h4", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
-    {"h5", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
-    {"h6", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
-    {"head", 0, OTHER, 200, NOTHING},
+    {"h1", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
+    {"h2", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
+    {"h3", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
+    {"h4", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
+    {"h5", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
+    {"h6", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
+    {"head", ENDS_FOREIGN | OF_HEAD, OTHER, 200, NOTHING},
     {"header", BLOCK, OTHER, LIGHT, HEADER},
-    {"hr", BLOCK | VOID, OTHER, LIGHT, NOTHING},
-    {"html", BLOCK | NOTED, OTHER, 220, BOX},
+    {"hr", BLOCK | VOID | ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"html", BLOCK | NOTED | OF_HEAD, OTHER, 220, BOX},
+    {"i", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"iframe", BLOCK | HIDDEN | RAW, FRAME, LIGHT, NOTHING},
-    {"img", VOID, IMG, LIGHT, NOTHING},
+    {"img", VOID | ENDS_FOREIGN, IMG, LIGHT, NOTHING},
     {"input", VOID, OTHER, LIGHT, NOTHING},
     {"keygen", VOID, OTHER, LIGHT, NOTHING},
     {"legend", BLOCK, OTHER, LIGHT, CONTROL},
-    {"li", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, ITEM},
-    {"link", VOID, FEED, LIGHT, NOTHING},
+    {"li", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, OTHER, LIGHT, ITEM},
+    {"link", VOID | OF_HEAD, LINK, LIGHT, NOTHING},
+    {"listing", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LISTING},
     {"main", BLOCK, OTHER, LIGHT, MAIN},
-    {"menu", BLOCK, OTHER, LIGHT, LIST},
-    {"meta", VOID | NOTED, OTHER, LIGHT, NOTHING},
+    {"math", FOREIGN | FOREIGN_TOO, OTHER, LIGHT, NOTHING},
+    {"menu", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LIST},
+    {"meta", VOID | NOTED | ENDS_FOREIGN | OF_HEAD, OTHER, LIGHT, NOTHING},
+    {"mi", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
+    {"mn", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
+    {"mo", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
+    {"ms", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
+    {"mtext", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
     {"nav", BLOCK, OTHER, LIGHT, NAVIGATION},
+    {"nobr", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"noembed", HIDDEN | RAW, OTHER, LIGHT, NOTHING},
-    {"noframes", HIDDEN | RAW, OTHER, LIGHT, NOTHING},
-    {"noscript", HIDDEN, OTHER, LIGHT, NOTHING},
-    {"ol", BLOCK, OTHER, LIGHT, LIST},
+    {"noframes", HIDDEN | RAW | OF_HEAD, OTHER, LIGHT, NOTHING},
+    {"noscript", HIDDEN | OF_HEAD, OTHER, LIGHT, NOTHING},
+    {"object", 0, OBJECT, LIGHT, NOTHING},
+    {"ol", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LIST},
     {"optgroup", BLOCK, OTHER, LIGHT, CONTROL},
     {"option", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, CONTROL},
-    {"p", BLOCK | ENDS_ITS_LIKE, P, LIGHT, PARAGRAPH},
+    {"p", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, P, LIGHT, PARAGRAPH},
     {"param", VOID, OTHER, LIGHT, NOTHING},
     {"plaintext", RAW, PLAINTEXT, LIGHT, LISTING},
-    {"pre", BLOCK, OTHER, LIGHT, LISTING},
-    {"script", HIDDEN | RAW, SCRIPT, LIGHT, NOTHING},
+    {"pre", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LISTING},
+    {"rb", 0, RUBY_TEXT, LIGHT, NOTHING},
+    {"rp", HIDDEN, RUBY_TEXT, LIGHT, NOTHING},
+    {"rt", READING, RUBY_TEXT, LIGHT, NOTHING},
+    {"rtc", READING | ENDS_ITS_LIKE, OTHER, LIGHT, NOTHING},
+    {"ruby", ENDS_FOREIGN, RUBY, LIGHT, NOTHING},
+    {"s", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"script", HIDDEN | RAW | OF_HEAD | FOREIGN_TOO, SCRIPT, LIGHT, NOTHING},
     {"section", BLOCK, OTHER, LIGHT, BOX},
     {"select", BLOCK, OTHER, LIGHT, CONTROL},
+    {"small", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"source", VOID, OTHER, LIGHT, NOTHING},
-    {"style", HIDDEN | RAW, OTHER, LIGHT, NOTHING},
+    {"span", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"strike", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"strong", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"style", HIDDEN | RAW | OF_HEAD | FOREIGN_TOO, OTHER, LIGHT, NOTHING},
+    {"sub", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"summary", BLOCK, OTHER, LIGHT, BOX},
-    {"table", BLOCK, TABLE, 190, GRID},
+    {"sup", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"svg", FOREIGN | FOREIGN_TOO, OTHER, LIGHT, NOTHING},
+    {"table", BLOCK | ENDS_FOREIGN, TABLE, 190, GRID},
     {"tbody", BLOCK, OTHER, 180, GRID},
     {"td", BLOCK | ENDS_ITS_LIKE, TABLE, 160, CELL},
-    {"template", HIDDEN, OTHER, LIGHT, NOTHING},
+    {"template", HIDDEN | OF_HEAD, TEMPLATE, LIGHT, NOTHING},
     {"textarea", RAW_ENTITIES, OTHER, LIGHT, CONTROL},
     {"tfoot", BLOCK, OTHER, 180, GRID},
     {"th", BLOCK | ENDS_ITS_LIKE, TABLE, 160, CELL},
     {"thead", BLOCK, OTHER, 180, GRID},
-    {"time", NOTED, OTHER, LIGHT, NOTHING},
-    {"title", BLOCK | RAW_ENTITIES, TITLE, LIGHT, NOTHING},
+    {"time", 0, TIME, LIGHT, NOTHING},
+    {"title", BLOCK | RAW_ENTITIES | OF_HEAD, TITLE, LIGHT, NOTHING},
     {"tr", BLOCK | ENDS_ITS_LIKE, OTHER, 170, GRID},
     {"track", VOID, OTHER, LIGHT, NOTHING},
-    {"ul", BLOCK, OTHER, LIGHT, LIST},
+    {"tt", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"u", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
+    {"ul", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LIST},
+    {"var", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"wbr", VOID, OTHER, LIGHT, NOTHING},
     {"xmp", RAW, OTHER, LIGHT, LISTING},
 };
 #define N_TAGS (sizeof tags / sizeof *tags)
 
 static const Tag unknown_tag = {"", 0, OTHER, LIGHT, NOTHING};
+/* In <svg> and <math>. */
+static const Tag unseen_there = {"", HIDDEN, OTHER, LIGHT, NOTHING};
+static const Tag title_there = {"", BLOCK | READING | HAS_HTML, DRAWING_TITLE, LIGHT, NOTHING};
 
 /* Bytes that grow. */
 typedef struct {
@@ -157,7 +210,7 @@ typedef struct {
 
 /* Attributes that mean something, the first of each name; `at` is NULL when there is none. */
 typedef struct {
-    Span href, source, rel, alt, type, names, id, role, style;
+    Span href, source, rel, alt, type, names, id, role, style, language, title, property, moment, content;
     bool is_hidden; /* by the attribute of that name */
     PyObject *all; /* a dict, of elements that are given to Python */
     bool is_closed; /* <x/> */
@@ -168,6 +221,9 @@ typedef struct {
     uint32_t number; /* of its name */
     int32_t outer; /* the element that text belonged to around it */
     bool is_hidden, is_veiled; /* by its attributes: not shown, or not at first */
+    bool is_foreign; /* it stands where names are not those of HTML */
+    PyObject *dated; /* what is noted of it, if it may say a date; borrowed from `noted` */
+    size_t dated_at; /* where its text begins */
 } Open;
 
 typedef struct {
@@ -189,12 +245,16 @@ typedef struct {
     int64_t veiled; /* open elements that are */
     bool is_linking; /* in a link, whether that is followed or not */
     bool has_headline, in_headline; /* a first h1 */
-    Py_ssize_t text_chars, n_elements;
+    Py_ssize_t text_chars, n_elements, n_dated;
     int64_t hidden; /* open elements whose text is none of the page's */
-    int64_t unseen; /* open elements that are `hidden` */
+    int64_t unseen; /* open elements that are `hidden`, or readings */
+    int64_t inert, rubies; /* open templates, and <ruby> */
+    bool is_foreign; /* names are not those of HTML here */
+    bool has_body; /* the head is over */
     PyObject *href; /* of the open link, NULL when there is none */
     size_t link_at; /* in text */
     Py_ssize_t heading_at, title_at; /* in text; -1 when none is open */
+    size_t caption_at; /* in unseen_text: the title of a drawing */
     PyObject *links; /* dict of (href, text) */
     PyObject *headings, *noted; /* lists */
     PyObject *title; /* NULL until there is one */
@@ -258,6 +318,13 @@ static bool append_code(Buffer *buffer, uint32_t code)
 static inline bool is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
+}
+
+static const char *after_spaces(const char *at, const char *end)
+{
+    while (at < end && is_space(*at))
+        at++;
+    return at;
 }
 
 static inline char lowered(char c)
@@ -570,12 +637,34 @@ static PyObject *value_of(Reader *r, Span value)
 
 /* --- What is found ----------------------------------------------------------------------------------- */
 
+/* Return text without the lines before and behind it: in <ruby> these part characters of one word. */
+static Span without_indents(Span text)
+{
+    const char *at = after_spaces(text.at, text.at + text.size), *end = text.at + text.size;
+    if (memchr(text.at, '\n', (size_t)(at - text.at)))
+        text = (Span){at, (size_t)(end - at)};
+    while (end > text.at && is_space(end[-1]))
+        end--;
+    size_t size = (size_t)(end - text.at);
+    return memchr(end, '\n', text.size - size) ? (Span){text.at, size} : text;
+}
+
+static bool is_spaces(Span text)
+{
+    const char *end = text.at + text.size;
+    return after_spaces(text.at, end) == end;
+}
+
 static bool add_text(Reader *r, Span text, bool has_entities)
 {
     if (r->hidden > 0 || r->text_chars > r->text_chars_max || text.size == 0)
         return true;
+    bool is_title = r->title_at >= 0;
+    r->has_body = r->has_body || !(is_title || is_spaces(text));
+    if (r->rubies > 0)
+        text = without_indents(text);
     r->text_chars += count_characters(text.at, text.size);
-    Buffer *to = r->unseen > 0 ? &r->unseen_text : &r->text;
+    Buffer *to = r->unseen > 0 && !is_title ? &r->unseen_text : &r->text;
     size_t at = to->size;
     bool is_added = has_entities ? append_decoded(r, text, false, to) : append(to, text.at, text.size);
     if (is_added && to == &r->text)
@@ -633,11 +722,9 @@ static bool end_link(Reader *r)
     return is_done;
 }
 
-static bool is_feed(Span type)
+static bool begins_with(Span value, const char *word)
 {
-    const char *end = type.at + type.size;
-    return type.at && (starts_with(type.at, end, "application/rss+xml") ||
-                        starts_with(type.at, end, "application/atom+xml"));
+    return value.at && starts_with(value.at, value.at + value.size, word);
 }
 
 static bool has_word(Span words, const char *word)
@@ -652,33 +739,110 @@ static bool has_word(Span words, const char *word)
     return false;
 }
 
-static bool note(Reader *r, const Tag *tag, Attributes *attributes)
+/* Give an element to Python; takes over the attributes, NULL with an exception set. */
+static bool note(Reader *r, const char *name, PyObject *attributes)
 {
-    if (PyList_Size(r->noted) >= NOTED_MAX) {
-        r->is_cut = true;
-        return true;
-    }
-    PyObject *is_visible = r->hidden > 0 || r->unseen > 0 ? Py_False : Py_True;
-    PyObject *item = Py_BuildValue("sOO", tag->name, attributes->all, is_visible);
-    bool is_noted = item && PyList_Append(r->noted, item) == 0;
+    bool is_full = PyList_Size(r->noted) >= NOTED_MAX;
+    r->is_cut = r->is_cut || is_full;
+    PyObject *item = NULL;
+    if (attributes && !is_full)
+        item = Py_BuildValue("sOO", name, attributes, r->hidden > 0 ? Py_False : Py_True);
+    bool is_noted = is_full || (item && PyList_Append(r->noted, item) == 0);
+    Py_XDECREF(attributes);
     Py_XDECREF(item);
     return is_noted;
 }
 
-static bool start_special(Reader *r, const Tag *tag, Attributes *attributes)
+/* Keep what <link> leads to: pages in a row, the same in other languages, feeds; and by what name the page goes. */
+static bool take_link(Reader *r, const Attributes *attributes)
 {
+    Span rel = attributes->rel;
+    if (!leads_somewhere(attributes->href))
+        return true;
+    if (has_word(rel, "canonical") && !r->has_body && r->hidden == 0) { /* 4.6.7.3: not allowed in the body */
+        if (!note(r, "link", Py_BuildValue("{sN}", "href", value_of(r, attributes->href))))
+            return false;
+    }
+    bool is_feed
+        = begins_with(attributes->type, "application/rss+xml") || begins_with(attributes->type, "application/atom+xml");
+    bool is_other = has_word(rel, "alternate") && !has_word(rel, "stylesheet");
+    if (!has_word(rel, "next") && !has_word(rel, "prev") && !(is_other && (is_feed || attributes->language.at)))
+        return true;
+    return add_link(r, value_of(r, attributes->href), PyUnicode_FromString(""));
+}
+
+/* Tell whether names, as of a class, speak of a date: "entry-date", "published", "timestamp". */
+static bool are_of_date(Span names)
+{
+    const char *at = names.at, *end = at + names.size;
+    for (; at && end - at >= 4; at++) {
+        char c = lowered(*at);
+        const char *word = c == 'd' ? "date" : c == 't' ? "time" : c == 'p' ? "publish" : NULL;
+        if (word && starts_with(at, end, word))
+            return true;
+    }
+    return false;
+}
+
+/* Note what an element says of a date, but its text, which is not read yet; false for a failure. */
+static bool note_dated(Reader *r, const Tag *tag, const Attributes *attributes, Open *opened)
+{
+    if (r->n_dated >= DATED_MAX || r->hidden > 0)
+        return true;
+    bool is_dated = tag->kind == TIME || begins_with(attributes->property, "date")
+        || begins_with(attributes->property, "upload") || are_of_date(attributes->names) || are_of_date(attributes->id);
+    if (!is_dated || tag->part == MAIN || tag->weight >= 200)
+        return true;
+    PyObject *said = Py_BuildValue(
+        "{sNsNsNsNsN}", "itemprop", value_of(r, attributes->property), "class", value_of(r, attributes->names),
+        "datetime", value_of(r, attributes->moment), "content", value_of(r, attributes->content), "title",
+        value_of(r, attributes->title));
+    opened->dated = said; /* `noted` has it as long as the reader lives, when it has room */
+    opened->dated_at = r->text.size;
+    Py_ssize_t n_noted = PyList_Size(r->noted);
+    if (!note(r, tag->kind == TIME ? "time" : "dated", said))
+        return false;
+    if (PyList_Size(r->noted) == n_noted)
+        opened->dated = NULL;
+    r->n_dated++;
+    return true;
+}
+
+/* Add the text of an element that may say a date. */
+static bool add_dated_text(Reader *r, const Open *closed)
+{
+    if (closed->dated == NULL || r->text.size <= closed->dated_at || r->text.size - closed->dated_at > DATED_BYTES_MAX)
+        return true;
+    PyObject *text = text_since(r, closed->dated_at);
+    bool is_added = text && PyDict_SetItemString(closed->dated, "text", text) == 0;
+    Py_XDECREF(text);
+    return is_added;
+}
+
+static bool is_media(Span type)
+{
+    return begins_with(type, "image/") || begins_with(type, "audio/") || begins_with(type, "video/");
+}
+
+static bool start_link(Reader *r, const Attributes *attributes)
+{
+    if (!end_link(r))
+        return false;
+    r->is_linking = attributes->href.at != NULL;
+    if (!leads_somewhere(attributes->href) || has_word(attributes->rel, "nofollow"))
+        return true;
+    r->href = value_of(r, attributes->href);
+    r->link_at = r->text.size;
+    return r->href != NULL;
+}
+
+static bool start_special(Reader *r, const Tag *tag, const Attributes *attributes)
+{
+    if (r->inert > 0)
+        return true;
     switch (tag->kind) {
     case A:
-        if (!end_link(r))
-            return false;
-        r->is_linking = attributes->href.at != NULL;
-        if (attributes->href.at == NULL || has_word(attributes->rel, "nofollow"))
-            return true;
-        if (!leads_somewhere(attributes->href))
-            return true;
-        r->href = value_of(r, attributes->href);
-        r->link_at = r->text.size;
-        return r->href != NULL;
+        return start_link(r, attributes);
     case IMG:
         if (r->href == NULL || attributes->alt.at == NULL)
             return true;
@@ -687,21 +851,21 @@ static bool start_special(Reader *r, const Tag *tag, Attributes *attributes)
         if (!leads_somewhere(attributes->href) || has_word(attributes->rel, "nofollow"))
             return true;
         return add_link(r, value_of(r, attributes->href), value_of(r, attributes->alt));
-    case FEED:
-        if (!leads_somewhere(attributes->href) || !has_word(attributes->rel, "alternate") ||
-            !is_feed(attributes->type))
-            return true;
-        return add_link(r, value_of(r, attributes->href), PyUnicode_FromString(""));
+    case LINK:
+        return take_link(r, attributes);
     case FRAME:
-        if (!leads_somewhere(attributes->source))
+    case OBJECT:
+        if (!leads_somewhere(attributes->source) || is_media(attributes->type))
             return true;
         return add_link(r, value_of(r, attributes->source), PyUnicode_FromString(""));
     case TITLE:
-        if (r->title == NULL && r->title_at < 0) /* later ones belong to <svg> */
-            r->title_at = (Py_ssize_t)r->text.size;
+        r->title_at = r->hidden == 0 ? (Py_ssize_t)r->text.size : -1;
+        return true;
+    case DRAWING_TITLE:
+        r->caption_at = r->unseen_text.size;
         return true;
     default:
-        return !(tag->meaning & NOTED) || note(r, tag, attributes);
+        return !(tag->meaning & NOTED) || note(r, tag->name, Py_NewRef(attributes->all));
     }
 }
 
@@ -721,13 +885,26 @@ static bool end_element(Reader *r, const Tag *tag)
             return false;
     }
     if (tag->kind == TITLE && r->title_at >= 0) {
-        r->title = text_since(r, (size_t)r->title_at);
+        PyObject *title = text_since(r, (size_t)r->title_at);
         r->text.size = (size_t)r->title_at; /* shown in the window's frame, not on the page */
         r->has_block = false;
         r->title_at = -1;
-        if (r->title == NULL)
+        if (title == NULL)
+            return false;
+        if (r->title == NULL && PyUnicode_GetLength(title))
+            r->title = Py_NewRef(title); /* the first that says anything */
+        Py_DECREF(title);
+    }
+    if (tag->kind == DRAWING_TITLE && r->href && r->hidden == 0 && r->caption_at < r->unseen_text.size) {
+        const char *caption = r->unseen_text.at + r->caption_at;
+        if (!append(&r->alts, caption, r->unseen_text.size - r->caption_at) || !append_byte(&r->alts, ' '))
             return false;
     }
+    if ((tag->kind == RUBY || tag->kind == DRAWING_TITLE) && !append_byte(&r->unseen_text, 0))
+        return false;
+    r->inert -= tag->kind == TEMPLATE;
+    r->rubies -= tag->kind == RUBY;
+    r->unseen -= (tag->meaning & READING) != 0;
     r->hidden -= (tag->meaning & HIDDEN) != 0;
     if (tag->meaning & HEADING)
         r->in_headline = false;
@@ -736,9 +913,20 @@ static bool end_element(Reader *r, const Tag *tag)
 
 /* --- Elements ---------------------------------------------------------------------------------------- */
 
-static inline const Tag *tag_of(uint32_t number)
+/* Return what a tag means where names are not those of HTML. */
+static const Tag *foreign(const Tag *tag)
 {
-    return number < N_TAGS ? tags + number : &unknown_tag;
+    if (tag->kind == TITLE)
+        return &title_there;
+    if (!(tag->meaning & FOREIGN_TOO))
+        return &unknown_tag;
+    return tag->meaning & RAW ? &unseen_there : tag;
+}
+
+static inline const Tag *tag_of(const Open *open)
+{
+    const Tag *tag = open->number < N_TAGS ? tags + open->number : &unknown_tag;
+    return open->is_foreign ? foreign(tag) : tag;
 }
 
 static Name read_name(const char *at, size_t n)
@@ -780,7 +968,8 @@ static bool hides(Span style)
     return false;
 }
 
-static bool open_element(Reader *r, Name name, const Attributes *attributes)
+/* Open an element of a name, that means what the tag says here. */
+static bool open_element(Reader *r, Name name, const Tag *tag, const Attributes *attributes)
 {
     if (r->n_open == r->open_room) {
         Open *grown = with_room(r->open, &r->open_room, sizeof *grown);
@@ -788,24 +977,30 @@ static bool open_element(Reader *r, Name name, const Attributes *attributes)
             return false;
         r->open = grown;
     }
-    bool is_page = name.tag->weight >= 200; /* scripts show it */
-    Open opened = {.number = name.number, .outer = r->element};
+    bool is_page = tag->weight >= 200; /* scripts show it */
+    Open opened = {.number = name.number, .outer = r->element, .is_foreign = r->is_foreign};
     opened.is_hidden = attributes->is_hidden && !is_page;
     opened.is_veiled = !is_page && hides(attributes->style);
     r->unseen += opened.is_hidden;
     r->veiled += opened.is_veiled;
+    if (!r->is_foreign && !note_dated(r, tag, attributes, &opened))
+        return false;
+    r->is_foreign = tag->meaning & FOREIGN || (r->is_foreign && !(tag->meaning & HAS_HTML));
     r->open[r->n_open++] = opened;
-    return enter_element(r, name.tag, attributes);
+    return enter_element(r, tag, attributes);
 }
 
 static bool close_last(Reader *r)
 {
     Open closed = r->open[--r->n_open];
-    bool is_ended = end_element(r, tag_of(closed.number));
+    if (!add_dated_text(r, &closed))
+        return false;
+    bool is_ended = end_element(r, tag_of(&closed));
     if (closed.is_hidden && !append_byte(&r->unseen_text, 0))
         return false;
     r->unseen -= closed.is_hidden;
     r->veiled -= closed.is_veiled;
+    r->is_foreign = closed.is_foreign;
     r->element = closed.outer;
     return is_ended;
 }
@@ -824,25 +1019,40 @@ static bool close_before(Reader *r, Name name)
 {
     if (r->n_open == 0)
         return true;
-    uint32_t number = r->open[r->n_open - 1].number;
-    const Tag *last = tag_of(number), *tag = name.tag;
-    bool is_like = number == name.number && tag->meaning & ENDS_ITS_LIKE;
+    const Open *open = r->open + r->n_open - 1;
+    const Tag *last = tag_of(open), *tag = name.tag;
+    bool is_like = open->number == name.number && tag->meaning & ENDS_ITS_LIKE;
     bool ends_text = last->kind == P && tag->meaning & BLOCK && !(tag->meaning & VOID);
     bool ends_link = last->kind == A && (tag->kind == TABLE || tag->kind == A);
-    return !(is_like || ends_text || ends_link) || close_elements(r, r->n_open - 1);
+    bool ends_reading = last->kind == RUBY_TEXT && tag->kind == RUBY_TEXT;
+    return !(is_like || ends_text || ends_link || ends_reading) || close_elements(r, r->n_open - 1);
+}
+
+/* Go to where names are those of HTML, past <svg> and <math> that lack their ends. */
+static bool leave_foreign(Reader *r)
+{
+    while (r->is_foreign)
+        if (!close_last(r))
+            return false;
+    return true;
 }
 
 static bool end_tag(Reader *r, Name name)
 {
+    /* Standard, 13.2.6.4.7: </p> and </br> of nothing are elements. */
+    bool is_void = (name.tag->meaning & (BLOCK | VOID)) == (BLOCK | VOID), is_break = is_void || name.tag->kind == P;
+    bool is_page = name.tag->meaning & BLOCK && name.tag->weight >= 200;
+    if (is_page || is_void) /* 13.2.6.4.6: </body>, </html> and </br> begin a body */
+        r->has_body = r->has_body || r->hidden == 0;
+    if (is_break && !leave_foreign(r))
+        return false;
     Py_ssize_t least = r->n_open > LOOKED_AT_MAX ? r->n_open - LOOKED_AT_MAX : 0;
     for (Py_ssize_t i = r->n_open; i-- > least;) {
         if (r->open[i].number == name.number)
             return close_elements(r, i);
-        if (tag_of(r->open[i].number)->weight > name.tag->weight)
+        if (tag_of(r->open + i)->weight > name.tag->weight)
             break;
     }
-    /* Standard, 13.2.6.4.7: </p> and </br> of nothing are elements. */
-    bool is_break = name.tag->kind == P || (name.tag->meaning & (BLOCK | VOID)) == (BLOCK | VOID);
     return !is_break || break_text(r);
 }
 
@@ -891,18 +1101,25 @@ static bool take_attribute(Reader *r, Span name, Span value, Attributes *to)
         place = &to->role;
     else if (name.size == 5 && starts_with(name.at, end, "style"))
         place = &to->style;
+    else if (name.size == 8 && starts_with(name.at, end, "hreflang"))
+        place = &to->language;
+    else if (name.size == 4 && starts_with(name.at, end, "data"))
+        place = &to->source;
+    else if (name.size == 5 && starts_with(name.at, end, "title"))
+        place = &to->title;
+    else if (name.size == 8 && starts_with(name.at, end, "itemprop"))
+        place = &to->property;
+    else if (name.size == 8 && starts_with(name.at, end, "datetime"))
+        place = &to->moment;
+    else if (name.size == 7 && starts_with(name.at, end, "content"))
+        place = &to->content;
+    else if (name.size == 10 && starts_with(name.at, end, "xlink:href") && r->is_foreign)
+        place = &to->href;
     else if (name.size == 6 && starts_with(name.at, end, "hidden"))
         to->is_hidden = value.size != strlen("until-found");
     if (place && place->at == NULL)
         *place = value;
     return true;
-}
-
-static const char *after_spaces(const char *at, const char *end)
-{
-    while (at < end && is_space(*at))
-        at++;
-    return at;
 }
 
 /* Read the value behind a "="; return where it ends, `end` when the page does before. */
@@ -996,29 +1213,43 @@ static void start_heading(Reader *r, const Tag *tag)
     r->has_headline = r->has_headline || r->in_headline;
 }
 
+/* Take what is an element's text whatever it looks like; JSON-LD is given to Python. */
+static bool take_raw(Reader *r, const Tag *tag, const Attributes *attributes)
+{
+    const char *end = raw_end(r->at, r->end, tag);
+    Span text = {r->at, (size_t)(end - r->at)};
+    r->at = end;
+    bool is_data = tag->kind == SCRIPT && begins_with(attributes->type, "application/ld+json") && r->inert == 0;
+    if (is_data && text.size <= DATA_BYTES_MAX)
+        return note(r, tag->name, Py_BuildValue("{sN}", "text", PyUnicode_DecodeUTF8(text.at, (Py_ssize_t)text.size, "replace")));
+    return add_text(r, text, (tag->meaning & RAW_ENTITIES) != 0);
+}
+
 static bool start_element(Reader *r, Name name, Attributes *attributes)
 {
-    const Tag *tag = name.tag;
-    if (!close_before(r, name) || (tag->meaning & BLOCK && !break_text(r)))
+    if (name.tag->meaning & ENDS_FOREIGN && !leave_foreign(r))
+        return false;
+    const Tag *tag = r->is_foreign ? foreign(name.tag) : name.tag;
+    r->has_body = r->has_body || (r->hidden == 0 && !(tag->meaning & OF_HEAD));
+    if ((!r->is_foreign && !close_before(r, name)) || (tag->meaning & BLOCK && !break_text(r)))
         return false;
     if (tag->meaning & HEADING)
         start_heading(r, tag);
+    while (tag->kind == RUBY_TEXT && r->rubies > 0 && r->text.size && is_space(r->text.at[r->text.size - 1]))
+        r->text.size--; /* CSS Ruby, 2.2 */
     if (!start_special(r, tag, attributes))
         return false;
     if (tag->meaning & VOID)
         return !(tag->meaning & BLOCK) || break_text(r);
     r->hidden += (tag->meaning & HIDDEN) != 0;
+    r->unseen += (tag->meaning & READING) != 0;
+    r->inert += tag->kind == TEMPLATE;
+    r->rubies += tag->kind == RUBY;
     if (attributes->is_closed && !(tag->meaning & (RAW | RAW_ENTITIES))) /* of these it is ignored */
         return end_element(r, tag);
-    if (!open_element(r, name, attributes))
+    if (!open_element(r, name, tag, attributes))
         return false;
-    if (tag->meaning & (RAW | RAW_ENTITIES)) {
-        const char *end = raw_end(r->at, r->end, tag);
-        Span text = {r->at, (size_t)(end - r->at)};
-        r->at = end;
-        return add_text(r, text, (tag->meaning & RAW_ENTITIES) != 0);
-    }
-    return true;
+    return !(tag->meaning & (RAW | RAW_ENTITIES)) || take_raw(r, tag, attributes);
 }
 
 /* Read a start or an end tag whose name begins at `name_at`; false for a failure. */
@@ -1066,9 +1297,27 @@ static const char *after_declaration(const char *at, const char *end)
     return end;
 }
 
+/* Go past a comment or another declaration, or take the text of one that has any; false for a failure. */
+static bool read_declaration(Reader *r, const char *at)
+{
+    const char *mark = "<![cdata[";
+    if (!r->is_foreign || !starts_with(at, r->end, mark)) { /* 13.2.5.42: elsewhere that is a comment */
+        r->at = after_declaration(at, r->end);
+        return true;
+    }
+    at += strlen(mark);
+    const char *end = at;
+    while (end < r->end && !starts_with(end, r->end, "]]>"))
+        end++;
+    r->at = end < r->end ? end + 3 : end;
+    return add_text(r, (Span){at, (size_t)(end - at)}, false);
+}
+
 /* Read the markup; false for a failure. */
 static bool read_all(Reader *r)
 {
+    if (starts_with(r->at, r->end, "\xEF\xBB\xBF"))
+        r->at += 3; /* the mark of its encoding is no text */
     while (r->at < r->end) {
         const char *at = r->at, *sign = at;
         while ((sign = memchr(sign, '<', (size_t)(r->end - sign))) != NULL) {
@@ -1083,9 +1332,14 @@ static bool read_all(Reader *r)
         if (sign == NULL)
             break;
         bool is_end = sign[1] == '/';
-        if (!is_letter(sign[1 + is_end]))
-            r->at = is_end && sign[2] == '>' ? sign + 3 : after_declaration(sign, r->end);
-        else if (!read_tag(r, sign + 1 + is_end, is_end))
+        bool is_done = true;
+        if (is_letter(sign[1 + is_end]))
+            is_done = read_tag(r, sign + 1 + is_end, is_end);
+        else if (is_end && sign[2] == '>')
+            r->at = sign + 3;
+        else
+            is_done = read_declaration(r, sign);
+        if (!is_done)
             return false;
         if (r->n_elements > r->elements_max) {
             r->is_cut = true;

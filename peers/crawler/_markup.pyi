@@ -36,8 +36,9 @@ def read_markup(
 
     Returns:
       (title, headings in page order, text with a line for each block, how much of each line is main text,
-      text that is `hidden`, links as (href, text) in page order, elements html, base, meta and time with all
-      attributes and whether they are visible, whether it was cut)
+      text beside that: `hidden`, readings, titles of drawings; links as (href, text) in page order; elements
+      html, base, meta and time with all attributes, link of a canonical address with its href, and
+      whether these are outside of noscript; whether it was cut)
     """
 
 def measure_blocks(

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
-from peers.crawler.dates import page_date
+from peers.crawler.dates import page_date, published_at
 from peers.crawler.decoding import (
     BODY_BYTES_MAX,
     DOCUMENT_BYTES_MAX,
@@ -283,6 +283,7 @@ def document_of(
         fetched_at=stamp.fetched_at,
         type=page.type,
         date=page_date(page.dates, last_modified, stamp.fetched_at),
+        published=published_at(page.published, stamp.fetched_at),
         visit=stamp.visit,
         boilerplate=page.boilerplate,
         is_quotable=not page.is_nosnippet,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import unescape
 from html.entities import html5
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -21,8 +20,9 @@ import msgspec
 from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler._markup import read_markup
 from peers.crawler.charset import decode_text
-from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
-from peers.crawler.language import language_of
+from peers.crawler.dates import LINES_MAX, META_RANKS, Said, dates_said, said_by_data, said_by_element
+from peers.crawler.language import language_of, language_of_page
+from peers.crawler.link_header import only_one
 from peers.crawler.main_text import NETWORKS, parted
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
 from peers.documents.titles import title_of_page
@@ -57,18 +57,20 @@ class ParsedPage(msgspec.Struct, frozen=True):
     headings: str  # h1 to h6 in page order, one a line
     text: str  # what the page is about, one block a line, white space folded, headings included
     links: tuple[Link, ...]  # in page order; without rel=nofollow, empty when the page says nofollow
-    language: str  # primary subtag of <html lang> in lower case, else by the text; "" when neither tells
+    # Primary subtag of <html lang> in lower case, unless the text is surely of another; else by the text; "".
+    language: str
     charset: str  # Python's name of the codec
     replacement_count: int  # characters that could not be decoded
     is_noindex: bool = False
     is_cut: bool = False  # longer than the limits; the rest was not read
     type: str = "text/html"  # media type that it was read as
-    dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first, as it stands there
+    dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first
     boilerplate: str = ""  # the text around that, such as menus, and what is `hidden` at first, likewise
     is_noarchive: bool = False  # no copy of it is to be shown
     is_nosnippet: bool = False  # nothing of its text is to be shown
     canonical: str = ""  # URL of the page that it says is to be shown for it; "" when it says none
     base: str = ""  # canonical URL that its links are relative to; "" for its own
+    published: tuple[str, ...] = ()  # what the page says of when it was published, best first
 
 
 class RobotsWish(NamedTuple):
@@ -117,13 +119,16 @@ def parse_page(
         text=page.text[:TEXT_CHARS_MAX],
         boilerplate=page.boilerplate[: max(0, TEXT_CHARS_MAX - len(page.text))],
         links=() if wish.is_nofollow else page.links,
-        language=page.language or language_of(page.text) or language_of(page.boilerplate),
+        language=language_of_page(page.language, page.text)
+        or language_of(page.text)
+        or language_of(page.boilerplate),
         charset=decoded.encoding,
         replacement_count=decoded.replacement_count,
         is_noindex=wish.is_noindex,
         is_cut=page.is_cut or len(page.text) + len(page.boilerplate) > TEXT_CHARS_MAX,
         type=media_type if media_type in _TEXT_TYPES else "text/html",
         dates=page.dates,
+        published=page.published,
         is_noarchive=wish.is_noarchive,
         is_nosnippet=wish.is_nosnippet,
         canonical=page.canonical,
@@ -183,11 +188,6 @@ _MARKUP: Final = re.compile(
 _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div|span|p)((?:\s[^<>]*)?)/>")
 
 REFRESH_CHARS_MAX: Final = 4_096  # of what a meta element says of where the page leads by itself
-_HEAD_BYTES: Final = 65_536  # where a page is looked through for what it names as its address
-_SPELLED: Final = (b"canonical", b"Canonical", b"CANONICAL")  # finding these costs a tenth of the pattern
-_LINK: Final = re.compile(rb"<link\s[^>]{1,4096}>", re.IGNORECASE)
-_IS_CANONICAL: Final = re.compile(rb"""\srel\s*=\s*["']?canonical["'\s/>]""", re.IGNORECASE)
-_HREF: Final = re.compile(rb"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
 _TEXT_TYPES: Final = frozenset(("text/html", "application/xhtml+xml", "text/plain"))
@@ -212,6 +212,7 @@ class _Page(msgspec.Struct):
     robots: str = ""
     is_cut: bool = False
     dates: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
     canonical: str = ""
     base: str = ""
 
@@ -229,10 +230,13 @@ def _read_markup(url: str, markup: bytes) -> _Page:
     )
     body, boilerplate = parted(text, scores)
     notes = _Notes()
-    for tag, attributes, is_visible in noted:
-        notes.take(tag, attributes, is_visible)
+    for tag, attributes, is_live in noted:
+        notes.take(tag, attributes, is_live)
     lines = "\n".join(headings)
     base = (canonical(notes.base, url) or "") if notes.base else ""
+    dates, published = dates_said(
+        url, notes.dates, text.split("\n", LINES_MAX), (title or "", *headings[:1]), notes.locale
+    )
     return _Page(
         title=title_of_page(title or "", lines, body),
         headings=lines,
@@ -242,59 +246,57 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         language=notes.language,
         robots=",".join(notes.robots),
         is_cut=is_cut,
-        dates=tuple(text for _, text in sorted(notes.dates.items())),
-        canonical=_canonical_in(base or url, markup),
+        dates=dates,
+        published=published,
+        canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
     )
-
-
-def _canonical_in(base: str, markup: bytes) -> str:
-    """Return what a page names as its address (RFC 6596), relative to its base; "" when it names none."""
-    head = markup[:_HEAD_BYTES]
-    for link in _LINK.finditer(head) if any(spelled in head for spelled in _SPELLED) else ():
-        href = _HREF.search(link[0])
-        if href is not None and _IS_CANONICAL.search(link[0]) is not None:
-            named = unescape((href[1] or href[2] or href[3] or b"").decode(errors="replace"))
-            return canonical(named, base) or ""
-    return ""
 
 
 class _Notes:
     """What the elements say that are not for show. One per page."""
 
     def __init__(self) -> None:
-        self.base = ""
-        self.language = ""
+        self.base: str | None = None
+        self.canonicals: list[str] = []  # what the page names as its address (RFC 6596)
+        self.language = self.locale = ""  # primary subtag, and the whole
         self.robots: list[str] = []
         self.refreshes: list[str] = []  # where the page leads by itself
-        self.dates: dict[int, str] = {}  # the first of each rank, see `dates`
+        self.dates: list[Said] = []
 
-    def take(self, tag: str, attributes: dict[str, str], is_visible: bool) -> None:
+    def take(self, tag: str, attributes: dict[str, str], is_live: bool) -> None:
         match tag:
-            case "base":
-                self.base = self.base or attributes.get("href", "")
+            case "base":  # HTML standard, 4.2.3: the first that has an address, be it empty or none
+                if self.base is None and is_live:
+                    self.base = attributes.get("href")
+            case "link":
+                if attributes["href"].strip():  # 4.2.4.3: else it is no link
+                    self.canonicals.append(attributes["href"])
             case "meta":
-                self._take_meta(attributes, is_visible)
-            case "time":
-                if "datetime" in attributes:
-                    self.dates.setdefault(TIME_RANK, attributes["datetime"][:DATE_CHARS_MAX])
+                self._take_meta(attributes, is_live)
+            case "time" | "dated":
+                self.dates.append(said_by_element(tag == "time", attributes))
+            case "script":
+                self.dates += said_by_data(attributes["text"])
             case "html":
-                match = _LANGUAGE.match(attributes.get("lang") or attributes.get("xml:lang") or "")
-                self.language = self.language or (match.group(1).lower() if match else "")
+                named = attributes.get("lang") or attributes.get("xml:lang") or ""
+                match = _LANGUAGE.match(named)
+                if match and not self.language:
+                    self.language, self.locale = match.group(1).lower(), named.strip().lower()
 
-    def _take_meta(self, attributes: dict[str, str], is_visible: bool) -> None:
+    def _take_meta(self, attributes: dict[str, str], is_live: bool) -> None:
         content = attributes.get("content", "")
         if attributes.get("name", "").strip().lower() in ROBOTS_NAMES:
             self.robots.append(content)
-        elif attributes.get("http-equiv", "").strip().lower() == "refresh" and is_visible:
+        elif attributes.get("http-equiv", "").strip().lower() == "refresh" and is_live:
             match = _REFRESH.match(content[:REFRESH_CHARS_MAX])
             if match and not match.group(1).startswith(("#", "javascript:")):
                 self.refreshes.append(match.group(1))
         elif content:
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
             rank = META_RANKS.get(name.strip().lower())
-            if rank is not None and seconds_of(content):
-                self.dates.setdefault(rank, content[:DATE_CHARS_MAX])
+            if rank is not None:
+                self.dates.append(Said(*rank, content))
 
 
 def resolved_links(base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:

@@ -29,6 +29,8 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     boilerplate: str = ""  # visible text around that, such as menus: found, but hardly counts
     is_quotable: bool = True  # False: nothing of its text is to be shown (`nosnippet`)
     canonical: str = ""  # URL of the page that it says is shown for it, perhaps itself; "" when it says none
+    # When the page says it was published, in ISO 8601 by the clock of who says so; "" when it does not.
+    published: str = ""
 
     @property
     def text_chars(self) -> int:

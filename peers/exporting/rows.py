@@ -26,6 +26,7 @@ class PageRow(msgspec.Struct, frozen=True):
     type: str
     date: str | None  # when it says it was last changed, ISO 8601
     fetched_at: str  # ISO 8601 with microseconds
+    published: str  # when it says it was published, ISO 8601 by its clock; "" when it does not
 
 
 class LinkRow(NamedTuple):
@@ -85,6 +86,7 @@ def row_of(document: Document) -> PageRow:
         type=document.type,
         date=iso_date(document.date) if document.date else None,
         fetched_at=iso_date(document.fetched_at, "microseconds"),
+        published=document.published,
     )
 
 

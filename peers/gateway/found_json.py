@@ -38,6 +38,7 @@ class HitJson(msgspec.Struct, frozen=True):
     near_copies: int = 0  # pages with nearly the same text, as far as was looked, likewise
     is_confirmed: bool = False  # the gateway or a second member of the mesh knows the page, too
     also_at: list[str] = []  # URLs in other domains with the same title and text, one of each
+    published: str = ""  # when the page says it was published, ISO 8601; "" when it does not
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -129,6 +130,7 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.near_copies,
         hit.is_confirmed,
         list(hit.also_at),
+        hit.published,
     )
 
 

@@ -205,6 +205,7 @@ class Merging:
             fetched_at=excerpt.fetched_at,
             peer=ranked.share.peer,
             date=excerpt.date,
+            published=excerpt.published,
             type=excerpt.type,
             language=excerpt.language,
             explanation=self._explanation(ranked, excerpt.explanation),

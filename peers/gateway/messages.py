@@ -58,6 +58,7 @@ class FoundPage(msgspec.Struct, frozen=True):
     near_copies: int = 0  # pages with nearly the same text, likewise
     also_at: tuple[str, ...] = ()  # URLs of copies in other domains
     is_confirmed: bool = False  # the gateway or a second member knows the page, too
+    published: str = ""  # when the page says it was published, ISO 8601 by its clock; "" when it does not
 
 
 class Relaxed(msgspec.Struct, frozen=True):

@@ -526,9 +526,13 @@ def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
     """What is known of a page beside its text, and not what a reader takes for granted."""
-    day = _day(reader, hit.date) if hit.date > 0 else ""
-    if day:
-        yield day
+    changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
+    if published is not None:
+        yield _day_text(reader, published)
+    if changed is not None and published is not None and changed.date() > published:
+        yield reader.say("changed", date=_day_text(reader, changed.date()))
+    elif changed is not None and published is None:
+        yield _day_text(reader, changed.date())
     if hit.type and hit.type not in KINDS["html"]:
         yield _type_name(reader, hit.type)
         if not hit.snippet:
@@ -684,8 +688,18 @@ def address_of(url: str) -> str:
 def _day(reader: Reader, seconds: float) -> str:
     """The day in UTC as the reader's language has it; empty for what is no time."""
     day = utc(seconds)
-    if day is None:
-        return ""
+    return "" if day is None else _day_text(reader, day.date())
+
+
+def day_of(iso: str) -> date | None:
+    """The day that a date in ISO 8601 begins with; None for what is none."""
+    try:
+        return date.fromisoformat(iso[:10])
+    except ValueError:
+        return None
+
+
+def _day_text(reader: Reader, day: date) -> str:
     month = reader.say("months").split()[day.month - 1]
     return reader.say("day", year=day.year, month=month, day=day.day)
 

@@ -31,6 +31,7 @@ class Entry(msgspec.Struct, frozen=True):
     date: str | float | None = None  # last changed: ISO 8601 or seconds since the epoch
     fetched_at: str | float | None = None  # likewise; without it, when the file was last changed
     type: str = ""  # media type
+    published: str | float | None = None  # as `date`
 
 
 class Line(NamedTuple):

@@ -98,7 +98,7 @@ def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage
     if not entry.text.strip() and not entry.title.strip():
         raise Refused("no text")
     fetched_at = changed_at if entry.fetched_at is None else _moment(entry.fetched_at, "fetched_at")
-    is_plain = entry.type == "text/plain" and not entry.headings and not entry.date
+    is_plain = entry.type == "text/plain" and not entry.headings and not (entry.date or entry.published)
     media_type = entry.type if is_plain or entry.type == "application/xhtml+xml" else "text/html"
     body = entry.text.encode() if is_plain else html_of(entry).encode()
     headers = (("Content-Type", f"{media_type}; charset=utf-8"), ("X-Generator", _GENERATOR))
@@ -164,10 +164,14 @@ def html_of(entry: Entry) -> str:
     head = [f'<!DOCTYPE html>\n<html{lang}><head><meta charset="utf-8">']
     if entry.title:
         head.append(f"<title>{escape(entry.title)}</title>")
-    date = _moment(entry.date, "date") if entry.date else 0.0
-    if date:
-        moment = datetime.fromtimestamp(date, UTC).isoformat()
-        head.append(f'<meta property="article:modified_time" content="{moment}">')
+    for field, name, said in (
+        ("date", "modified", entry.date),
+        ("published", "published", entry.published),
+    ):
+        if said:
+            seconds = _moment(said, field)
+            moment = said if isinstance(said, str) else datetime.fromtimestamp(seconds, UTC).isoformat()
+            head.append(f'<meta property="article:{name}_time" content="{escape(moment)}">')
     return "\n".join([*head, "</head><body>", *_blocks(entry), "</body></html>\n"])
 
 

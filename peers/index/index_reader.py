@@ -30,6 +30,7 @@ from peers.text.keywords import vocabulary_of
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 TYPE_CHARS_MAX: Final = 255  # as well
+PUBLISHED_CHARS_MAX: Final = 40
 # Pages shown before are shown again, and neighbours of them: reading a block takes 80 us, the rest of an
 # excerpt as much. Some 2,000 pages of documentation, and 300 blocks; with these 56 of 100 blocks that 1,000
 # distinct queries want are there.
@@ -56,6 +57,7 @@ class ShownPage(NamedTuple):
     text: SearchedText
     fetched_at: float
     date: float
+    published: str
     type: str
     language: str
     own_title: str  # as it is indexed: what is shown depends on what else is here
@@ -241,6 +243,7 @@ def _shown_page(document: Document, title: str) -> ShownPage:
         SearchedText((document.text or document.boilerplate) if document.is_quotable else ""),
         document.fetched_at,
         document.date,
+        document.published[:PUBLISHED_CHARS_MAX],
         document.type[:TYPE_CHARS_MAX],
         document.language[:TYPE_CHARS_MAX],
         document.title[:TITLE_CHARS_MAX],
@@ -259,6 +262,7 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort) -> Excerpt
         page.date,
         page.type,
         page.language,
+        published=page.published,
     )
 
 

@@ -130,6 +130,7 @@ class Excerpt(Message, frozen=True, array_like=True):
     language: Annotated[str, Meta(max_length=255)] = ""
     explanation: Annotated[bytes, Meta(max_length=EXPLANATION_BYTES_MAX)] = b""  # an `Explanation`, if asked
     vocabulary: Vocabulary = ()  # if asked; empty too where the peer does not know of it
+    published: Annotated[str, Meta(max_length=40)] = ""  # as in `Document`
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peers.crawler.date_texts import moments_in, read_moment
 from peers.crawler.dates import http_seconds_of, page_date, seconds_of
 from peers.crawler.extraction import extract, extract_again
 from peers.crawler.messages import PageParsed
@@ -33,19 +34,165 @@ def at(*numbers: int) -> float:
         ("2024年3月5日 06:07", at(2024, 3, 5, 6, 7)),
         ("2024-03", at(2024, 3, 1)),
         ("2024", at(2024, 1, 1)),
+        ("20240305", at(2024, 3, 5)),
+        ("20240305T0607", at(2024, 3, 5, 6, 7)),
+        ("20240305060708", at(2024, 3, 5, 6, 7, 8)),
+        ("2024-03-05T060708Z", at(2024, 3, 5, 6, 7, 8)),
+        ("2024-065", at(2024, 3, 5)),
+        ("2024065", at(2024, 3, 5)),
+        ("2024-366", at(2024, 12, 31)),
+        ("2023-366", 0.0),
+        ("2024-W10-2", at(2024, 3, 5)),
+        ("2024W102T06", at(2024, 3, 5, 6)),
+        ("2024-W10", at(2024, 3, 4)),
+        ("2024-W54", 0.0),
+        ("2024-03-05T06+08", at(2024, 3, 4, 22)),
+        ("2024-03-05T24:00", at(2024, 3, 6)),
+        ("2024-03-05T25:00", 0.0),
+        ("2024-03-05 06:07 PM", at(2024, 3, 5, 18, 7)),
+        ("2024-03-05, 12:07 a.m.", at(2024, 3, 5, 0, 7)),
+        ("2024-03-05 6pm", at(2024, 3, 5, 18)),
+        ("2024-03-05 6 comments", at(2024, 3, 5)),
+        ("2024년 3월 5일", at(2024, 3, 5)),
+        ("2024 年 3 月 5 日", at(2024, 3, 5)),
+        (HTTP_DATE, at(2024, 3, 5, 6, 7, 8)),
+        ("Tue, 5 Mar 24 06:07:08 EST", at(2024, 3, 5, 11, 7, 8)),
+        ("Tuesday, 05-Mar-24 06:07:08 GMT", at(2024, 3, 5, 6, 7, 8)),
+        ("Tue Mar  5 06:07:08 2024", at(2024, 3, 5, 6, 7, 8)),
+        ("Tue Mar 05 2024 06:07:08 GMT+0100 (CET)", at(2024, 3, 5, 5, 7, 8)),
+        ("March 5th, 2024 at 6:07 PM", at(2024, 3, 5, 18, 7)),
+        ("Di., 5. März 2024 - 06:07", at(2024, 3, 5, 6, 7)),
+        ("5 de marzo de 2024", at(2024, 3, 5)),
+        ("1er févr. 2024", at(2024, 2, 1)),
+        ("5 марта 2024, 06:07", at(2024, 3, 5, 6, 7)),
+        ("05.03.2024", at(2024, 3, 5)),
+        ("05/03/2024", at(2024, 3, 5)),
+        ("03/25/2024", at(2024, 3, 25)),
+        ("5 apples 2024", 0.0),
+        ("1612345678", 0.0),
         ("2024-02-31", 0.0),
         ("yesterday", 0.0),
         ("", 0.0),
     ],
 )
-def test_iso_8601_and_its_relatives_are_read(text: str, seconds: float) -> None:
+def test_iso_8601_its_relatives_and_what_people_write_are_read(text: str, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 
-@given(st.text(alphabet="0123456789-/.年月日T:Z+ ,", max_size=40))
+@given(st.text(alphabet="0123456789-/.年月日TW:Z+ ,apmMrJun", max_size=40))
 def test_no_text_makes_reading_a_date_fail(text: str) -> None:
     assert seconds_of(text) < at(3000, 1, 1) + 86_400
     http_seconds_of(text)
+    list(moments_in(text))
+
+
+def test_the_language_tells_which_number_is_the_month() -> None:
+    days = {locale: read_moment("03/05/2024", locale) for locale in ("en", "en-us", "en-gb", "fr", "")}
+    assert [day and (day.month, day.day) for day in days.values()] == [(3, 5), (3, 5), (5, 3), (5, 3), (5, 3)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Published on 5 March 2024 by A. Author",
+        "Stand: 05.03.2024, 06:07 Uhr",
+        "5 comments, Mar 5, 2024",
+        "v1.2.3 (2024-03-05)",
+    ],
+)
+def test_dates_in_running_text_are_found(text: str) -> None:
+    assert [each.date().isoformat() for each in moments_in(text)] == ["2024-03-05"]
+
+
+@pytest.mark.parametrize(
+    "text", ["in 2024", "2024-03", "IP 12.5.2024.7", "20240305", "5/4/2024/7 x", "call 555 2024"]
+)
+def test_numbers_in_running_text_are_no_days(text: str) -> None:
+    assert list(moments_in(text)) == []
+
+
+def published(body: str, url: str = "http://a.test/") -> tuple[str, float]:
+    parsed = extract(fetched(url, body=body.encode(), started_at=NOW), 1)
+    assert isinstance(parsed, PageParsed)
+    assert parsed.document is not None
+    return parsed.document.published, parsed.document.date
+
+
+DATA = '<script type="application/ld+json">%s</script>'
+LONG = "<p>" + "running text " * 20
+
+
+@pytest.mark.parametrize(
+    ("body", "day"),
+    [
+        ('<meta name=DC.date content="20240305">', "2024-03-05"),
+        (
+            '<meta name=date content="2019-01-01"><meta property=article:published_time content=2024-03-05>',
+            "2024-03-05",
+        ),
+        (DATA % '{"@type":"NewsArticle","datePublished":"2024-03-05"}', "2024-03-05"),
+        (
+            DATA % '[{"@graph":[{"@type":"Person"},{"@type":["WebPage"],"datePublished":"2024-03-05\n"}]}]',
+            "2024-03-05",
+        ),
+        (
+            DATA % '{"mainEntity":{"datePublished":"2024-03-05"},"comment":{"datePublished":"2019"}}',
+            "2024-03-05",
+        ),
+        (DATA % '{"@type":"VideoObject","datePublished":"2024-03-05"}', ""),
+        (DATA % '{"datePublished":"2024-03-05"', ""),
+        (DATA % ("[" * 100_000), ""),
+        ("<span itemprop=datePublished content=2024-03-05>yesterday</span>", "2024-03-05"),
+        ("<div itemprop=datePublished>On <b>March 5, 2024</b></div>", "2024-03-05"),
+        ("<time>5 March 2024</time>", "2024-03-05"),
+        (
+            "<time datetime=2019-01-01>x</time><time class=entry-date datetime=2024-03-05>x</time>",
+            "2024-03-05",
+        ),
+        ("<abbr class=published title=2024-03-05T01:02:03+08:00>x</abbr>", "2024-03-05"),
+        ("<p class=post-date>5. März 2024", "2024-03-05"),
+        (f"<title>A day of ours</title><h1>A day of ours</h1><p>By me, 5 March 2024{LONG}", "2024-03-05"),
+        (f"<p>5 March 2024{LONG}", "2024-03-05"),
+        (f"{LONG}<p>5 March 2024", ""),
+        ("<template><time datetime=2024-03-05>x</time></template><svg><time datetime=2024-03-05>x</svg>", ""),
+        ("<time datetime=2030-01-01>x</time><time datetime=2024-03-05>x</time>", "2024-03-05"),
+    ],
+)
+def test_pages_say_when_they_were_published(body: str, day: str) -> None:
+    said, changed_at = published(body)
+    assert said[:10] == day
+    assert (changed_at > 0) == bool(day)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("2024/03/05/a", "", "2024-03-05T00:00:00+00:00"),
+        ("news/2024-3-5-a", "", "2024-03-05T00:00:00+00:00"),
+        ("20240305/a", "<time datetime=2019-01-01>x</time>", "2024-03-05T00:00:00+00:00"),
+        ("2024/03/05/a", "<time datetime=2024-03-05T06:07+08:00>x</time>", "2024-03-05T06:07:00+08:00"),
+        (
+            "2024/03/a",
+            "<time datetime=2019-01-01>x</time><p class=date>5 March 2024",
+            "2024-03-05T00:00:00+00:00",
+        ),
+        ("2024/13/45/a", "", ""),
+        ("2024/03/1234567/a", "", ""),
+    ],
+)
+def test_the_address_of_a_page_has_its_day_or_contradicts_others(path: str, body: str, said: str) -> None:
+    assert published(body, f"http://a.test/{path}")[0] == said
+
+
+def test_publication_and_change_are_both_kept() -> None:
+    data = (
+        DATA % '{"@type":"Article","datePublished":"2024-03-05T22:00:00-05:00","dateModified":"2024-04-06"}'
+    )
+    assert published(data) == ("2024-03-05T22:00:00-05:00", at(2024, 4, 6))
+    times = (
+        "<time class='published date' datetime=2024-03-05>x</time><time class=updated datetime=2024-04-06>"
+    )
+    assert published(times) == ("2024-03-05T00:00:00+00:00", at(2024, 4, 6))
 
 
 def test_http_dates_are_read() -> None:

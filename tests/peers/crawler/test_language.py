@@ -42,6 +42,32 @@ def test_what_the_page_says_comes_first() -> None:
     assert parse_page("http://a.test/", body.replace(b'lang="en"', b"")).language == "zh"
 
 
+ENGLISH = "The search engine collects pages of the web and answers the queries that users type into it. "
+CHINESE = "搜索引擎是一种从互联网上收集网页并为用户提供检索服务的系统。"
+SWEDISH = "Sökmotorn samlar in sidor från nätet och svarar på de frågor som användarna skriver till den. "
+JAPANESE_NAMES = "東京都渋谷区代々木神宮前原宿表参道青山"
+
+
+@pytest.mark.parametrize(
+    ("named", "text", "language"),
+    [
+        ("ko", ENGLISH, "en"),
+        ("en", CHINESE, "zh"),
+        ("en", ENGLISH + CHINESE, "en"),
+        ("de", ENGLISH, "en"),
+        ("de", SWEDISH, "de"),
+        ("sv", ENGLISH, "sv"),
+        ("uk", "Пошукова система збирає сторінки та відповідає на запити. ", "uk"),
+        ("ja", JAPANESE_NAMES, "ja"),
+        ("ko", "foo_bar baz_qux libfoo.so.1 xyz-1.2.3 ABCDEF GHIJKL MNOPQR ", "ko"),
+    ],
+)
+def test_a_long_text_of_surely_another_language_is_believed(named: str, text: str, language: str) -> None:
+    for n in (1, 20):
+        body = f'<html lang="{named}-x"><p>{text * n}'.encode()
+        assert parse_page("http://a.test/ko/", body).language == (language if n == 20 else named)
+
+
 # In the order of what is counted.
 LETTERS: Final = (
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]",

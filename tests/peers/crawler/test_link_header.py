@@ -25,6 +25,8 @@ URL = "http://www.a.test/d/paper.pdf"
         (["</b>; rel=next; rel=canonical"], ""),  # RFC 8288, 3.3: the first one counts
         (["<mailto:a@a.test>; rel=canonical"], ""),
         (["/b; rel=canonical", "<<<;;", ""], ""),
+        (["</b>; rel=canonical, </c>; rel=canonical"], ""),
+        (["</b>; rel=canonical", "</b#c>; rel=canonical"], "http://www.a.test/b"),
     ],
 )
 def test_rfc8288_a_server_names_the_address_of_a_page(values: list[str], named: str) -> None:

@@ -93,11 +93,29 @@ def test_what_leads_to_no_page_is_no_link(href: str) -> None:
 def test_links_are_resolved_against_the_first_base() -> None:
     markup = "<a href=x>1</a><base href='/e/f.html'><base href='/g/'><a href=y>2</a><a href='?z'>3</a>"
     assert urls(markup) == ["http://a.test/e/x", "http://a.test/e/y", "http://a.test/e/f.html?z"]
+    assert urls("<base target=x><base href=/e/><a href=x>1</a>") == ["http://a.test/e/x"]
 
 
 @pytest.mark.parametrize("base", ["http://[", "javascript:x", "data:,", ""])
-def test_a_base_that_is_no_url_is_ignored(base: str) -> None:
-    assert urls(f"<base href='{base}'><a href=x>1</a>") == ["http://a.test/d/x"]
+def test_a_first_base_that_is_no_url_means_that_of_the_page(base: str) -> None:
+    assert urls(f"<base href='{base}'><base href=/e/><a href=x>1</a>") == ["http://a.test/d/x"]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<!--%s-->",
+        "<template>%s</template>",
+        "<noscript>%s</noscript>",
+        "<svg>%s</svg>",
+        "<title>%s</title>",
+        "<script>%s</script>",
+        "<textarea>%s</textarea>",
+        "<iframe>%s</iframe>",
+    ],
+)
+def test_a_base_that_is_no_element_of_the_page_is_none(around: str) -> None:
+    assert urls(around % "<base href=/e/>" + "<a href=x>1</a>") == ["http://a.test/d/x"]
 
 
 def test_links_to_one_page_are_joined_and_keep_their_distinct_texts() -> None:
@@ -193,10 +211,9 @@ def test_language_is_the_primary_subtag(tag: str, language: str) -> None:
     assert parsed(f"<html lang='{tag}'>x").language == language
 
 
-def test_the_title_is_the_first_and_not_in_the_text() -> None:
-    page = parsed("<title>real</title><p>x<svg><title>picture</title></svg>")
-    assert page.title == "real"
-    assert not page.text.startswith("real")
+def test_the_title_of_a_drawing_is_not_that_of_the_page_but_found() -> None:
+    page = parsed("<svg><title>picture</title></svg><p>x")
+    assert (page.title, page.text, page.boilerplate) == ("x", "x", "picture")
 
 
 def test_a_title_without_end_does_not_raise() -> None:
@@ -367,6 +384,12 @@ def test_scrapy_link_extractor_pages() -> None:
         ('<link rel="canonical">', ""),
         ('<link rel="canonical" href="mailto:a@b.test">', ""),
         ('<p>canonical</p><link rel="alternate" href="w">', ""),
+        ('<link rel="canonical" href="x"><link rel="canonical" href="y">', ""),
+        ('<link rel="canonical" href="x"><link rel="canonical" href="/d/x#y">', "http://a.test/d/x"),
+        (
+            '<link rel="canonical" href=" "><link rel="canonical" href="tel:1"><link rel=canonical href=x>',
+            "http://a.test/d/x",
+        ),
     ],
 )
 def test_rfc6596_a_page_names_its_address(markup: str, named: str) -> None:

@@ -257,6 +257,7 @@ def test_parquet_is_read_by_pyarrow_and_duckdb(shelf: Shelf, tmp_path: Path) -> 
         "type",
         "date",
         "fetched_at",
+        "published",
     ]
     assert set(table["url"].to_pylist()) == TEXTS.keys()
     found = query(f"select url, text, epoch(date), epoch_us(fetched_at) from '{file}' where date is not null")

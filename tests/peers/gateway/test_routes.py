@@ -112,6 +112,7 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "near_copies",
         "is_confirmed",
         "also_at",
+        "published",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
