@@ -234,6 +234,16 @@ ENTRIES: Final = (
         lambda text: decode_text(text.encode(), text),
         (("", ""), ("<meta charset=", ">"), ("text/html; charset=", ""), ("<?xml encoding='", "'?>")),
     ),
+    Entry(
+        "bytes with a wrong charset",
+        lambda text: [
+            decode_text(
+                f"<meta charset={label}>".encode() + text.encode() * 2 + b"\xb1\xb1", "a; charset=gbk"
+            )
+            for label in ("latin1", "windows-1251", "big5", "shift_jis")
+        ],
+        (("", ""), ("é", ""), ("\xd0", "\xb0"), ("~{", "~}"), ("\x1b$)A\x0e", "\x0f")),
+    ),
     Entry("bytes of no charset", lambda text: decode_text(text.encode("utf-16-le") + b"\xff\x81", None)),
     Entry("dates", lambda text: page_date([text], text, 7.0), (("", ""), ("2020-", ""), ("Mon, ", ""))),
     Entry("language", language_of),

@@ -20,7 +20,7 @@ import msgspec
 
 from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler._markup import read_markup
-from peers.crawler.charset import decode_text
+from peers.crawler.charset import decode_text, has_wide_or_shifted
 from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
 from peers.crawler.language import language_of
 from peers.crawler.main_text import NETWORKS, parted
@@ -99,7 +99,10 @@ def parse_page(
     if kind is not None:
         raise NotHtml(kind)
     decoded = decode_text(body, content_type)
-    if media_type == "text/plain" or (not media_type and _MARKUP.search(body, 0, SNIFF_BYTES) is None):
+    if decoded.is_noise:
+        raise NotHtml("text in an unknown encoding")
+    has_markup = bool(media_type) or _MARKUP.search(decoded.text[:SNIFF_BYTES].encode()) is not None
+    if media_type == "text/plain" or not has_markup:
         media_type = "text/plain"
         page = _Page(title=last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
@@ -150,9 +153,10 @@ def binary_kind(body: bytes, content_type: str | None = None) -> str | None:
     if kind is not None:
         return kind
     head = body[:SNIFF_BYTES]
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff")) or "utf-16" in (content_type or "").lower()
     n_binary = len(head) - len(head.translate(None, _BINARY_BYTES))
-    return "binary data" if n_binary > BINARY_SHARE_MAX * len(head) and not is_utf16 else None
+    if n_binary <= BINARY_SHARE_MAX * len(head) or "utf-16" in (content_type or "").lower():
+        return None
+    return None if has_wide_or_shifted(head) else "binary data"
 
 
 # WHATWG MIME sniffing, 7.1, what occurs under the name of text/html.
