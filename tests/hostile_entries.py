@@ -13,7 +13,7 @@ import h11
 from mesh.errors import ConfigError, CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical
-from peers.crawler.charset import decode_text
+from peers.crawler.charset import decode_text, with_query_in
 from peers.crawler.dates import page_date
 from peers.crawler.decoding import Undecodable, decode
 from peers.crawler.language import language_of
@@ -243,6 +243,9 @@ ENTRIES: Final = (
             for label in ("latin1", "windows-1251", "big5", "shift_jis")
         ],
         (("", ""), ("é", ""), ("\xd0", "\xb0"), ("~{", "~}"), ("\x1b$)A\x0e", "\x0f")),
+    ),
+    Entry(
+        "query of a link", lambda text: with_query_in(f"?{text}é{text}", "gb18030"), (("", ""), ("é", "é"))
     ),
     Entry("bytes of no charset", lambda text: decode_text(text.encode("utf-16-le") + b"\xff\x81", None)),
     Entry("dates", lambda text: page_date([text], text, 7.0), (("", ""), ("2020-", ""), ("Mon, ", ""))),

@@ -14,6 +14,7 @@ import codecs
 import re
 from functools import lru_cache
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
@@ -29,6 +30,7 @@ DAMAGE_SHARE_MAX: Final = 0.01
 ASCII_SHARE_MIN: Final = 0.125
 STRAY_NULS_TO_ONE: Final = 16  # at least so many NULs beside an ASCII character to one in another
 MISFIT_SHARE_MAX: Final = 0.25  # what reads worse than this, as it is declared, is read in other ways too
+EVIDENCE_CHARS_MIN: Final = 3  # different ones, from which that may be told
 MISFIT_MARGIN: Final = 0.1  # by which one reading is better than another
 TRUST_MARGIN: Final = 0.5  # and than the only one that is named
 # A text that reads worse than this in all encodings is in none that is known here.
@@ -71,7 +73,10 @@ def decode_text(body: bytes, content_type: str | None = None) -> DecodedText:
         return DecodedText(utf8, "utf-8", 0)
     if len(set(named)) == 1:
         labelled = _decoded(body, named[0])
-        if _is_sound(labelled) and misfit_share(labelled.text, named[0]) <= MISFIT_SHARE_MAX:
+        if _is_sound(labelled) and (
+            misfit_share(labelled.text, named[0]) <= MISFIT_SHARE_MAX
+            or len({*"".join(_NOT_ASCII.findall(labelled.text))}) < EVIDENCE_CHARS_MIN
+        ):
             return labelled
     read = _best_reading(body, named)
     return read if _UNREADABLE.isdisjoint(labels) else read._replace(is_noise=True)
@@ -86,6 +91,24 @@ def codec_of(label: str) -> str | None:
     return _codec_of(label.strip().lower()) if len(label) <= 40 else None
 
 
+def with_query_in(href: str, codec: str) -> str:
+    """Return a link with what is not ASCII in its query as bytes of the encoding of its page, escaped.
+
+    The other parts of a URL are UTF-8, whatever the page is in. What the encoding lacks is written as a
+    reference, as forms do. Unlike browsers, all bytes of a character are escaped, also those that are ASCII
+    by themselves: so do programs that write such links, and a URL has one spelling.
+
+    Source: WHATWG URL, 4.4 (query state) and 1.3; Encoding, 4.3: pages in UTF-16 have queries in UTF-8.
+    """
+    head, mark, rest = href.partition("?")
+    query, fragment, after = rest.partition("#")
+    if query.isascii() or "#" in head:
+        return href
+    encoding = _QUERY_CODECS.get(codec, codec)
+    query = _NOT_ASCII.sub(lambda run: quote(run[0].encode(encoding, "xmlcharrefreplace"), safe=""), query)
+    return f"{head}{mark}{query}{fragment}{after}"
+
+
 def has_wide_or_shifted(head: bytes) -> bool:
     """Tell whether bytes that no other text has are of UTF-16, UTF-32 or what shifts in and out."""
     is_marked = _byte_order_mark(head) not in (None, "utf-8-sig")
@@ -98,6 +121,14 @@ def meta_encoding(body: bytes) -> str | None:
     return codec_of(_meta_label(body))
 
 
+# How queries are encoded where that is not how the page is decoded: no superset of a set is sent.
+_QUERY_CODECS: Final = {
+    "gb18030": "gbk",
+    "big5hkscs": "cp950",
+    **dict.fromkeys(("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"), "utf-8"),
+    **dict.fromkeys(("hz", "gb2312", "iso2022_kr"), "utf-8"),  # to the standard, no encodings
+}
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as that of UTF-16 does

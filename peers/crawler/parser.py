@@ -20,7 +20,7 @@ import msgspec
 
 from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler._markup import read_markup
-from peers.crawler.charset import decode_text, has_wide_or_shifted
+from peers.crawler.charset import decode_text, has_wide_or_shifted, with_query_in
 from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
 from peers.crawler.language import language_of
 from peers.crawler.main_text import NETWORKS, parted
@@ -111,7 +111,7 @@ def parse_page(
         )
         if media_type == "application/xhtml+xml":
             markup = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", markup)
-        page = _read_markup(url, markup.replace(b"\0", b""))
+        page = _read_markup(url, markup.replace(b"\0", b""), decoded.encoding)
     wish = robots_wish(robots_tags, page.robots)
     return ParsedPage(
         url=url,
@@ -220,8 +220,12 @@ class _Page(msgspec.Struct):
     base: str = ""
 
 
-def _read_markup(url: str, markup: bytes) -> _Page:
-    """Read UTF-8 markup without NULs."""
+def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
+    """Read UTF-8 markup without NULs.
+
+    Args:
+      encoding: that it came in, in which the queries of its links are asked.
+    """
     title, headings, text, scores, unseen, hrefs, noted, is_cut = read_markup(
         markup,
         html5,
@@ -242,7 +246,7 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         headings=lines,
         text=body,
         boilerplate="\n".join(filter(None, (boilerplate, unseen))),
-        links=resolved_links(base or url, [*((target, "") for target in notes.refreshes), *hrefs]),
+        links=resolved_links(base or url, [*((target, "") for target in notes.refreshes), *hrefs], encoding),
         language=notes.language,
         robots=",".join(notes.robots),
         is_cut=is_cut,
@@ -301,8 +305,14 @@ class _Notes:
                 self.dates.setdefault(rank, content[:DATE_CHARS_MAX])
 
 
-def resolved_links(base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:
-    """Resolve links: distinct URLs, each with its distinct texts, or once with "" when it has none."""
+def resolved_links(base: str, hrefs: Sequence[tuple[str, str]], encoding: str = "utf-8") -> tuple[Link, ...]:
+    """Resolve links: distinct URLs, each with its distinct texts, or once with "" when it has none.
+
+    Args:
+      encoding: of the page, as `charset` has it.
+    """
+    if encoding != "utf-8":
+        hrefs = [(href if href.isascii() else with_query_in(href, encoding), text) for href, text in hrefs]
     texts_of: dict[str, dict[str, None]] = {}
     targets = canonical_links(base, (href for href, _ in hrefs))
     for target, (_, text) in zip(targets, hrefs, strict=True):
