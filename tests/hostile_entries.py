@@ -25,6 +25,7 @@ from peers.crawler.parser_port import StoredText
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.robots import line_of, parse, sitemaps_named
 from peers.crawler.traps import patterns_of
+from peers.crawler.xml_markup import readable_xml
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read
 from peers.gateway.difference import difference
@@ -204,6 +205,18 @@ ENTRIES: Final = (
         "sitemap",
         lambda text: pages_listed(f"{URL}/sitemap.xml", text.encode()),
         (("<urlset><url><loc>", "</loc></url></urlset>"), ("<urlset ", "></urlset>"), ("<?", "?><urlset/>")),
+    ),
+    Entry(
+        "references of XML",
+        lambda text: readable_xml(text.encode(), decode_text(text.encode())),
+        (("", "&"), ("&", ""), ("<![CDATA[", "]]>"), ("<!--", "&"), ("<!ENTITY", "&a;")),
+    ),
+    Entry(
+        "bases of XML",
+        lambda text: pages_listed(
+            f"{URL}/sitemap.xml",
+            b"<feed>%s<entry><link href='a'/>" % (b"<a xml:base='%s/'>" % text.encode()[:2_000] * 60),
+        ),
     ),
     Entry(
         "feed",

@@ -32,7 +32,8 @@ Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_rec
 `parser_port` (whose page is next: `parser_turns`) over the processes of a workshop: `page_process`, asked
 in `page_orders`, which has the `extraction` (`parser` with `main_text`, `charset` by `plausibility`,
 `language`, `dates`; `page_reader` for what is no HTML, too, by `peers.documents`, which commands have done by
-a `guarded_reader`; sitemaps and feeds: `link_lists`, `xml_lists`); `recorder` for traces.
+a `guarded_reader`; sitemaps and feeds: `link_lists`, `xml_lists`, from `xml_markup`);
+`recorder` for traces.
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `contact` (or not, for want of one), `address_rules` (as far as that is for the policy to say)

@@ -75,10 +75,11 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
     Args:
       read: what reads documents of other formats than HTML.
     """
-    media_type = (header_of(fetched, "content-type") or "").partition(";")[0].strip().lower()
+    content_type = header_of(fetched, "content-type")
+    media_type = (content_type or "").partition(";")[0].strip().lower()
     is_xml = media_type in LIST_MEDIA_TYPES
     if fetched.status == 200 and (is_xml or has_list_name(fetched.url)):
-        listed = pages_listed(fetched.url, fetched.body, fetched.codings)
+        listed = pages_listed(fetched.url, fetched.body, fetched.codings, content_type)
         if listed is not None and not _is_feed(fetched):
             return _list(fetched.url, listed)
     try:
@@ -95,19 +96,19 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     is_feed = begins_like_feed(fetched.body)
     if begins_like_list(fetched.body) and not is_feed:  # whatever its server calls it
-        return _list(fetched.url, pages_listed(fetched.url, fetched.body) or ())
+        return _list(fetched.url, pages_listed(fetched.url, fetched.body, "", content_type) or ())
     try:
         said = read_page(
             fetched.url,
             fetched.body,
-            header_of(fetched, "content-type"),
+            content_type,
             headers_of(fetched, ROBOTS_TAG),
             read,
         )
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
-    listed = pages_listed(fetched.url, fetched.body) if is_feed else None
+    listed = pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from peers.crawler.charset import decode_text
 from peers.crawler.language import language_of
 from peers.crawler.parser import (
     NotHtml,
@@ -17,6 +18,7 @@ from peers.crawler.parser import (
     robots_wish,
 )
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
+from peers.crawler.xml_markup import readable_xml
 from peers.documents.content import HEADINGS_CHARS_MAX, TITLE_CHARS_MAX, Content, Lack, ReadMarkup
 from peers.documents.formats import (
     TEXT_MEDIA_TYPES,
@@ -63,6 +65,11 @@ def read_page(
     media_type = media_type.strip().lower()
     document_format = format_of(body, media_type)
     if document_format is not None:
+        if document_format in (Format.XML, Format.FEED):
+            decoded = decode_text(body, content_type)
+            if decoded.is_noise:
+                raise NotHtml("XML in an unknown encoding")
+            body = readable_xml(body, decoded)
         content = read(document_format, body, read_markup)
         page = _page_of(url, content, robots_tags, media_type_of(document_format, media_type, body))
         return ReadPage(page, content)
