@@ -14,7 +14,7 @@ to which those come that searchers want (`searchers_words`); it is the `course` 
 `reordering`; URLs can be guessed (`ancestors`). When a page is due again says `revisiting`, by the
 `visit_memory` of its row; what we owe hosts is `politeness` (of those that were given up: `recalling`); what
 was asked of a domain is in `domain_budgets`, what its pages cost the parser in `parsing_costs`, what URLs
-bring copies in `traps`, kept in `trap_rows`; our part
+bring copies in `traps`, kept in `trap_rows`; what is sent back once in `cookies`; our part
 of the pages that the mesh may visit is `page_limit`; how we crawl is `settings`, which can be replaced at any
 time; why things are as they are says `explaining` (of one URL: `url_explaining`) in `explanations`; its
 messages are `messages`, and `wire_messages` to other controllers.

@@ -25,6 +25,7 @@ from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_o
 from peers.crawler.language import language_of
 from peers.crawler.main_text import NETWORKS, parted
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
+from peers.documents.formats import named_media_type
 from peers.documents.titles import title_of_page
 
 TEXT_CHARS_MAX: Final = 500_000  # kept of a page's text; Marginalia
@@ -81,7 +82,11 @@ class RobotsWish(NamedTuple):
 
 
 def parse_page(
-    url: str, body: bytes, content_type: str | None = None, robots_tags: Sequence[str] = ()
+    url: str,
+    body: bytes,
+    content_type: str | None = None,
+    robots_tags: Sequence[str] = (),
+    refresh: str = "",
 ) -> ParsedPage:
     """Parse a page of HTML, XHTML or plain text, however broken.
 
@@ -90,11 +95,12 @@ def parse_page(
       body: without content coding.
       content_type: the response header's value.
       robots_tags: values of all X-Robots-Tag, which count like the meta element.
+      refresh: the value of Refresh, which does so too.
 
     Raises:
       NotHtml: binary data under the name of text.
     """
-    media_type = (content_type or "").partition(";")[0].strip().lower()
+    media_type = named_media_type(content_type)
     kind = binary_kind(body, content_type)
     if kind is not None:
         raise NotHtml(kind)
@@ -119,7 +125,7 @@ def parse_page(
         headings=page.headings[:HEADINGS_CHARS_MAX],
         text=page.text[:TEXT_CHARS_MAX],
         boilerplate=page.boilerplate[: max(0, TEXT_CHARS_MAX - len(page.text))],
-        links=() if wish.is_nofollow else page.links,
+        links=() if wish.is_nofollow else _led_by(refresh, url, page.links),
         language=page.language or language_of(page.text) or language_of(page.boilerplate),
         charset=decoded.encoding,
         replacement_count=decoded.replacement_count,
@@ -204,6 +210,20 @@ _WITH_VALUES: Final = frozenset(
     ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 )
 _LINK_SPLIT: Final = re.compile(r"[\s,]+")
+
+
+def _led_by(refresh: str, url: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """Return links, before them that to where a server has its page lead by itself."""
+    target = refreshed_to(refresh)
+    first = resolved_links(url, [(target, "")]) if target else ()
+    return (*(link for link in first if all(link.url != other.url for other in links)), *links)
+
+
+def refreshed_to(content: str) -> str:
+    """Return where a page leads by itself, as a meta element or a header says it; "" for nowhere."""
+    match = _REFRESH.match(content[:REFRESH_CHARS_MAX])
+    target = match[1] if match else ""
+    return "" if target.startswith(("#", "javascript:")) else target
 
 
 class _Page(msgspec.Struct):
@@ -295,9 +315,7 @@ class _Notes:
         if attributes.get("name", "").strip().lower() in ROBOTS_NAMES:
             self.robots.append(content)
         elif attributes.get("http-equiv", "").strip().lower() == "refresh" and is_visible:
-            match = _REFRESH.match(content[:REFRESH_CHARS_MAX])
-            if match and not match.group(1).startswith(("#", "javascript:")):
-                self.refreshes.append(match.group(1))
+            self.refreshes += filter(None, (refreshed_to(content),))
         elif content:
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
             rank = META_RANKS.get(name.strip().lower())

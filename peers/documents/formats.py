@@ -69,10 +69,28 @@ _OLD_STREAMS: Final = (
 )
 _COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FEED: Final = re.compile(rb"<(?:[\w.-]{1,32}:)?(?:rss|feed|RDF)[\s>]")
+_ESSENCE: Final = re.compile(r"[!#$%&'+.^_`|~0-9a-z-]+/[!#$%&'+.^_`|~0-9a-z-]+")
+_UNNAMED: Final = frozenset(("unknown/unknown", "application/unknown"))
 _WIDE: Final = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 _PROLOG_PARTS_MAX: Final = 8  # before the first element of XML
 
 _XHTML: Final = re.compile(rb"<(?:\w{1,16}:)?html[\s>]", re.IGNORECASE)  # also under the name of XML
+
+
+def named_media_type(content_type: str | None) -> str:
+    """Return the media type that a Content-Type names, in small letters; "" where it names none.
+
+    Of several the last one counts. One that is misspelled, or that stands for any, names none: the body says
+    what it is.
+
+    Source: WHATWG Fetch, "extract a MIME type"; MIME Sniffing, 4.4 and 7.
+    """
+    named = ""
+    for part in (content_type or "").split(","):
+        essence = part.partition(";")[0].strip().lower()
+        if _ESSENCE.fullmatch(essence) and essence not in _UNNAMED:
+            named = essence
+    return named
 
 
 def format_of(body: bytes, media_type: str) -> Format | None:

@@ -189,6 +189,25 @@ def test_robots_directives_of_meta_and_header(content: str, is_noindex: bool, is
 
 
 @pytest.mark.parametrize(
+    ("refresh", "targets"),
+    [
+        ("0; url=/t", ["http://a.test/t", "http://a.test/d/x"]),
+        ("5;URL='t'", ["http://a.test/d/t", "http://a.test/d/x"]),
+        ("0; url=x", ["http://a.test/d/x"]),
+        ("0; url=#top", ["http://a.test/d/x"]),
+        ("300", ["http://a.test/d/x"]),
+        ("", ["http://a.test/d/x"]),
+    ],
+)
+def test_a_refresh_of_the_server_leads_on_as_that_of_a_page(refresh: str, targets: list[str]) -> None:
+    body = b"<p><a href=x>y</a>"
+    assert [link.url for link in parse_page(URL, body, "text/html", (), refresh).links] == targets
+    assert parse_page(URL, body, "text/html", ["nofollow"], refresh).links == ()
+    text = parse_page(URL, b"words", "text/plain", (), refresh)
+    assert [link.url for link in text.links] == targets[: len(targets) - 1 or "url=x" in refresh]
+
+
+@pytest.mark.parametrize(
     ("content", "is_noarchive", "is_nosnippet"),
     [
         ("NoArchive", True, False),
