@@ -13,7 +13,7 @@ import h11
 from mesh.errors import ConfigError, CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical
-from peers.crawler.charset import decode_text
+from peers.crawler.charset import decode_text, with_query_in
 from peers.crawler.dates import page_date
 from peers.crawler.decoding import Undecodable, decode
 from peers.crawler.language import language_of
@@ -25,6 +25,7 @@ from peers.crawler.parser_port import StoredText
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.robots import line_of, parse, sitemaps_named
 from peers.crawler.traps import patterns_of
+from peers.crawler.xml_markup import readable_xml
 from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read
@@ -208,6 +209,18 @@ ENTRIES: Final = (
         (("<urlset><url><loc>", "</loc></url></urlset>"), ("<urlset ", "></urlset>"), ("<?", "?><urlset/>")),
     ),
     Entry(
+        "references of XML",
+        lambda text: readable_xml(text.encode(), decode_text(text.encode())),
+        (("", "&"), ("&", ""), ("<![CDATA[", "]]>"), ("<!--", "&"), ("<!ENTITY", "&a;")),
+    ),
+    Entry(
+        "bases of XML",
+        lambda text: pages_listed(
+            f"{URL}/sitemap.xml",
+            b"<feed>%s<entry><link href='a'/>" % (b"<a xml:base='%s/'>" % text.encode()[:2_000] * 60),
+        ),
+    ),
+    Entry(
         "feed",
         _read("application/rss+xml"),
         (("<rss><channel><item><title>", "</title></item></channel></rss>"), ("<rss ", "></rss>")),
@@ -235,6 +248,19 @@ ENTRIES: Final = (
         "charset",
         lambda text: decode_text(text.encode(), text),
         (("", ""), ("<meta charset=", ">"), ("text/html; charset=", ""), ("<?xml encoding='", "'?>")),
+    ),
+    Entry(
+        "bytes with a wrong charset",
+        lambda text: [
+            decode_text(
+                f"<meta charset={label}>".encode() + text.encode() * 2 + b"\xb1\xb1", "a; charset=gbk"
+            )
+            for label in ("latin1", "windows-1251", "big5", "shift_jis")
+        ],
+        (("", ""), ("é", ""), ("\xd0", "\xb0"), ("~{", "~}"), ("\x1b$)A\x0e", "\x0f")),
+    ),
+    Entry(
+        "query of a link", lambda text: with_query_in(f"?{text}é{text}", "gb18030"), (("", ""), ("é", "é"))
     ),
     Entry("bytes of no charset", lambda text: decode_text(text.encode("utf-16-le") + b"\xff\x81", None)),
     Entry("dates", lambda text: page_date([text], text, 7.0), (("", ""), ("2020-", ""), ("Mon, ", ""))),

@@ -14,7 +14,7 @@ to which those come that searchers want (`searchers_words`); it is the `course` 
 `reordering`; URLs can be guessed (`ancestors`). When a page is due again says `revisiting`, by the
 `visit_memory` of its row; what we owe hosts is `politeness` (of those that were given up: `recalling`); what
 was asked of a domain is in `domain_budgets`, what its pages cost the parser in `parsing_costs`, what URLs
-bring copies in `traps`, kept in `trap_rows`; our part
+bring copies in `traps`, kept in `trap_rows`; what is sent back once in `cookies`; our part
 of the pages that the mesh may visit is `page_limit`; how we crawl is `settings`, which can be replaced at any
 time; why things are as they are says `explaining` (of one URL: `url_explaining`) in `explanations`; its
 messages are `messages`, and `wire_messages` to other controllers.
@@ -30,10 +30,10 @@ Actor: `aliases` finds out which hosts are other names of one site, by `host_sam
 
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`, `proxy`),
 `parser_port` (whose page is next: `parser_turns`) over the processes of a workshop: `page_process`, asked
-in `page_orders`, which has the
-`extraction` (`parser` with `main_text`, `charset`, `language`, `dates` by `date_texts`; `page_reader` for
-what is no HTML, too, by `peers.documents`, which commands have done by a `guarded_reader`; sitemaps and
-feeds: `link_lists`, `xml_lists`); `recorder` for traces.
+in `page_orders`, which has the `extraction` (`parser` with `main_text`, `charset` by `plausibility`,
+`language`, `dates` by `date_texts`; `page_reader` for what is no HTML, too, by `peers.documents`, which
+commands have done by a `guarded_reader`; sitemaps and feeds: `link_lists`, `xml_lists`, from `xml_markup`);
+`recorder` for traces.
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `contact` (or not, for want of one), `address_rules` (as far as that is for the policy to say)

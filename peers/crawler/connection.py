@@ -228,7 +228,7 @@ class Connection:
         while True:
             if head.startswith((b"\r", b"\n")):  # RFC 9112, 2.2 has servers forgive it, and browsers do
                 head[:] = head.lstrip(b"\r\n")
-            if not b"HTTP/".startswith(bytes(head[:5])):
+            if not b"HTTP/".startswith(bytes(head[:5]).upper()):
                 raise ExchangeError(FailureReason.PROTOCOL, f"not HTTP: {bytes(head[:40])!r}")
             end = head_end(head, searched)
             searched = len(head)

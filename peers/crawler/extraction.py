@@ -35,6 +35,7 @@ from peers.crawler.parser import NotHtml, ParsedPage
 from peers.crawler.robots import line_of, parse, sitemaps_named
 from peers.crawler.url_rows import NO_DIGEST
 from peers.crawler.web_request import (
+    PAGE_STATUSES,
     ROBOTS_TAG,
     FailureReason,
     PageFetched,
@@ -49,6 +50,7 @@ from peers.documents.formats import (
     UNKNOWN_MEDIA_TYPES,
     begins_like_feed,
     may_be_document,
+    named_media_type,
 )
 from peers.documents.reader import read_document
 from peers.engine.document import Document
@@ -75,10 +77,11 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
     Args:
       read: what reads documents of other formats than HTML.
     """
-    media_type = (header_of(fetched, "content-type") or "").partition(";")[0].strip().lower()
+    content_type = header_of(fetched, "content-type")
+    media_type = named_media_type(content_type)
     is_xml = media_type in LIST_MEDIA_TYPES
-    if fetched.status == 200 and (is_xml or has_list_name(fetched.url)):
-        listed = pages_listed(fetched.url, fetched.body, fetched.codings)
+    if fetched.status in PAGE_STATUSES and (is_xml or has_list_name(fetched.url)):
+        listed = pages_listed(fetched.url, fetched.body, fetched.codings, content_type)
         if listed is not None and not _is_feed(fetched):
             return _list(fetched.url, listed)
     try:
@@ -89,25 +92,26 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
         return ParseFailed(fetched.url, FailureReason.DECODING)
     stamp = Stamp(visit, fetched.started_at)
     digest = xxh3_64_digest(fetched.body)
-    if fetched.status != 200:  # a page that was there is gone
+    if fetched.status not in PAGE_STATUSES:  # a page that was there is gone
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
     if media_type in PACKED_MEDIA_TYPES and not may_be_document(fetched.body[:SNIFF_BYTES]):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     is_feed = begins_like_feed(fetched.body)
     if begins_like_list(fetched.body) and not is_feed:  # whatever its server calls it
-        return _list(fetched.url, pages_listed(fetched.url, fetched.body) or ())
+        return _list(fetched.url, pages_listed(fetched.url, fetched.body, "", content_type) or ())
     try:
         said = read_page(
             fetched.url,
             fetched.body,
-            header_of(fetched, "content-type"),
+            content_type,
             headers_of(fetched, ROBOTS_TAG),
             read,
+            header_of(fetched, "refresh") or "",
         )
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
-    listed = pages_listed(fetched.url, fetched.body) if is_feed else None
+    listed = pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
@@ -234,7 +238,7 @@ def parse_records(
             raise NotHtml("nothing")
         raise CorruptionError(f"no response among the records of {url}")
     response = parse_response(by_kind["response"])
-    if response.status != 200:
+    if response.status not in PAGE_STATUSES:
         raise NotHtml(str(response.status))
     kept = by_kind.get("metadata")
     content = None if kept is None else _kept_content(kept)

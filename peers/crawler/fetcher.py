@@ -1,9 +1,9 @@
 """Fetch pages over HTTP: look up, check the address, connect or reuse, ask. [io]
 
 Bodies stay in their content codings, but for beginnings, as of a robots.txt. Follows no redirects, keeps no
-cookies and knows no robots.txt or politeness: the controller decides what is fetched when. It keeps at most
-one idle connection per host, to the origin that was asked last, and asks each public address one thing at a
-time (`address_turns`): only here it is known which hosts share one.
+cookies, sends none but one that it is given, and knows no robots.txt or politeness: the controller decides
+what is fetched when. It keeps at most one idle connection per host, to the origin that was asked last, and
+asks each public address one thing at a time (`address_turns`): only here it is known which hosts share one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,12 @@ from peers.crawler.resolver import (
 )
 from peers.crawler.tls_sessions import TlsSessions
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
-from peers.documents.formats import DOCUMENT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES, may_be_document
+from peers.documents.formats import (
+    DOCUMENT_MEDIA_TYPES,
+    UNKNOWN_MEDIA_TYPES,
+    may_be_document,
+    named_media_type,
+)
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
@@ -398,6 +403,8 @@ class Fetcher:
         ]
         if request.etag:
             headers.append(("If-None-Match", request.etag))
+        if request.cookie:
+            headers.append(("Cookie", request.cookie))
         if request.last_modified:
             headers.append(("If-Modified-Since", request.last_modified))
         target = f"/{path}"
@@ -412,7 +419,7 @@ class Fetcher:
     def _body_check(self, request: FetchPage) -> Callable[[h11.Response], WantedBody]:
         def check(response: h11.Response) -> WantedBody:
             heads = dict(reversed(list(response.headers)))  # of repeated ones the first counts
-            media_type = heads.get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
+            media_type = named_media_type(heads.get(b"content-type", b"").decode("latin-1"))
             length = int(heads.get(b"content-length", b"0"))
             if response.status_code == 407 and self._proxy is not None:
                 raise ExchangeError(FailureReason.LOCAL, "the proxy wants a password")

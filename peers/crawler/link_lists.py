@@ -17,8 +17,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from mesh.urls import canonical
+from peers.crawler.charset import decode_text
 from peers.crawler.dates import EARLIEST_S, http_seconds_of, seconds_of
 from peers.crawler.decoding import Undecodable, decode_beginning
+from peers.crawler.xml_markup import readable_xml
 from peers.documents.formats import begins_with
 
 LISTED_MAX: Final = 50_000  # URLs of one list; sitemaps.org allows as many
@@ -35,7 +37,6 @@ LIST_MEDIA_TYPES: Final = (
 PACKED_MEDIA_TYPES: Final = ("application/gzip", "application/x-gzip", "application/octet-stream")
 
 _ROOT: Final = re.compile(rb"<(?:[\w.-]{1,32}:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]")
-_WIDE: Final = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # UTF-16: left to the parser
 _NAME: Final = re.compile(r"site[-_]?map|\.(?:xml|rss|atom)(?:\.gz)?$", re.IGNORECASE)
 _LINE: Final = re.compile(r"\S[^\n]*")
 _TEXT_LINES_MAX: Final = 4 * LISTED_MAX  # that are read of a list as plain text
@@ -48,7 +49,7 @@ def has_list_name(url: str) -> bool:
 
 def begins_like_list(body: bytes) -> bool:
     """Tell whether a decoded body, by its first element, is a list in XML."""
-    return _ROOT.search(body, 0, SNIFF_BYTES) is not None and begins_with(_ROOT, body)
+    return begins_with(_ROOT, body)
 
 
 class Listed(NamedTuple):
@@ -58,13 +59,16 @@ class Listed(NamedTuple):
     changed_s: int = 0  # when it was changed last, whole seconds; 0 when that is not told
 
 
-def pages_listed(url: str, body: bytes, codings: str = "") -> tuple[Listed, ...] | None:
+def pages_listed(
+    url: str, body: bytes, codings: str = "", content_type: str | None = None
+) -> tuple[Listed, ...] | None:
     """Return what a list lists, in its order, once each, `LISTED_MAX` at most; None if it is none.
 
     Args:
       url: of the list.
       body: as it came, cut short or not: what is there is read.
       codings: that it came in; a list may be a gzip file besides.
+      content_type: the response header's value.
     """
     try:
         body = decode_beginning(body, codings, LIST_BYTES_MAX).body
@@ -72,23 +76,25 @@ def pages_listed(url: str, body: bytes, codings: str = "") -> tuple[Listed, ...]
             body = decode_beginning(body, "gzip", LIST_BYTES_MAX).body
     except Undecodable:
         return None
-    if begins_like_list(body) or body.startswith(_WIDE):
+    if begins_like_list(body):
         # With the first list only: what reads XML takes 5 MB, and most processes never meet a list.
         from peers.crawler.xml_lists import entries_in_xml
 
-        found = entries_in_xml(body, LISTED_MAX)
-        return None if found is None else tuple(_canonical(url, found))
-    urls = _in_text(body) if has_list_name(url) else None
-    return None if urls is None else tuple(_canonical(url, ((each, "") for each in urls)))
+        found = entries_in_xml(url, readable_xml(body, decode_text(body, content_type)), LISTED_MAX)
+        return None if found is None else tuple(_distinct(url, found))
+    lines = _in_text(decode_text(body, content_type).text) if has_list_name(url) else None
+    if lines is None:
+        return None
+    targets = (canonical(line, url) for line in lines)
+    return tuple(_distinct(url, ((target, "") for target in targets if target is not None)))
 
 
-def _canonical(base: str, entries: Iterable[tuple[str, str]]) -> Iterator[Listed]:
-    known: set[str] = {base}
+def _distinct(list_url: str, entries: Iterable[tuple[str, str]]) -> Iterator[Listed]:
+    known: set[str] = {list_url}
     for url, changed in entries:
-        target = canonical(url, base)
-        if target is not None and target not in known:
-            known.add(target)
-            yield Listed(target, _changed_s(changed))
+        if url not in known:
+            known.add(url)
+            yield Listed(url, _changed_s(changed))
 
 
 def _changed_s(text: str) -> int:
@@ -99,9 +105,8 @@ def _changed_s(text: str) -> int:
     return int(seconds) if seconds >= EARLIEST_S else 0
 
 
-def _in_text(body: bytes) -> list[str] | None:
+def _in_text(text: str) -> list[str] | None:
     """Read a list of one URL a line; None if other lines are more."""
-    text = body.decode("utf-8-sig", "replace")
     found: list[str] = []
     line_count = 0
     for match in islice(_LINE.finditer(text), _TEXT_LINES_MAX):

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from peers.crawler.charset import decode_text
 from peers.crawler.language import language_of
 from peers.crawler.parser import (
     NotHtml,
@@ -17,6 +18,7 @@ from peers.crawler.parser import (
     robots_wish,
 )
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
+from peers.crawler.xml_markup import readable_xml
 from peers.documents.content import HEADINGS_CHARS_MAX, TITLE_CHARS_MAX, Content, Lack, ReadMarkup
 from peers.documents.formats import (
     TEXT_MEDIA_TYPES,
@@ -24,6 +26,7 @@ from peers.documents.formats import (
     Format,
     format_of,
     media_type_of,
+    named_media_type,
 )
 from peers.documents.reader import read_document
 from peers.documents.titles import title_of
@@ -53,25 +56,30 @@ def read_page(
     content_type: str | None = None,
     robots_tags: Sequence[str] = (),
     read: ReadDocument = read_document,
+    refresh: str = "",
 ) -> ReadPage:
     """Read a page as `parse_page` does, and documents too.
 
     Raises:
       NotHtml: binary data of no format that is known here.
     """
-    media_type, semicolon, parameters = (content_type or "").partition(";")
-    media_type = media_type.strip().lower()
+    media_type = named_media_type(content_type)
     document_format = format_of(body, media_type)
     if document_format is not None:
+        if document_format in (Format.XML, Format.FEED):
+            decoded = decode_text(body, content_type)
+            if decoded.is_noise:
+                raise NotHtml("XML in an unknown encoding")
+            body = readable_xml(body, decoded)
         content = read(document_format, body, read_markup)
         page = _page_of(url, content, robots_tags, media_type_of(document_format, media_type, body))
         return ReadPage(page, content)
     if media_type in UNKNOWN_MEDIA_TYPES:
         raise NotHtml(media_type)
     if media_type in TEXT_MEDIA_TYPES and media_type != "text/plain":
-        plain = parse_page(url, body, f"text/plain{semicolon}{parameters}", robots_tags)
+        plain = parse_page(url, body, f"text/plain;{content_type}".replace(",", ";"), robots_tags, refresh)
         return ReadPage(_of_type(plain, media_type))
-    return ReadPage(parse_page(url, body, content_type, robots_tags))
+    return ReadPage(parse_page(url, body, content_type, robots_tags, refresh))
 
 
 def read_markup(markup: bytes) -> Content:

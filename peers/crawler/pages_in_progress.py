@@ -33,7 +33,14 @@ from peers.crawler.revisiting import Finding, concluded_by, finding_of
 from peers.crawler.settings import CrawlSettings, Revisit, Tuning
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import REDIRECTS_MAX, Conclusion, due_at, hops_from_list
-from peers.crawler.web_request import ROBOTS_TAG, FailureReason, PageFetched, header_of, location_of
+from peers.crawler.web_request import (
+    PAGE_STATUSES,
+    ROBOTS_TAG,
+    FailureReason,
+    PageFetched,
+    header_of,
+    location_of,
+)
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.storage.messages import StorePage
@@ -269,7 +276,7 @@ class PagesInProgress:
         if parsed.is_list:
             return self._list_read(page, parsed.links, now)
         page.digest = parsed.digest
-        if page.status == 200:
+        if page.status in PAGE_STATUSES:
             page.links = parsed.links
             page.text = parsed.text_mark
             page.finding = finding_of(page.taken.before, page.digest, page.text)
@@ -363,7 +370,7 @@ class PagesInProgress:
     def is_page(self, url: str) -> bool:
         """Is this one in progress, and has its server shown it?"""
         page = self._pages.get(url)
-        return page is not None and page.status == 200
+        return page is not None and page.status in PAGE_STATUSES
 
     def is_of(self, url: str, stamp: Stamp) -> bool:
         """Tell whether this very version of a page is in progress, not one of a fetch before."""
@@ -376,7 +383,7 @@ class PagesInProgress:
             return
         page = self._take_out(url)
         assert page is not None
-        if page.status == 200:
+        if page.status in PAGE_STATUSES:
             self.stored_count += 1
             self.links_found += len(page.links)
         self._routing.append((page, self._links_of(page)))
@@ -386,7 +393,7 @@ class PagesInProgress:
         """What of a page that is stored is brought to its owners."""
         is_known = page.finding in (Finding.SAME, Finding.CHANGED)
         is_listed = is_known and self.settings.revisit is Revisit.LIST
-        if page.status != 200:  # what it leads to counts as found where it was found itself
+        if page.status not in PAGE_STATUSES:  # what it leads to counts as found where it was found itself
             return iter((*page.links, *page.tellings))
         if is_listed and page.finding is Finding.SAME:
             return iter(())
@@ -470,7 +477,7 @@ class PagesInProgress:
         key = self._frontier.settle_quietly(state, taken, _conclusion_of(page, self.settings, now))
         if key not in self._store.held_back:
             self._frontier.note_change(key)
-        if page.status == 200 and page.anchors != self._frontier.texts.of(taken.url, state.slot):
+        if page.status in PAGE_STATUSES and page.anchors != self._frontier.texts.of(taken.url, state.slot):
             self._frontier.changed_texts.mark(state.slot, fingerprint(taken.url), taken.url)
         if not self.settings.is_recorded or not page.status:
             return []
@@ -491,7 +498,7 @@ def _record_of(page: Page) -> RecordPage:
 
 
 def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusion:
-    is_gone = page.status != 200 and page.finding is not Finding.MISSED
+    is_gone = page.status not in PAGE_STATUSES and page.finding is not Finding.MISSED
     finding = Finding.GONE if is_gone and page.finding is Finding.NOTHING else page.finding
     before, visit = page.taken.before, page.stamp.visit
     conclusion = concluded_by(settings, page.outcome, before, finding, now, page.text)._replace(visit=visit)
@@ -501,6 +508,6 @@ def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusio
         return conclusion
     if is_gone:
         return conclusion._replace(is_gone=True)
-    if page.status != 200:  # it is not here for now: what is stored stays
+    if page.status not in PAGE_STATUSES:  # it is not here for now: what is stored stays
         return conclusion
     return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)

@@ -19,12 +19,13 @@ import msgspec
 
 from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler._markup import read_markup
-from peers.crawler.charset import decode_text
+from peers.crawler.charset import decode_text, has_wide_or_shifted, with_query_in
 from peers.crawler.dates import LINES_MAX, META_RANKS, Said, dates_said, said_by_data, said_by_element
 from peers.crawler.language import language_of, language_of_page
 from peers.crawler.link_header import only_one
 from peers.crawler.main_text import NETWORKS, parted
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
+from peers.documents.formats import named_media_type
 from peers.documents.titles import title_of_page
 
 TEXT_CHARS_MAX: Final = 500_000  # kept of a page's text; Marginalia
@@ -83,7 +84,11 @@ class RobotsWish(NamedTuple):
 
 
 def parse_page(
-    url: str, body: bytes, content_type: str | None = None, robots_tags: Sequence[str] = ()
+    url: str,
+    body: bytes,
+    content_type: str | None = None,
+    robots_tags: Sequence[str] = (),
+    refresh: str = "",
 ) -> ParsedPage:
     """Parse a page of HTML, XHTML or plain text, however broken.
 
@@ -92,16 +97,20 @@ def parse_page(
       body: without content coding.
       content_type: the response header's value.
       robots_tags: values of all X-Robots-Tag, which count like the meta element.
+      refresh: the value of Refresh, which does so too.
 
     Raises:
       NotHtml: binary data under the name of text.
     """
-    media_type = (content_type or "").partition(";")[0].strip().lower()
+    media_type = named_media_type(content_type)
     kind = binary_kind(body, content_type)
     if kind is not None:
         raise NotHtml(kind)
     decoded = decode_text(body, content_type)
-    if media_type == "text/plain" or (not media_type and _MARKUP.search(body, 0, SNIFF_BYTES) is None):
+    if decoded.is_noise:
+        raise NotHtml("text in an unknown encoding")
+    has_markup = bool(media_type) or _MARKUP.search(decoded.text[:SNIFF_BYTES].encode()) is not None
+    if media_type == "text/plain" or not has_markup:
         media_type = "text/plain"
         page = _Page(title=last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
@@ -110,7 +119,7 @@ def parse_page(
         )
         if media_type == "application/xhtml+xml":
             markup = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", markup)
-        page = _read_markup(url, markup.replace(b"\0", b""))
+        page = _read_markup(url, markup.replace(b"\0", b""), decoded.encoding)
     wish = robots_wish(robots_tags, page.robots)
     return ParsedPage(
         url=url,
@@ -118,7 +127,7 @@ def parse_page(
         headings=page.headings[:HEADINGS_CHARS_MAX],
         text=page.text[:TEXT_CHARS_MAX],
         boilerplate=page.boilerplate[: max(0, TEXT_CHARS_MAX - len(page.text))],
-        links=() if wish.is_nofollow else page.links,
+        links=() if wish.is_nofollow else _led_by(refresh, url, page.links),
         language=language_of_page(page.language, page.text)
         or language_of(page.text)
         or language_of(page.boilerplate),
@@ -155,9 +164,10 @@ def binary_kind(body: bytes, content_type: str | None = None) -> str | None:
     if kind is not None:
         return kind
     head = body[:SNIFF_BYTES]
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff")) or "utf-16" in (content_type or "").lower()
     n_binary = len(head) - len(head.translate(None, _BINARY_BYTES))
-    return "binary data" if n_binary > BINARY_SHARE_MAX * len(head) and not is_utf16 else None
+    if n_binary <= BINARY_SHARE_MAX * len(head) or "utf-16" in (content_type or "").lower():
+        return None
+    return None if has_wide_or_shifted(head) else "binary data"
 
 
 # WHATWG MIME sniffing, 7.1, what occurs under the name of text/html.
@@ -202,6 +212,20 @@ _WITH_VALUES: Final = frozenset(
 _LINK_SPLIT: Final = re.compile(r"[\s,]+")
 
 
+def _led_by(refresh: str, url: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """Return links, before them that to where a server has its page lead by itself."""
+    target = refreshed_to(refresh)
+    first = resolved_links(url, [(target, "")]) if target else ()
+    return (*(link for link in first if all(link.url != other.url for other in links)), *links)
+
+
+def refreshed_to(content: str) -> str:
+    """Return where a page leads by itself, as a meta element or a header says it; "" for nowhere."""
+    match = _REFRESH.match(content[:REFRESH_CHARS_MAX])
+    target = match[1] if match else ""
+    return "" if target.startswith(("#", "javascript:")) else target
+
+
 class _Page(msgspec.Struct):
     title: str = ""
     headings: str = ""
@@ -217,8 +241,12 @@ class _Page(msgspec.Struct):
     base: str = ""
 
 
-def _read_markup(url: str, markup: bytes) -> _Page:
-    """Read UTF-8 markup without NULs."""
+def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
+    """Read UTF-8 markup without NULs.
+
+    Args:
+      encoding: that it came in, in which the queries of its links are asked.
+    """
     title, headings, text, scores, unseen, hrefs, noted, is_cut = read_markup(
         markup,
         html5,
@@ -242,7 +270,7 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         headings=lines,
         text=body,
         boilerplate="\n".join(filter(None, (boilerplate, unseen))),
-        links=resolved_links(base or url, [*((target, "") for target in notes.refreshes), *hrefs]),
+        links=resolved_links(base or url, [*((target, "") for target in notes.refreshes), *hrefs], encoding),
         language=notes.language,
         robots=",".join(notes.robots),
         is_cut=is_cut,
@@ -289,9 +317,7 @@ class _Notes:
         if attributes.get("name", "").strip().lower() in ROBOTS_NAMES:
             self.robots.append(content)
         elif attributes.get("http-equiv", "").strip().lower() == "refresh" and is_live:
-            match = _REFRESH.match(content[:REFRESH_CHARS_MAX])
-            if match and not match.group(1).startswith(("#", "javascript:")):
-                self.refreshes.append(match.group(1))
+            self.refreshes += filter(None, (refreshed_to(content),))
         elif content:
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
             rank = META_RANKS.get(name.strip().lower())
@@ -299,8 +325,14 @@ class _Notes:
                 self.dates.append(Said(*rank, content))
 
 
-def resolved_links(base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:
-    """Resolve links: distinct URLs, each with its distinct texts, or once with "" when it has none."""
+def resolved_links(base: str, hrefs: Sequence[tuple[str, str]], encoding: str = "utf-8") -> tuple[Link, ...]:
+    """Resolve links: distinct URLs, each with its distinct texts, or once with "" when it has none.
+
+    Args:
+      encoding: of the page, as `charset` has it.
+    """
+    if encoding != "utf-8":
+        hrefs = [(href if href.isascii() else with_query_in(href, encoding), text) for href, text in hrefs]
     texts_of: dict[str, dict[str, None]] = {}
     targets = canonical_links(base, (href for href, _ in hrefs))
     for target, (_, text) in zip(targets, hrefs, strict=True):

@@ -27,6 +27,7 @@ from peers.crawler.parser_turns import ParserTurns
 from peers.crawler.robots import RobotsRules
 from peers.crawler.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
 from peers.documents.content import Lack
+from peers.documents.formats import named_media_type
 from peers.storage.messages import ParseRecords, RecordsParsed
 
 # What goes to a process at once: a trip costs 0.2 ms, a page 2 ms. While one is under way the next
@@ -136,7 +137,7 @@ def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
     """
     if isinstance(order, ParseRecords):
         return not order.is_unread
-    media_type = (header_of(order.page, "content-type") or "").partition(";")[0].strip().lower()
+    media_type = named_media_type(header_of(order.page, "content-type"))
     return not order.is_unread and media_type not in PAGE_MEDIA_TYPES
 
 

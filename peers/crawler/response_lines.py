@@ -37,7 +37,7 @@ def readable_head(head: bytes) -> bytes:
     with them.
     """
     status_line, *lines = head.split(b"\n")
-    kept = [status_line.removesuffix(b"\r")]
+    kept = [status_line[:5].upper() + status_line[5:].removesuffix(b"\r")]  # `http/1.1 200 OK`
     packed: list[bytes] = []
     is_continued = False
     for line in lines:

@@ -13,6 +13,7 @@ from mesh.actor import Address, Send
 from mesh.table import Table
 from mesh.urls import host_of
 from peers.crawler import politeness
+from peers.crawler.cookies import Cookies
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_clocks import HostClocks
@@ -30,6 +31,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
 from peers.crawler.web_request import (
+    PAGE_STATUSES,
     AbandonFetches,
     FailureReason,
     FetchFailed,
@@ -81,6 +83,7 @@ class Visits:
         self._questions = Questions(self.clocks, self.robots, settings)
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
+        self._cookies = Cookies()
         self._paused_until_s = -inf
         self.recalling = Recalling(recalls, frontier, self.clocks)
         self.outcomes: Counter[str] = Counter()  # by HTTP status, failures by reason, documents not read
@@ -197,7 +200,8 @@ class Visits:
             if excluded is None:
                 question = self._questions.for_page(state, taken, now)
                 etag, last_modified = self._pages.validators(state, taken)
-                question = replace(question, etag=etag, last_modified=last_modified)
+                cookie = self._cookies.take(taken.url)
+                question = replace(question, etag=etag, last_modified=last_modified, cookie=cookie)
                 return self._ask(question, Visit(state, taken, None, question.is_conditional), now)
             sends += self._exclude(state, taken, excluded, known, now)
         return None
@@ -259,20 +263,12 @@ class Visits:
         return now if other is None else politeness.free_s(other.record, self.clocks.delay_s(other), now)
 
     def _ask(self, request: FetchPage, visit: Visit, now: float) -> Send:
-        states = tuple(self._hosts_of(request.url, visit.state))
+        states = tuple(_hosts_of(self._frontier, request.url, visit.state))
         clocks = tuple((state, state.record.next_fetch_s) for state in states)
         self._visits[request.url] = visit._replace(clocks=clocks)
         self._asked.add(host_of(request.url))
         self.clocks.note_question(states, now)
         return Send(self._fetcher, request)
-
-    def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
-        """The hosts whose politeness delay begins: two if a robots.txt was asked of another one."""
-        yield state
-        host = host_of(url)
-        other = self._frontier.find(host) if host != state.host else None
-        if other is not None:
-            yield other
 
     # --- answers ---
 
@@ -286,7 +282,10 @@ class Visits:
             self._asked.remove(host_of(url))
             self._budgets.count_questions(visit.state.domain.name, 1 + further)
             is_new_page = visit.robots is None and not visit.taken.is_stored
-            states, page_of = self._hosts_of(url, visit.state), visit.state if is_new_page else None
+            states, page_of = (
+                _hosts_of(self._frontier, url, visit.state),
+                visit.state if is_new_page else None,
+            )
             self.clocks.note_answer(states, seconds, now, further=further, page_of=page_of)
         return visit
 
@@ -317,13 +316,16 @@ class Visits:
             self.clocks.back_off(state, now, retry_after_s(fetched), taken.attempts)
             return self._retry_or_fail(state, taken, str(status), now)
         self.clocks.forgive(state)
-        if status == 200:
+        if status in PAGE_STATUSES:
             is_to_compare = self._settings.finds_aliases and politeness.is_to_compare(state.record)
             grown = [Send(self._aliases, HostGrown(state.host))] * is_to_compare
             self.costs.hand_out(taken.url, state)
             return self._pages.parse(state, taken, fetched) + grown
         if status == 304:
             self._not_modified(visit, fetched, now)
+            return []
+        if self._cookies.are_wanted(fetched):
+            self._frontier.put_back(state, taken)
             return []
         failure = str(status) if status >= 400 else ""
         is_shown = self._pages.is_shown(state, taken)
@@ -456,6 +458,15 @@ class Visits:
             conclusion = self._concluded(taken, f"F{reason}", now, Finding.UNANSWERED)
             self._frontier.settle(state, taken, conclusion)
         return []
+
+
+def _hosts_of(frontier: Frontier, url: str, state: HostState) -> Iterator[HostState]:
+    """The hosts whose politeness delay begins: two if a robots.txt was asked of another one."""
+    yield state
+    host = host_of(url)
+    other = frontier.find(host) if host != state.host else None
+    if other is not None:
+        yield other
 
 
 def _note_address(state: HostState, url: str, ip: str, now: float) -> None:

@@ -16,6 +16,8 @@ from mesh.urls import canonical
 from peers.crawler.address_rules import AddressRules
 from peers.documents.formats import DOCUMENT_MEDIA_TYPES, TEXT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES
 
+# What came with these is the page: as it is, or as somebody on the way has changed it (RFC 9110, 15.3.4).
+PAGE_STATUSES: Final = frozenset((200, 203))
 USER_AGENT: Final = "tianmesh/0.1"
 ROBOTS_TAG: Final = "x-robots-tag"  # says to robots what the meta element of a page may say
 PAGE_MEDIA_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
@@ -79,6 +81,7 @@ class FetchPage(Message, frozen=True):
     may_be_cut: bool = False  # the beginning of a body that is longer than the fetcher takes is wanted, too
     etag: str = ""  # of the version that is there; with either of them 304 may be the answer
     last_modified: str = ""
+    cookie: str = ""  # of its host, without which it only leads to itself
 
     @property
     def is_conditional(self) -> bool:

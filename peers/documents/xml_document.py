@@ -1,12 +1,13 @@
 """XML that is no page: its texts, and of a feed its entries. Pure.
 
-Sources: RFC 4287 (Atom), RSS 0.9 to 2.0. What entries say stands in feeds as markup inside of text; it is
-read as pages are.
+Sources: RFC 4287 (Atom), RSS 0.9 to 2.0, OPML 2.0, XML Base. What entries say stands in feeds as markup
+inside of text; it is read as pages are.
 """
 
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import urljoin
 
 from peers.documents.budget import Budget
 from peers.documents.content import (
@@ -33,13 +34,15 @@ def read_xml_document(body: bytes, budget: Budget, read_markup: ReadMarkup) -> C
     """Read a document.
 
     Args:
+      body: in UTF-8, whatever it declares.
       read_markup: reads what is markup inside of a text.
 
     Raises:
       Unreadable: it is no XML.
     """
     reader = _Reader(budget, read_markup)
-    is_whole = read_xml(body.lstrip(b"\xef\xbb\xbf \t\r\n"), reader, budget, has_doctype=True)
+    body = body.lstrip(b"\xef\xbb\xbf \t\r\n")
+    is_whole = read_xml(body, reader, budget, has_doctype=True, encoding="utf-8")
     if not reader.root:
         raise Unreadable(Lack.DAMAGED, "no XML")
     return Content(
@@ -69,6 +72,7 @@ class _Reader:
         self._pieces: list[str] = []
         self._chars = 0
         self._is_entry = False
+        self._bases = [""]  # of the open elements
 
     @property
     def is_feed(self) -> bool:
@@ -81,6 +85,10 @@ class _Reader:
             self.language = primary_subtag(attributes.get("lang", ""))
         if name in _ENTRIES:
             self._is_entry = True
+        base = self._bases[-1]
+        self._bases.append(_joined(base, attributes.get("base", "")[:HREF_CHARS_MAX]))
+        if name == "outline":
+            self._take_outline(attributes)
         href = attributes.get("href", "")
         if href and (not self.is_feed or attributes.get("rel", "alternate") == "alternate"):
             self._add_link(href)
@@ -92,6 +100,7 @@ class _Reader:
 
     def end(self, name: str) -> None:
         self._take_text(name)
+        self._bases.pop()
         if name in _ENTRIES:
             self._is_entry = False
         if self.lines.is_full or (name in _ENTRIES and self._budget.is_spent):
@@ -131,6 +140,23 @@ class _Reader:
             else:
                 self.title = self.title or title
 
-    def _add_link(self, target: str) -> None:
+    def _take_outline(self, attributes: dict[str, str]) -> None:
+        """Take what OPML 2.0 has in attributes: a line of an outline, or a feed and its site."""
+        title = attributes.get("text") or attributes.get("title") or ""
+        self.lines.add(title)
+        for name in ("htmlUrl", "xmlUrl", "url"):
+            if name in attributes:
+                self._add_link(attributes[name], title)
+
+    def _add_link(self, target: str, text: str = "") -> None:
         if len(self.links) < LINKS_MAX:
-            self.links.append((target[:HREF_CHARS_MAX], ""))
+            target = target[:HREF_CHARS_MAX]
+            self.links.append((_joined(self._bases[-1], target), text))
+
+
+def _joined(base: str, target: str) -> str:
+    """Resolve a link by what XML Base names; one that cannot be is nobody's."""
+    try:
+        return urljoin(base, target)[:HREF_CHARS_MAX]
+    except ValueError:
+        return ""

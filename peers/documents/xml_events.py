@@ -62,7 +62,14 @@ class _LocalNames(dict[str, str]):
 _NAMES_MAX: Final = 10_000
 
 
-def read_xml(markup: bytes, events: XmlEvents, budget: Budget, *, has_doctype: bool = False) -> bool:
+def read_xml(
+    markup: bytes,
+    events: XmlEvents,
+    budget: Budget,
+    *,
+    has_doctype: bool = False,
+    encoding: str | None = None,
+) -> bool:
     """Give the events of a document to `events`; False when it was not read to its end.
 
     That is because it is damaged, over a limit, there was enough, or no time is left: what came before was
@@ -70,10 +77,11 @@ def read_xml(markup: bytes, events: XmlEvents, budget: Budget, *, has_doctype: b
 
     Args:
       has_doctype: a document type may be declared, as in XHTML and books; entities are left out all the same.
+      encoding: that it is in, whatever it declares; None for what that says.
     """
     local = _LocalNames()
     counter = _Counter()
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate(encoding)
     parser.buffer_text = True
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
 

@@ -39,7 +39,7 @@ KINDS: Final = {
     "rtf": ("application/rtf", "text/rtf", "text/richtext"),
     "epub": ("application/epub+zip",),
     "feed": ("application/rss+xml", "application/atom+xml", "application/rdf+xml"),
-    "xml": ("application/xml", "text/xml", "application/docbook+xml"),
+    "xml": ("application/xml", "text/xml", "application/docbook+xml", "text/x-opml"),
     "json": ("application/json", "application/ld+json", "text/json"),
     "csv": ("text/csv", "text/tab-separated-values"),
     "text": ("text/plain", "text/markdown", "text/x-markdown", "text/x-rst", "text/troff", "text/org"),

@@ -23,7 +23,7 @@ from peers.crawler.parser import robots_wish
 from peers.crawler.parser_port import StoredText
 from peers.crawler.web_request import ROBOTS_TAG
 from peers.documents.content import Lack
-from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of
+from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
 from peers.storage.warc import HttpResponse, parse_response, read_records
 from peers.text.keywords import keywords_of
 
@@ -83,7 +83,7 @@ def stored_page(url: str, records: bytes) -> StoredPage:
         raise CorruptionError(f"the records of {url} have no response for it")
     response = parse_response(record)
     body, content_type = _body(response), response.header("content-type") or ""
-    media_type = content_type.partition(";")[0].strip().lower()
+    media_type = named_media_type(content_type)
     is_partial = record.headers.get("warc-truncated") == "length"
     document_format = format_of(body, media_type)
     if document_format is not None:

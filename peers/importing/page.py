@@ -26,6 +26,7 @@ from peers.crawler.link_lists import begins_like_list
 from peers.crawler.page_reader import read_page
 from peers.crawler.parser import NotHtml
 from peers.crawler.web_request import (
+    PAGE_STATUSES,
     ROBOTS_TAG,
     WANTED_MEDIA_TYPES,
     PageFetched,
@@ -33,7 +34,7 @@ from peers.crawler.web_request import (
     headers_of,
 )
 from peers.crawler.wire_messages import FoundLink, LinkUse
-from peers.documents.formats import begins_like_feed
+from peers.documents.formats import begins_like_feed, named_media_type
 from peers.engine.linkers import linker_of
 from peers.importing.json_lines import Entry
 from peers.importing.messages import ImportedPage
@@ -48,7 +49,8 @@ from peers.storage.warc import (
     visit_in,
 )
 
-_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]*\r?\n")
+# With extensions, and with the blanks that some servers pad it by (RFC 9112, 7.1).
+_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _GZIP_NAMES: Final = ("gzip", "x-gzip")
 # Kinds of records that are no pages and are nobody's fault.
 _PASSED_OVER: Final = frozenset(("warcinfo", "request", "metadata", "continuation"))
@@ -80,9 +82,11 @@ def page_of_record(record: Record, use: LinkUse, *, is_own: bool = False) -> Imp
     url = _url_of(headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">"))
     response = _response_in(kind, headers.get("content-type", ""), record)
     fetched_at = _fetched_at(headers.get("warc-date", ""), response)
-    fetched = _fetched(url, response, headers.get("warc-ip-address", ""), fetched_at)
+    truncated = headers.get("warc-truncated", "")
+    ip = headers.get("warc-ip-address", "")
+    fetched = _fetched(url, response, ip, fetched_at, is_cut=bool(truncated))
     visit = visit_in(headers) if is_own else 0
-    return page_of(fetched, use, headers.get("warc-truncated", ""), visit, record.content)
+    return page_of(fetched, use, truncated, visit, record.content)
 
 
 def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage:
@@ -126,6 +130,7 @@ def page_of(
             header_of(fetched, "content-type"),
             headers_of(fetched, ROBOTS_TAG),
             read,
+            header_of(fetched, "refresh") or "",
         )
     except NotHtml as error:
         raise Refused(f"not HTML: {error}") from error
@@ -226,7 +231,7 @@ def _response_in(kind: str, content_type: str, record: Record) -> HttpResponse:
             response = parse_response(WarcRecord(record.headers, _with_line_ends(record.block)))
         except CorruptionError as error:
             raise Refused("not an HTTP response") from error
-        if response.status != 200:
+        if response.status not in PAGE_STATUSES:
             raise Refused(f"status {response.status}")
         return response
     if kind == "revisit":
@@ -254,13 +259,13 @@ def _with_line_ends(block: bytes) -> bytes:
     return block[:bare].replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") + b"\r\n\r\n" + block[bare + 2 :]
 
 
-def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> PageFetched:
+def _fetched(url: str, response: HttpResponse, ip: str, at: float, *, is_cut: bool = False) -> PageFetched:
     """The answer of a server as the fetcher would have had it."""
-    media_type = (response.header("content-type") or "").partition(";")[0].strip().lower()
+    media_type = named_media_type(response.header("content-type"))
     if media_type not in ("", *WANTED_MEDIA_TYPES):
         raise Refused(f"type {media_type[:60]}")
     bytes_max = body_bytes_max(media_type)
-    body = _decoded(response, bytes_max)
+    body = _decoded(response, bytes_max, is_cut=is_cut)
     if len(body) > bytes_max:
         raise Refused(f"larger than {bytes_max >> 20} MiB")
     if begins_like_list(body) and not begins_like_feed(body):
@@ -287,11 +292,11 @@ def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> PageFetche
 _ADDRESS_CHARACTERS: Final = frozenset("0123456789abcdefABCDEF.:")
 
 
-def _decoded(response: HttpResponse, bytes_max: int) -> bytes:
+def _decoded(response: HttpResponse, bytes_max: int, *, is_cut: bool) -> bytes:
     """The body without transfer and content codings; archives keep it with and without."""
     body = response.body
     if "chunked" in (response.header("transfer-encoding") or "").lower():
-        body = _unchunked(body)
+        body = _unchunked(body, is_cut=is_cut)
     codings = ",".join(value for name, value in response.headers if name.lower() == "content-encoding")
     if not codings or (codings.strip().lower() in _GZIP_NAMES and not body.startswith(b"\x1f\x8b")):
         return body
@@ -303,20 +308,24 @@ def _decoded(response: HttpResponse, bytes_max: int) -> bytes:
         return body  # it was decoded before it was archived
 
 
-def _unchunked(body: bytes) -> bytes:
-    """Undo chunked coding (RFC 9112, 7.1); what is not in it was archived without."""
+def _unchunked(body: bytes, *, is_cut: bool) -> bytes:
+    """Undo chunked coding (RFC 9112, 7.1); what is not in it was archived without.
+
+    Neither is a text that begins like the size of a chunk, and has no line end behind so many bytes.
+    """
     parts: list[bytes] = []
     at = 0
     while match := _CHUNK_SIZE.match(body, at):
-        size = int(match[1], 16)
-        if not size:
-            return b"".join(parts)
-        parts.append(body[match.end() : match.end() + size])
-        at = match.end() + size
-        at += 2 if body.startswith(b"\r\n", at) else 1
-        if at >= len(body):
-            return b"".join(parts)
-    return body if not parts else b"".join(parts)
+        end = match.end() + int(match[1], 16)
+        is_last = end == match.end()
+        is_sound = body.startswith((b"\r\n", b"\n"), end) or end == len(body) or (is_cut and end > len(body))
+        if not parts and not (is_sound or is_last):
+            return body
+        parts.append(body[match.end() : end])
+        if is_last or end >= len(body):
+            break
+        at = end + (2 if body.startswith(b"\r\n", end) else 1)
+    return b"".join(parts) if parts else body
 
 
 def _one_line(value: str) -> str:

@@ -36,6 +36,7 @@ from peers.crawler.robots import (
     takes_long,
 )
 from peers.crawler.web_request import (
+    PAGE_STATUSES,
     FailureReason,
     FetchFailed,
     FetchPage,
@@ -44,6 +45,7 @@ from peers.crawler.web_request import (
     header_of,
     location_of,
 )
+from peers.documents.formats import named_media_type
 from peers.rendering.browser import Browser, BrowserError
 
 PAGE_S: Final = 60.0  # in which a page is shown, pauses before its requests included
@@ -146,9 +148,9 @@ class Renderer:
         return self._counted
 
     def _is_wanted(self, fetched: PageFetched) -> bool:
-        if fetched.status != 200:
+        if fetched.status not in PAGE_STATUSES:
             return False
-        media_type = (header_of(fetched, "content-type") or "text/html").partition(";")[0].strip().lower()
+        media_type = named_media_type(header_of(fetched, "content-type")) or "text/html"
         place = fetched.url.partition("://")[2]
         return media_type in HTML_TYPES and any(fnmatchcase(place, pattern) for pattern in self._patterns)
 

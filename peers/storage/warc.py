@@ -363,7 +363,7 @@ def parse_response(record: WarcRecord) -> HttpResponse:
       CorruptionError: it is not a response record, or its block is not an HTTP response.
     """
     head_end = record.block.find(b"\r\n\r\n", 0, HEAD_BYTES_MAX)
-    if record.kind != "response" or head_end < 0 or not record.block.startswith(b"HTTP/"):
+    if record.kind != "response" or head_end < 0 or record.block[:5].upper() != b"HTTP/":
         raise CorruptionError("a record is not an HTTP response")
     lines = record.block[:head_end].decode("latin-1").split("\r\n")
     status = lines[0].split(" ", 2)[1:2]

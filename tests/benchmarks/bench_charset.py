@@ -8,7 +8,7 @@ out, so that only their bytes tell; encodings that are none of the web's, and sa
 encoding of their folder, are left out. Right is a page whose text is that of its encoding, to the last
 character.
 
-Of 395 samples 392 are right, 1.6 ms each on a busy machine; by the detector alone 308, 1.2 ms.
+Of 395 samples 393 are right, 1.3 ms each on a busy machine; by the detector alone 308, .9 ms.
 """
 
 from __future__ import annotations

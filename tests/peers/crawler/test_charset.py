@@ -107,7 +107,7 @@ def xml_in(label: str, text: str, codec: str) -> bytes:
         (f"<html><title>{JAPANESE}</title>".encode("utf-16-le"), JAPANESE, "utf-16-le"),
         (f"<html><title>{JAPANESE}</title>".encode("utf-16-be"), JAPANESE, "utf-16-be"),
         (xml_in("windows-1254", "ağ, ışık", "cp1254"), "ağ, ışık", "cp1254"),
-        (xml_in("gbk", "中文", "gbk").replace(b"<html>", b"<meta charset=big5>"), "笢恅", "big5hkscs"),
+        (xml_in("gbk", "中文", "gbk").replace(b"<html>", b"<meta charset=big5>"), "中文", "gb18030"),
         (xml_in("utf-16", "é", "utf-8"), "é", "utf-8"),
         (xml_in("shift_jis", CHINESE, "utf-8"), CHINESE, "utf-8"),  # it lies
     ],
@@ -129,10 +129,135 @@ def test_romanian_is_read_as_its_pages_are_written() -> None:
     assert decode_text(text.encode("cp1250")).text == text
 
 
-def test_who_says_utf8_is_believed_where_escapes_and_nuls_are_valid_in_it() -> None:
-    body = JAPANESE.encode("iso2022_jp")
-    assert decode_text(body, "text/html; charset=utf-8").encoding == "utf-8"
+def test_escapes_and_nuls_are_what_they_are_whatever_the_label() -> None:
+    assert decode_text(JAPANESE.encode("iso2022_jp"), "text/html; charset=utf-8").text == JAPANESE
+    wide = f"<html><title>{JAPANESE}</title>".encode("utf-16-le")
+    assert decode_text(wide, "text/html; charset=iso-8859-1").encoding == "utf-16-le"
     assert decode_text(b"a\0b" * 50).encoding == "utf-8", "NULs in all places are none of UTF-16"
+
+
+# Text, its encoding, and how it is labelled in the place that is right.
+WRITTEN = (
+    ("北京市海淀区中关村的图书馆今天开放，欢迎读者。", "gbk"),
+    ("臺北市立圖書館今天開放，歡迎讀者前來。", "big5"),
+    (KOREAN, "euc-kr"),
+    (JAPANESE, "shift_jis"),
+    (JAPANESE, "euc-jp"),
+    (RUSSIAN, "windows-1251"),
+    (RUSSIAN, "koi8-r"),
+    ("Η βιβλιοθήκη είναι ανοιχτή σήμερα.", "iso-8859-7"),
+    ("הספרייה פתוחה היום לקוראים.", "windows-1255"),
+)
+WRONG = ("ISO-8859-1", "utf-8", "gb2312", "big5", "shift_jis", "windows-1251", "nonsense")
+
+
+def page_in(text: str, codec: str, meta: str) -> bytes:
+    return f'<html><head><meta charset="{meta}"><title>{text[:12]}</title></head><p>{text}</p>'.encode(codec)
+
+
+@pytest.mark.parametrize(("text", "codec"), WRITTEN)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_where_header_and_page_disagree_the_bytes_decide(text: str, codec: str, wrong: str) -> None:
+    for header, meta in ((wrong, codec), (codec, wrong)):
+        decoded = decode_text(page_in(text, codec, meta), f"text/html; charset={header}")
+        assert text in decoded.text, (header, meta, decoded.encoding)
+
+
+@pytest.mark.parametrize(("text", "codec"), WRITTEN)
+def test_the_default_of_a_server_does_not_stand_against_the_bytes(text: str, codec: str) -> None:
+    body = f"<html><title>{text[:12]}</title><p>{text * 3}</p>".encode(codec)
+    assert text in decode_text(body, "text/html; charset=ISO-8859-1").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "été à Nîmes",
+        "«Où?» – «là»",
+        "ÉTÉ ©",
+        "Öl für 5 €",
+        "¿Qué? ¡Sí!",
+        "pää, öö ja jäääär",
+        "São João, nº 5",
+    ],
+)
+def test_what_is_latin_stays_latin(text: str) -> None:
+    body = f"<title>{text}</title>".encode("cp1252")
+    assert decode_text(body, "text/html; charset=iso-8859-1").text == f"<title>{text}</title>"
+
+
+@pytest.mark.parametrize("label", ["iso-8859-1", "windows-1251", "gbk", "shift_jis", "koi8-r"])
+@pytest.mark.parametrize("text", ["Café", "Café dêjà vu", "© 2024", "naïve", "中文", "Ёж"])
+def test_a_little_utf8_is_told_from_what_its_label_makes_of_it(text: str, label: str) -> None:
+    body = f"<title>{text}</title>".encode()
+    if label in ("gbk", "shift_jis") and text not in ("Café dêjà vu", "naïve", "中文"):
+        return  # reads as well in both
+    assert decode_text(body, f"text/html; charset={label}").text == f"<title>{text}</title>"
+
+
+def test_a_pair_that_is_utf8_by_chance_is_what_its_label_says() -> None:
+    assert "模" in decode_text("<title>模</title>".encode("gbk"), "text/html; charset=gbk").text
+
+
+def test_a_mark_of_utf8_before_what_is_none_is_no_mark() -> None:
+    body = b"\xef\xbb\xbf" + page_in(CHINESE, "gbk", "gbk")
+    assert CHINESE in decode_text(body).text
+
+
+def test_surrogates_in_utf8_are_the_characters_that_they_mean() -> None:
+    halves = "a 😀 b 𠮷野家".encode("utf-16-le", "surrogatepass")
+    cesu8 = b"".join(
+        int.from_bytes(halves[at : at + 2], "little").to_bytes(2, "big").decode("utf-16-be", "surrogatepass")
+        .encode("utf-8", "surrogatepass")
+        for at in range(0, len(halves), 2)
+    )  # fmt: skip
+    for content_type in (None, "text/html; charset=utf-8", "text/html; charset=CESU-8"):
+        decoded = decode_text(cesu8, content_type)
+        assert (decoded.text, decoded.replacement_count) == ("a 😀 b 𠮷野家", 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<p>天网搜索引擎</p> ~user".encode("hz").replace(b"~~", b"~"), "<p>天网搜索引擎</p> ~user"),
+        ("<p>검색 엔진</p>".encode("iso2022_kr"), "<p>검색 엔진</p>"),
+        (b"<p>\x1b$)A\x0e\x56\x50\x4e\x44\x0f and</p>", "<p>中文 and</p>"),
+    ],
+)
+@pytest.mark.parametrize("label", ["", "; charset=hz-gb-2312", "; charset=iso-2022-cn", "; charset=gbk"])
+def test_sets_of_seven_bits_are_read(body: bytes, text: str, label: str) -> None:
+    decoded = decode_text(body, f"text/html{label}")
+    assert (decoded.text, decoded.is_noise) == (text, False)
+
+
+def test_a_program_with_signs_of_hz_is_no_hz() -> None:
+    body = b"if (x =~ /~{a,b~}/) { print '~{' }"
+    assert decode_text(body).text == body.decode()
+
+
+TAIWANESE = (
+    bytes.fromhex("c4e3 c5c4 d9d7 e2f5 dcb8 c4a9 cab5 eac4 e6fb f6f0 efbe f3a1").replace(b" ", b"") * 8
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"<p>\x1b$)G\x0e\x44\x21\x0f", None),
+        (b"<p>" + TAIWANESE, "text/html; charset=EUC-TW"),
+        (b"<meta charset=x-euc-tw><p>" + TAIWANESE, None),
+    ],
+)
+def test_what_no_encoding_here_reads_is_called_noise(body: bytes, content_type: str | None) -> None:
+    assert decode_text(body, content_type).is_noise
+
+
+@pytest.mark.parametrize(
+    "text", [CHINESE, TRADITIONAL, KOREAN, JAPANESE, RUSSIAN, "déjà vu " * 9, "plain " * 9]
+)
+def test_what_wrongly_calls_itself_unreadable_is_read_if_it_is_utf8(text: str) -> None:
+    decoded = decode_text(text.encode(), "text/html; charset=euc-tw")
+    assert (decoded.text, decoded.is_noise) == (text, False)
 
 
 @pytest.mark.parametrize("content_type", [None, "text/html; charset=utf-8"])

@@ -753,6 +753,12 @@ def test_a_redirect_at_the_greatest_depth_is_followed() -> None:
     assert desk.state_of(f"{ORIGIN}/2") == "Q"
 
 
+def test_rfc9110_15_3_4_a_page_that_somebody_has_changed_is_one() -> None:
+    desk = Desk().with_home_asked()
+    assert of_kind(desk.tell(fetched(HOME, 203)), ParsePage)
+    assert of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
+
+
 @pytest.mark.parametrize("status", [204, 206, 300])
 def test_other_answers_are_done_without_being_stored(status: int) -> None:
     desk = Desk().with_home_asked()

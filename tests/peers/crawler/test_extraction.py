@@ -36,6 +36,15 @@ def extracted(body: bytes = HTML, **changes: Any) -> PageParsed:
     return parsed
 
 
+def test_rfc9110_15_3_4_a_page_that_somebody_has_changed_is_read() -> None:
+    made = extract(
+        fetched("http://a.test/", 203, b"<title>t</title>words", headers=(("Refresh", "0; url=/t"),)), 1
+    )
+    assert isinstance(made, PageParsed)
+    assert made.document is not None
+    assert [link.url for link in made.links] == ["http://a.test/t"]
+
+
 def test_a_page_becomes_a_document_links_and_records() -> None:
     parsed = extracted(started_at=1_700_000_000.5)
     assert parsed.url == URL

@@ -636,10 +636,33 @@ async def test_the_body_of_another_media_type_is_not_read(nursery: trio.Nursery)
 
 
 @pytest.mark.parametrize(
-    "content_type", ["TEXT/HTML; charset=gbk", "application/xhtml+xml", "text/plain", ""]
+    "content_type",
+    [
+        "TEXT/HTML; charset=gbk",
+        "application/xhtml+xml",
+        "text/plain",
+        "",
+        "*/*",
+        "text/html charset=gbk",
+        "null",
+    ],
 )
 async def test_pages_are_wanted(nursery: trio.Nursery, content_type: str) -> None:
     assert body_of(await fetch_from(nursery, saying(page(b"x", content_type=content_type)))) == b"x"
+
+
+async def test_what_speaks_http_in_small_letters_is_read(nursery: trio.Nursery) -> None:
+    assert body_of(await fetch_from(nursery, saying(page(b"x").replace(b"HTTP", b"http", 1)))) == b"x"
+
+
+async def test_a_cookie_goes_with_the_question_that_has_it(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(page(b"x")))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    for cookie in ("", "s=1; t=2"):
+        await fetcher.fetch(FetchPage("http://h0.test/", cookie=cookie))
+    assert b"Cookie" not in host.requests[0]
+    assert b"\r\nCookie: s=1; t=2\r\n" in host.requests[1]
 
 
 async def test_what_has_no_type_is_read_on_if_it_begins_like_a_document(nursery: trio.Nursery) -> None:

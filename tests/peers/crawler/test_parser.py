@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from urllib.parse import quote
 
 import pytest
 from hypothesis import assume, given
@@ -90,6 +91,35 @@ def test_what_leads_to_no_page_is_no_link(href: str) -> None:
     assert urls(f'<a href="{href}">x</a>') == []
 
 
+@pytest.mark.parametrize(
+    ("label", "word", "query"),
+    [
+        ("utf-8", "洪", "%E6%B4%AA"),
+        ("gb2312", "洪", "%BA%E9"),
+        ("big5", "港", "%B4%E4"),
+        ("shift_jis", "日本ソ", "%93%FA%96%7B%83%5C"),
+        ("euc-jp", "日本", "%C6%FC%CB%DC"),
+        ("iso-2022-jp", "日", "%1B%24BF%7C%1B%28B"),
+        ("euc-kr", "한국", "%C7%D1%B1%B9"),
+        ("windows-1251", "мир", "%EC%E8%F0"),
+        ("koi8-r", "мир", "%CD%C9%D2"),
+        ("iso-8859-1", "é", "%E9"),
+        ("gb2312", "洪😀", "%BA%E9%26%23128512%3B"),
+        ("utf-16", "日", "%E6%97%A5"),
+    ],
+)
+def test_whatwg_url_4_4_a_query_is_in_the_encoding_of_its_page_and_a_path_in_utf8(
+    label: str, word: str, query: str
+) -> None:
+    markup = f'<p>{word[0] * 8}<a href="3.asp?k={word}1&l=%41#{word}">y</a><a href="/{word[0]}#?{word}">z</a>'
+    body = markup.encode(label, "xmlcharrefreplace")
+    page = parse_page("http://h.test/dir/page", body, f"text/html; charset={label}")
+    assert [link.url for link in page.links] == [
+        f"http://h.test/dir/3.asp?k={query}1&l=A",
+        f"http://h.test/{quote(word[0])}",
+    ]
+
+
 def test_links_are_resolved_against_the_first_base() -> None:
     markup = "<a href=x>1</a><base href='/e/f.html'><base href='/g/'><a href=y>2</a><a href='?z'>3</a>"
     assert urls(markup) == ["http://a.test/e/x", "http://a.test/e/y", "http://a.test/e/f.html?z"]
@@ -174,6 +204,25 @@ def test_robots_directives_of_meta_and_header(content: str, is_noindex: bool, is
         assert page.is_noindex == is_noindex
         assert bool(page.links) != is_nofollow
     assert not parse_page(URL, body, "text/html", [f"otherbot: {content}"]).is_noindex
+
+
+@pytest.mark.parametrize(
+    ("refresh", "targets"),
+    [
+        ("0; url=/t", ["http://a.test/t", "http://a.test/d/x"]),
+        ("5;URL='t'", ["http://a.test/d/t", "http://a.test/d/x"]),
+        ("0; url=x", ["http://a.test/d/x"]),
+        ("0; url=#top", ["http://a.test/d/x"]),
+        ("300", ["http://a.test/d/x"]),
+        ("", ["http://a.test/d/x"]),
+    ],
+)
+def test_a_refresh_of_the_server_leads_on_as_that_of_a_page(refresh: str, targets: list[str]) -> None:
+    body = b"<p><a href=x>y</a>"
+    assert [link.url for link in parse_page(URL, body, "text/html", (), refresh).links] == targets
+    assert parse_page(URL, body, "text/html", ["nofollow"], refresh).links == ()
+    text = parse_page(URL, b"words", "text/plain", (), refresh)
+    assert [link.url for link in text.links] == targets[: len(targets) - 1 or "url=x" in refresh]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,10 @@ from peers.crawler.response_lines import head_end, readable_head
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
+def test_a_version_in_small_letters_is_read() -> None:
+    assert readable_head(b"http/1.1 200 ok\r\nA: b\r\n\r\n").startswith(b"HTTP/1.1 200 ok\r\n")
+
+
 def headers_of(head: bytes) -> list[tuple[bytes, bytes]]:
     """As h11 reads them."""
     connection = h11.Connection(h11.CLIENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from peers.documents.formats import Format, format_of, may_be_document, media_type_of
+from peers.documents.formats import Format, format_of, may_be_document, media_type_of, named_media_type
 from peers.engine.kinds import KINDS, NAMES, kind_of
 from tests.peers.documents import files
 
@@ -56,6 +56,30 @@ def test_a_file_without_a_type_may_be_a_document(body: bytes) -> None:
 @pytest.mark.parametrize("body", [b"", b"\x7fELF", b"\x1f\x8b", b"text"])
 def test_a_file_without_a_type_may_be_something_else(body: bytes) -> None:
     assert not may_be_document(body)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "media_type"),
+    [
+        ("text/html; charset=gbk", "text/html"),
+        (" Text/HTML;;charset=gbk", "text/html"),
+        ("text/html,charset=gbk", "text/html"),
+        ("text/html, text/html; charset=gbk", "text/html"),
+        ("text/plain, text/html", "text/html"),
+        ("text/html, */*", "text/html"),
+        ("image/svg+xml", "image/svg+xml"),
+        *(
+            (none, "")
+            for none in ("", "null", "*/*", "text/*", "text/html charset=gbk", "html", "text/", "/")
+        ),
+        *((none, "") for none in ("text/html/x", '"text/html"', "; charset=gbk", "unknown/unknown", "a/é")),
+        (None, ""),
+    ],
+)
+def test_whatwg_mime_sniffing_4_4_a_type_that_is_none_names_none(
+    content_type: str | None, media_type: str
+) -> None:
+    assert named_media_type(content_type) == media_type
 
 
 def test_a_type_is_kept_where_it_names_the_format_and_set_right_where_it_does_not() -> None:

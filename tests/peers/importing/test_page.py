@@ -108,11 +108,31 @@ def test_links_to_follow_need_no_text() -> None:
         ),
         (BODY, ("Transfer-Encoding: chunked",)),
         (b"%x\r\n" % len(BODY) + BODY, ("Transfer-Encoding: chunked",)),  # cut
+        (b"%x  ;a=b\n" % len(BODY) + BODY + b"\n0\n\n", ("Transfer-Encoding: chunked",)),
     ],
 )
 def test_codings_are_undone_if_they_are_there(body: bytes, headers: tuple[str, ...]) -> None:
     made = page(record(body, "Content-Type: text/html", *headers))
     assert parse_response(read_record(made.records)).body == BODY
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"decade of words\nfeed me\n", b"abc\r\nand more words", b"3\nblind mice", b"5\r\nwords of mice\r\n"],
+)
+def test_a_text_that_begins_like_a_chunk_is_no_chunk(body: bytes) -> None:
+    made = page(record(body, "Content-Type: text/plain", "Transfer-Encoding: chunked"))
+    assert parse_response(read_record(made.records)).body == body
+
+
+def test_a_chunk_that_was_cut_is_one_where_the_record_says_so() -> None:
+    found = record(b"ffff\r\n" + BODY, "Transfer-Encoding: chunked", warc_truncated="length")
+    assert parse_response(read_record(page(found).records)).body == BODY
+
+
+@pytest.mark.parametrize("head", ["http/1.1 200 OK", "HTTP/1.1 203 Non-Authoritative Information"])
+def test_heads_are_read_as_the_crawler_reads_them(head: str) -> None:
+    assert page(record(head=head)).document is not None
 
 
 @pytest.mark.parametrize("kind", ["warcinfo", "request", "metadata"])
