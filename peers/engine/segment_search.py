@@ -176,7 +176,7 @@ def _goal(
     """Return what a kernel is to find, and room for its answer."""
     # One more than there can be: full means that something may have been left out.
     size = plan.k if plan.k <= view.document_count else view.document_count + 1
-    ceiling, first = _limits(view.segment, plan)
+    ceiling, first = (inf, 0) if plan.after is None else _limits(view.segment, plan)
     return Goal(factors, scope, floor, ceiling, first, size, size, TOLD_SIZE, effort.cells)
 
 
