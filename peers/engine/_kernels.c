@@ -51,6 +51,7 @@
     EACH(pack_entries) \
     EACH(place_words) \
     EACH(rank) \
+    EACH(read_heads) \
     EACH(rehash) \
     EACH(scatter) \
     EACH(search_all) \

@@ -122,13 +122,60 @@ KERNEL(unpack_entries, "biB", {
 typedef struct {
     const uint8_t *packed;
     const int64_t *numbers;
-    int64_t n_numbers;
+    const uint64_t *heads;
+    int64_t n_blocks;
     int64_t n_entries;
 } Dictionary;
 
-static inline Dictionary dictionary_of(Bytes packed, Ints numbers, int64_t n_entries)
+/* As Python has it. */
+typedef struct {
+    Bytes packed;
+    Ints numbers;
+    Sums heads;
+    int64_t n_entries;
+} Lexicon;
+#define LEXICON "(bisn)"
+
+static inline Dictionary dictionary_of(const Lexicon *lexicon)
 {
-    return (Dictionary){packed.at, numbers.at, numbers.size, n_entries};
+    return (Dictionary){
+        lexicon->packed.at, lexicon->numbers.at, lexicon->heads.at, lexicon->heads.size, lexicon->n_entries};
+}
+
+/* Return the first eight of some bytes, zeros behind them, as a number. */
+static inline uint64_t head_of(const uint8_t *bytes, int64_t n)
+{
+    uint64_t head = 0;
+    for (int64_t i = 0; i < 8; i++)
+        head = head << 8 | (i < n ? bytes[i] : 0);
+    return head;
+}
+
+KERNEL(read_heads, "biS", {
+    Bytes packed;
+    Ints numbers;
+    MutableSums heads;
+})
+{
+    for (int64_t block = 0; block < a->heads.size; block++) {
+        int64_t at = a->numbers.at[block * BLOCK_NUMBERS];
+        read_varint(a->packed.at, &at);
+        int64_t length = read_varint(a->packed.at, &at);
+        a->heads.at[block] = head_of(a->packed.at + at, length);
+    }
+    return a->heads.size;
+}
+
+/* Return how many of the sorted heads first to end are less than a number, and `first`. */
+static inline int64_t heads_before(const uint64_t *heads, int64_t first, int64_t end, uint64_t head)
+{
+    int64_t n = end - first;
+    while (n > 0) {
+        int64_t half = (n + 1) >> 1;
+        first += heads[first + half - 1] < head ? half : 0;
+        n -= half;
+    }
+    return first;
 }
 
 /* Compare packed bytes with what is behind the first `matched` bytes of a wanted string.
@@ -178,21 +225,20 @@ static inline void put_entry(
 static int64_t find_entries(
     const Dictionary *d, const uint8_t *wanted, const int64_t *wanted_starts, int64_t n_wanted, int64_t *found)
 {
-    int64_t n_blocks = d->n_numbers / BLOCK_NUMBERS - 1;
-    int64_t number = 0, block = -1;
+    int64_t number = 0;
     for (int64_t w = 0; w < n_wanted; w++) {
         int64_t start = wanted_starts[w], end = wanted_starts[w + 1];
         int64_t *row = found + w * FOUND_COLUMNS;
         fill(row, FOUND_COLUMNS, 0);
         row[NUMBER] = -1;
         number = 0;
-        /* The last block whose first entry is not greater than what is wanted: often that of the one before. */
-        int64_t low = 0, high = n_blocks;
-        if (block >= 0 && begins_at_most(d, block, wanted, start, end)) {
-            low = block + 1;
-            if (low < n_blocks && !begins_at_most(d, low, wanted, start, end))
-                high = low;
-        }
+        /* The last block whose first entry is not greater than what is wanted: heads that differ tell. */
+        uint64_t head = head_of(wanted + start, end - start);
+        int64_t low = heads_before(d->heads, 0, d->n_blocks, head), high = d->n_blocks;
+        if (low < high && d->heads[low] != head)
+            high = low;
+        else if (head < UINT64_MAX)
+            high = heads_before(d->heads, low, high, head + 1);
         while (low < high) {
             int64_t middle = (low + high) >> 1;
             if (begins_at_most(d, middle, wanted, start, end))
@@ -200,7 +246,7 @@ static int64_t find_entries(
             else
                 high = middle;
         }
-        block = low - 1;
+        int64_t block = low - 1;
         if (block < 0)
             continue;
         int64_t at = d->numbers[block * BLOCK_NUMBERS];
@@ -237,16 +283,14 @@ static int64_t find_entries(
     return number;
 }
 
-KERNEL(look_up, "(bin)tI", {
-    Bytes packed;
-    Ints numbers;
-    int64_t n_entries;
+KERNEL(look_up, LEXICON "tI", {
+    Lexicon lexicon;
     Bytes wanted;
     Ints wanted_starts;
     MutableInts found;
 })
 {
-    Dictionary d = dictionary_of(a->packed, a->numbers, a->n_entries);
+    Dictionary d = dictionary_of(&a->lexicon);
     return find_entries(&d, a->wanted.at, a->wanted_starts.at, a->wanted_starts.size - 1, a->found.at);
 }
 

@@ -105,11 +105,9 @@ static void add_shares(
     found[2 * measured->n_documents] = lesser(1.0, anywhere);
 }
 
-KERNEL(measure, POSTINGS "(bin)tjgjgddjw2qo", {
+KERNEL(measure, POSTINGS LEXICON "tjgjgddjw2qo", {
     Postings postings;
-    Bytes dictionary;
-    Ints dictionary_blocks;
-    int64_t n_entries;
+    Lexicon lexicon;
     Bytes wanted;
     Ints wanted_starts;
     Ints units;
@@ -141,7 +139,7 @@ KERNEL(measure, POSTINGS "(bin)tjgjgddjw2qo", {
     double *nearness = take_floats(&store, a->idf.size);
     fill(measured.frequencies, n_frequencies, 0);
     measured.starts[0] = 0;
-    Dictionary dictionary = dictionary_of(a->dictionary, a->dictionary_blocks, a->n_entries);
+    Dictionary dictionary = dictionary_of(&a->lexicon);
     find_entries(&dictionary, a->wanted.at, a->wanted_starts.at, n_wanted, known);
     int64_t n_atoms = 0;
     for (int64_t entry = 0; entry < n_wanted; entry++) {

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mesh.slot_set import SlotMask
+from peers.engine.effort import Effort
 from peers.engine.kernels import FIELD_COUNT, sum_lengths
 from peers.engine.scoring import normalise
+from peers.engine.searching.batch import Scope
 from peers.engine.segment import Segment
 from peers.kernel import Bytes, Floats
 
@@ -83,6 +85,21 @@ class SegmentView:
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
         self.is_whole = self.document_count == self.segment.document_count
         self.field_lengths: list[int] = totals.tolist()
+        self._scope: Scope | None = None
+
+    def scope(self, model: Floats, effort: Effort) -> Scope:
+        """Return what kernels search among; the one made last is kept.
+
+        Raises:
+          EffortSpentError: norms would have to be made, and there is too little left for that.
+        """
+        kept = self._scope
+        if kept is not None and kept.model is model:
+            return kept
+        if self.live.kept_norms(model) is None:
+            effort.spend(self.segment.document_count)
+        self._scope = kept = Scope(self.allowed, self.is_whole, self.live.norms(model), model)
+        return kept
 
     @cached_property
     def without_copies(self) -> SegmentView:

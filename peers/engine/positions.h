@@ -3,8 +3,9 @@
    The positions of a block begin where its skip entry says; how many bytes belong to a posting is not noted, so
    those before it are skipped by counting the ends of varints, eight bytes at a time. A phrase is looked for in
    the documents of a batch: it is noted where the positions of its two rarest atoms are in each; a table of the
-   places of the rarest tells most texts in which the other one does not follow; in those that are left, the
-   positions of all atoms are gone through in turn, up to the first place from which all of them follow. */
+   places of the rarest tells most texts in which the other one does not follow; where both stand as the phrase
+   has them, the positions of all its atoms are gone through in turn, up to the first place from which all of
+   them follow. */
 
 #pragma once
 
@@ -257,13 +258,32 @@ static inline Cursor cursor_at(const Postings *postings, const Place *place, int
     return (Cursor){skip_positions(postings, place->at, n), place->frequencies[field], -distance};
 }
 
-/* Tell whether the second atom may follow the first in a field; that it does not is sure.
+/* Read positions up to the first that is not before a place; false if there is none. */
+static inline bool go_to_place(const uint8_t *positions, Cursor *cursor, int64_t place)
+{
+    while (cursor->place < place && cursor->left > 0) {
+        cursor->place += read_varint(positions, &cursor->next);
+        cursor->left--;
+    }
+    return cursor->place >= place;
+}
+
+/* Tell whether the second atom follows the first in a field, from a place that is in the text.
 
    Nearly all documents with both are left out here: in each step the processor knows what comes next, which
-   it does not where two lists are merged. */
-static inline bool may_follow(const uint8_t *positions, Cursor first, Cursor second)
+   it does not where two lists are merged. So they are only where the table says that it may be worth it. */
+static inline bool follows(const uint8_t *positions, Cursor first, Cursor second)
 {
+    first.place += read_varint(positions, &first.next);
+    if (--first.left == 0) {
+        do
+            second.place += read_varint(positions, &second.next);
+        while (--second.left && second.place < first.place);
+        return first.place >= 0 && second.place == first.place;
+    }
+    Cursor again = first;
     uint64_t seen[SEEN_WORDS] = {0};
+    seen[first.place >> 6 & (SEEN_WORDS - 1)] |= UINT64_C(1) << (first.place & 63);
     for (; first.left; first.left--) {
         first.place += read_varint(positions, &first.next);
         seen[first.place >> 6 & (SEEN_WORDS - 1)] |= UINT64_C(1) << (first.place & 63);
@@ -272,34 +292,25 @@ static inline bool may_follow(const uint8_t *positions, Cursor first, Cursor sec
         second.place += read_varint(positions, &second.next);
         if (second.place > first.place)
             return false;
-        if (seen[second.place >> 6 & (SEEN_WORDS - 1)] >> (second.place & 63) & 1)
+        if (seen[second.place >> 6 & (SEEN_WORDS - 1)] >> (second.place & 63) & 1 && second.place >= 0
+            && go_to_place(positions, &again, second.place) && again.place == second.place)
             return true;
     }
     return false;
 }
 
-/* Tell whether the first two atoms may be in a document as the phrase has them. */
-static inline bool may_have_phrase(const Postings *postings, const Phrase *phrase, int64_t document)
+/* Tell whether the first two atoms are in a document as the phrase has them. */
+static inline bool has_pair(const Postings *postings, const Phrase *phrase, int64_t document)
 {
     const Place *first = place_of(phrase, 0, document), *second = place_of(phrase, 1, document);
     int64_t fields = phrase->fields & first->fields & second->fields;
     for (int field = 0; fields >> field; field++)
         if (fields >> field & 1
-            && may_follow(
+            && follows(
                 postings->positions.at, cursor_at(postings, first, field, phrase->distances[0]),
                 cursor_at(postings, second, field, phrase->distances[1])))
             return true;
     return false;
-}
-
-/* Read positions up to the first that is not before a place; false if there is none. */
-static inline bool go_to_place(const Postings *postings, Cursor *cursor, int64_t place)
-{
-    while (cursor->place < place && cursor->left > 0) {
-        cursor->place += read_varint(postings->positions.at, &cursor->next);
-        cursor->left--;
-    }
-    return cursor->place >= place;
 }
 
 /* Tell whether there is a place from which all atoms stand at their distances. */
@@ -316,7 +327,7 @@ static bool is_in_field(const Postings *postings, Phrase *phrase)
     int64_t n_agreed = 0, atom = 0;
     while (n_agreed < phrase->n_atoms) {
         Cursor *cursor = phrase->cursors + atom;
-        if (cursor->place < place && !go_to_place(postings, cursor, place))
+        if (cursor->place < place && !go_to_place(postings->positions.at, cursor, place))
             return false;
         n_agreed = cursor->place == place ? n_agreed + 1 : 1;
         place = cursor->place;
@@ -357,8 +368,10 @@ static int64_t choose_with_phrase(
         return 0;
     for (int64_t i = 0; i < n; i++) {
         chosen[n_left] = i;
-        n_left += n_first < 2 || may_have_phrase(lists->postings, phrase, i);
+        n_left += n_first < 2 || has_pair(lists->postings, phrase, i);
     }
+    if (phrase->n_atoms == 2)
+        return n_left;
     if (!place_atoms(lists, known, phrase, n_first, phrase->n_atoms, indexes, n_left))
         return 0;
     for (int64_t i = 0; i < n_left; i++) {

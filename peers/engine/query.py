@@ -171,11 +171,11 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
         """
         if self.has_copies or not self.clauses:
             return self.has_copies
-        return any(
-            literal.kind in _KINDS_OF_ADDRESS or literal.fields & URL_FIELD
-            for clause in self.clauses
-            for literal in clause
-        )
+        for clause in self.clauses:
+            for literal in clause:
+                if literal.kind in _KINDS_OF_ADDRESS or literal.fields & URL_FIELD:
+                    return True
+        return False
 
     @property
     def is_empty(self) -> bool:

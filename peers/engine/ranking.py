@@ -121,9 +121,11 @@ def scored(
     terms: Sequence[str], weights: Sequence[float], statistics: Statistics
 ) -> tuple[list[str], list[float]]:
     """Return terms in scoring order, and idf times weight of each."""
-    # One loop each: a comprehension is a call.
+    # Loops: a comprehension is a call, and so are zip and its arguments.
     total, doc_freq_of = statistics.document_count, statistics.doc_freqs.get
-    ordered = [(doc_freq_of(term, 0), term, weight) for term, weight in zip(terms, weights, strict=True)]
+    ordered: list[tuple[int, str, float]] = []
+    for number, term in enumerate(terms):
+        ordered.append((doc_freq_of(term, 0), term, weights[number]))
     ordered.sort()
     in_order: list[str] = []
     factors: list[float] = []

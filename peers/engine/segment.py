@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,7 @@ from peers.engine.dictionary import (
     FOUND_COLUMNS,
     Dictionary,
     Lexicon,
+    lexicon_of,
     list_entries,
     look_up,
     unpack_blocks,
@@ -100,7 +102,6 @@ class Segment:
             if len(sums) != -(-summed.nbytes // SUM_BLOCK_BYTES):
                 raise CorruptIndexError(f"segment {name} has sums of other postings")
         # As kernels get them.
-        self.lexicon: Lexicon = Lexicon(self.dictionary, self.dictionary_blocks, self.entry_count)
         self.lists: Postings = Postings(
             self.postings,
             self.postings_words,
@@ -115,6 +116,11 @@ class Segment:
         """Return the bytes of the file that a section has, without what follows up to the next one."""
         offset, length, _ = self._sections[section]
         return range(offset, offset + length)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The dictionary as kernels get it; of a segment that was checked, where it came from elsewhere."""
+        return lexicon_of(self.dictionary, self.dictionary_blocks, self.entry_count)
 
     def stamp(self, document: int) -> Stamp:
         """Return which version of its page a document is."""

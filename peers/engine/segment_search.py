@@ -17,7 +17,7 @@ from peers.engine.matching_cost import clauses_cost, matching_cost
 from peers.engine.query import Kind, Literal, Mode, Order, Query
 from peers.engine.ranking import RankingWeights, Statistics, k1_of, length_normalisation, scored
 from peers.engine.scoring import MODEL_SIZE
-from peers.engine.searching.batch import TOLD_SIZE, Goal, Searched
+from peers.engine.searching.batch import TOLD_SIZE, Goal, Scope, Searched
 from peers.engine.searching.conjunction import Atoms, search_all
 from peers.engine.searching.disjunction import search_any
 from peers.engine.searching.found import rank, select_best
@@ -171,36 +171,13 @@ def _latest(view: SegmentView, plan: Plan, effort: Effort) -> Answer:
 
 
 def _goal(
-    view: SegmentView,
-    plan: Plan,
-    factors: list[float],
-    allowed: Bytes,
-    floor: float,
-    effort: Effort,
-    is_whole: bool,
+    view: SegmentView, plan: Plan, factors: list[float], scope: Scope, floor: float, effort: Effort
 ) -> Goal:
     """Return what a kernel is to find, and room for its answer."""
-    norms = view.live.kept_norms(plan.model)
-    if norms is None:
-        effort.spend(view.segment.document_count)
-        norms = view.live.norms(plan.model)
     # One more than there can be: full means that something may have been left out.
-    size = min(plan.k, view.document_count + 1)
+    size = plan.k if plan.k <= view.document_count else view.document_count + 1
     ceiling, first = (inf, 0) if plan.after is None else _limits(view.segment, plan)
-    return Goal(
-        factors,
-        allowed,
-        is_whole,
-        norms,
-        plan.model,
-        floor,
-        ceiling,
-        first,
-        size,
-        size,
-        TOLD_SIZE,
-        effort.cells,
-    )
+    return Goal(factors, scope, floor, ceiling, first, size, size, TOLD_SIZE, effort.cells)
 
 
 def _answer(segment: Segment, searched: Searched) -> Answer:
@@ -218,14 +195,15 @@ def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float, effort: 
         return 0, True, [], []
     known, indexes, rows, factors = _lists(segment, found, plan)
     # All that were found are allowed.
-    goal = _goal(view, plan, factors, view.allowed, floor, effort, True)
+    scope = view.scope(plan.model, effort)._replace(is_whole=True)
+    goal = _goal(view, plan, factors, scope, floor, effort)
     return _answer(segment, rank(segment.lists, known.found, documents, indexes, rows, goal))
 
 
 def _best_of_all(view: SegmentView, plan: Plan, floor: float, effort: Effort) -> Answer:
     """Find the best documents with all of the required entries."""
     segment = view.segment
-    goal = _goal(view, plan, plan.factors, view.allowed, floor, effort, view.is_whole)
+    goal = _goal(view, plan, plan.factors, view.scope(plan.model, effort), floor, effort)
     searched = search_all(segment.lists, segment.lexicon, plan.terms, plan.is_required, plan.phrase, goal)
     return _answer(segment, searched)
 
@@ -254,8 +232,10 @@ def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, I
 def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float, effort: Effort) -> Answer:
     """Find the best documents with one of the terms at least."""
     segment = view.segment
-    is_whole = view.is_whole and allowed is view.allowed
-    goal = _goal(view, plan, plan.factors, allowed, floor, effort, is_whole)
+    scope = view.scope(plan.model, effort)
+    if allowed is not view.allowed:
+        scope = scope._replace(allowed=allowed, is_whole=False)
+    goal = _goal(view, plan, plan.factors, scope, floor, effort)
     return _answer(segment, search_any(segment.lists, segment.lexicon, plan.terms, goal))
 
 

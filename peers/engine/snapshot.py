@@ -185,11 +185,12 @@ class View:
         if query.is_empty or k < 0:
             return 0, True, []
         plan = plan_of(query, statistics, weights, k, after)
+        sees_copies = query.sees_copies
         total, is_exact = 0, True
         found: list[_BestOfSegment] = []
         best_scores: list[float] = []
         for each in self._segments:
-            view = _shown_to(query, each)
+            view = each if sees_copies else each.without_copies
             try:
                 n, is_all, documents, scores = search_segment(view, plan, floor, effort)
             except EffortSpentError:

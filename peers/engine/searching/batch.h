@@ -28,7 +28,7 @@ typedef struct {
     MutableInts told;
     MutableInts effort;
 } GoalView;
-#define GOAL "(gbnf2fddnrqoI)"
+#define GOAL "(g(bnf2f)ddnrqoI)"
 
 /* The same for lists that are open, with documents on their way, rising, and what is known of each list. */
 typedef struct {

@@ -20,14 +20,20 @@ TOTAL, IS_EXACT, DAMAGE, POSITIONS_DAMAGE, TOLD_SIZE = range(5)
 Searched: TypeAlias = tuple[list[int], list[float], list[int]]
 
 
-class Goal(NamedTuple):
-    """What is searched for, and how much room there is for what is found."""
+class Scope(NamedTuple):
+    """The documents of a segment among which is searched: the same for many queries."""
 
-    factors: FewFloats  # of each list, idf times weight, not negative, in the order in which scores are added
     allowed: Bytes  # 1 for each document that may be found
     is_whole: int  # 1 when all of them may be
     norms: Floats  # (fields, documents), as `normalise` makes them
     model: Floats
+
+
+class Goal(NamedTuple):
+    """What is searched for, and how much room there is for what is found."""
+
+    factors: FewFloats  # of each list, idf times weight, not negative, in the order in which scores are added
+    scope: Scope
     floor: float  # documents with a lower score are not wanted
     ceiling: float  # nor are those with a higher score,
     first: int  # nor of those with this one any before this document

@@ -148,11 +148,9 @@ static bool search_lists(Batch *batch, const int64_t *known, const int64_t *is_r
     return true;
 }
 
-KERNEL(search_all, POSTINGS "(bin)tj(jjn)" GOAL, {
+KERNEL(search_all, POSTINGS LEXICON "tj(jjn)" GOAL, {
     Postings postings;
-    Bytes dictionary;
-    Ints dictionary_blocks;
-    int64_t n_entries;
+    Lexicon lexicon;
     Bytes wanted;
     Ints wanted_starts;
     Ints is_required;
@@ -168,7 +166,7 @@ KERNEL(search_all, POSTINGS "(bin)tj(jjn)" GOAL, {
         + phrase_bytes(n_atoms, n_lists);
     if (!open_store(&store, n_bytes))
         return NO_MEMORY;
-    Dictionary dictionary = dictionary_of(a->dictionary, a->dictionary_blocks, a->n_entries);
+    Dictionary dictionary = dictionary_of(&a->lexicon);
     int64_t *known = take_ints(&store, n_wanted * FOUND_COLUMNS);
     find_entries(&dictionary, a->wanted.at, a->wanted_starts.at, n_wanted, known);
     Phrase *phrase = take_phrase(&store, a->atoms, a->distances, a->fields, n_lists);

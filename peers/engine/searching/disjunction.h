@@ -308,11 +308,9 @@ static void search_open_lists(Batch *batch, Window *window)
         told[IS_EXACT] = 0;
 }
 
-KERNEL(search_any, POSTINGS "(bin)t" GOAL, {
+KERNEL(search_any, POSTINGS LEXICON "t" GOAL, {
     Postings postings;
-    Bytes dictionary;
-    Ints dictionary_blocks;
-    int64_t n_entries;
+    Lexicon lexicon;
     Bytes wanted;
     Ints wanted_starts;
     GoalView goal;
@@ -324,7 +322,7 @@ KERNEL(search_any, POSTINGS "(bin)t" GOAL, {
         + stored_bytes(n_wanted * FOUND_COLUMNS, 8) + stored_bytes(n_factors, 8);
     if (!open_store(&store, n_bytes))
         return NO_MEMORY;
-    Dictionary dictionary = dictionary_of(a->dictionary, a->dictionary_blocks, a->n_entries);
+    Dictionary dictionary = dictionary_of(&a->lexicon);
     int64_t *known = take_ints(&store, n_wanted * FOUND_COLUMNS);
     find_entries(&dictionary, a->wanted.at, a->wanted_starts.at, n_wanted, known);
     double *present = take_floats(&store, n_factors); /* factors of entries that the segment has */

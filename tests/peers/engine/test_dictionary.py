@@ -16,7 +16,7 @@ from peers.engine.dictionary import (
     PLACE_END,
     START,
     Dictionary,
-    Lexicon,
+    lexicon_of,
     list_entries,
     look_up,
     pack_dictionary,
@@ -26,7 +26,8 @@ from peers.engine.packed_strings import pack_strings
 from peers.kernel import Ints
 
 strings = st.lists(
-    st.binary(min_size=1, max_size=6) | st.sampled_from([b"a" * n for n in range(1, 40)]),
+    st.binary(min_size=1, max_size=6)
+    | st.sampled_from([byte * n for byte in (b"a", b"\xff") for n in range(1, 40)]),
     unique=True,
     max_size=80,
 ).map(sorted)
@@ -40,7 +41,7 @@ def dictionary_of(entries: list[bytes]) -> Dictionary:
 def found_of(entries: list[bytes], wanted: list[bytes]) -> tuple[int, Ints]:
     packed, blocks = pack_dictionary(dictionary_of(entries))
     found = np.empty(len(wanted) * FOUND_COLUMNS, np.int64)
-    rank = look_up(Lexicon(packed, blocks, len(entries)), wanted, found)
+    rank = look_up(lexicon_of(packed, blocks, len(entries)), wanted, found)
     return rank, found.reshape(-1, FOUND_COLUMNS)
 
 
