@@ -74,7 +74,8 @@ def decode_text(body: bytes, content_type: str | None = None) -> DecodedText:
     if len(set(named)) == 1:
         labelled = _decoded(body, named[0])
         if _is_sound(labelled) and (
-            misfit_share(labelled.text, named[0]) <= MISFIT_SHARE_MAX
+            (len(named) > 1 and named[0] != "cp1252")  # two who do not look never agree on another one
+            or misfit_share(labelled.text, named[0]) <= MISFIT_SHARE_MAX
             or len({*"".join(_NOT_ASCII.findall(labelled.text))}) < EVIDENCE_CHARS_MIN
         ):
             return labelled
@@ -212,7 +213,7 @@ def _labels(body: bytes, content_type: str | None) -> list[str]:
     match = _CHARSET_PARAMETER.search(content_type or "")
     header = match[1].strip().lower() if match else ""
     labels = [label for label in (header, _meta_label(body), _xml_label(body)) if label]
-    return sorted(dict.fromkeys(labels), key=lambda label: codec_of(label) == "cp1252")
+    return sorted(labels, key=lambda label: codec_of(label) == "cp1252")
 
 
 def _meta_label(body: bytes) -> str:
@@ -221,7 +222,8 @@ def _meta_label(body: bytes) -> str:
     Source: WHATWG HTML, 13.2.3.2, "prescan a byte stream to determine its encoding".
     """
     head = body[:PRESCAN_BYTES]
-    at = head.find(b"<")
+    last = head.lower().rfind(b"charset")  # behind which no <meta> begins that names one
+    at = head.find(b"<", 0, max(0, last))
     while at >= 0:
         if head.startswith(b"<!--", at):
             end = head.find(b"-->", at + 2)  # `<!-->` is a whole comment
@@ -237,7 +239,7 @@ def _meta_label(body: bytes) -> str:
             at = end if end >= 0 else len(head)
         else:
             at += 1
-        at = head.find(b"<", at)
+        at = head.find(b"<", at, last)
     return ""
 
 
@@ -387,7 +389,7 @@ def _strict_utf8(body: bytes) -> str | None:
 
 def _is_surely_utf8(body: bytes, utf8: str) -> bool:
     if utf8.isascii():  # in nearly all encodings the same; UTF-16 has NULs, others escapes
-        return not any(sign in body for sign in (b"\0", b"\x1b", b"~{"))
+        return not (b"\0" in body or b"\x1b" in body or b"~{" in body)
     return len(body) - len(utf8) >= UTF8_EVIDENCE_BYTES_MIN
 
 

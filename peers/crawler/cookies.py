@@ -24,15 +24,15 @@ class Cookies:
 
     def __init__(self) -> None:
         # By URL, the oldest first: "" while one is under way, None when it was in vain.
-        self._held: dict[str, str | None] = {}
+        self.held: dict[str, str | None] = {}
 
     def take(self, url: str) -> str:
         """Return what a URL is to be asked for with, once; "" for no cookie."""
-        cookie = self._held.get(url)
+        cookie = self.held.get(url)
         if cookie:
-            self._held[url] = ""
+            self.held[url] = ""
         elif cookie is not None:  # the page has come
-            del self._held[url]
+            del self.held[url]
         return cookie or ""
 
     def are_wanted(self, fetched: PageFetched) -> bool:
@@ -40,20 +40,22 @@ class Cookies:
 
         Where it leads to another URL of its host, that one is asked for with the cookie.
         """
+        if "set-cookie" not in map(str.lower, dict(fetched.headers)):
+            return False
         url, target = fetched.url, location_of(fetched)
         if target is None or host_of(target) != host_of(url):
             return False
-        was_sent = url in self._held
+        was_sent = url in self.held
         self._hold(url if was_sent else target, None if was_sent else cookie_set(fetched))
-        return target == url and bool(self._held.get(url))
+        return target == url and bool(self.held.get(url))
 
     def _hold(self, url: str, cookie: str | None) -> None:
         if cookie == "":
             return
-        self._held.pop(url, None)
-        self._held[url] = cookie
-        if len(self._held) > URLS_MAX:
-            del self._held[next(iter(self._held))]
+        self.held.pop(url, None)
+        self.held[url] = cookie
+        if len(self.held) > URLS_MAX:
+            del self.held[next(iter(self.held))]
 
 
 def cookie_set(fetched: PageFetched) -> str:

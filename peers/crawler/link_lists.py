@@ -20,8 +20,7 @@ from mesh.urls import canonical
 from peers.crawler.charset import decode_text
 from peers.crawler.dates import EARLIEST_S, http_seconds_of, seconds_of
 from peers.crawler.decoding import Undecodable, decode_beginning
-from peers.crawler.xml_markup import readable_xml
-from peers.documents.formats import begins_with
+from peers.documents.formats import WIDE, begins_with
 
 LISTED_MAX: Final = 50_000  # URLs of one list; sitemaps.org allows as many
 LIST_BYTES_MAX: Final = 50 << 20  # decoded; sitemaps.org, too. The rest is not read
@@ -49,7 +48,8 @@ def has_list_name(url: str) -> bool:
 
 def begins_like_list(body: bytes) -> bool:
     """Tell whether a decoded body, by its first element, is a list in XML."""
-    return begins_with(_ROOT, body)
+    may_be = _ROOT.search(body, 0, SNIFF_BYTES) is not None or body.startswith(WIDE)
+    return may_be and begins_with(_ROOT, body)
 
 
 class Listed(NamedTuple):
@@ -79,6 +79,7 @@ def pages_listed(
     if begins_like_list(body):
         # With the first list only: what reads XML takes 5 MB, and most processes never meet a list.
         from peers.crawler.xml_lists import entries_in_xml
+        from peers.crawler.xml_markup import readable_xml
 
         found = entries_in_xml(url, readable_xml(body, decode_text(body, content_type)), LISTED_MAX)
         return None if found is None else tuple(_distinct(url, found))

@@ -18,7 +18,6 @@ from peers.crawler.parser import (
     robots_wish,
 )
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
-from peers.crawler.xml_markup import readable_xml
 from peers.documents.content import HEADINGS_CHARS_MAX, TITLE_CHARS_MAX, Content, Lack, ReadMarkup
 from peers.documents.formats import (
     TEXT_MEDIA_TYPES,
@@ -67,6 +66,9 @@ def read_page(
     document_format = format_of(body, media_type)
     if document_format is not None:
         if document_format in (Format.XML, Format.FEED):
+            # As what reads documents: with the first.
+            from peers.crawler.xml_markup import readable_xml
+
             decoded = decode_text(body, content_type)
             if decoded.is_noise:
                 raise NotHtml("XML in an unknown encoding")

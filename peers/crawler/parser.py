@@ -127,7 +127,7 @@ def parse_page(
         headings=page.headings[:HEADINGS_CHARS_MAX],
         text=page.text[:TEXT_CHARS_MAX],
         boilerplate=page.boilerplate[: max(0, TEXT_CHARS_MAX - len(page.text))],
-        links=() if wish.is_nofollow else _led_by(refresh, url, page.links),
+        links=() if wish.is_nofollow else _led_by(refresh, url, page.links) if refresh else page.links,
         language=language_of_page(page.language, page.text)
         or language_of(page.text)
         or language_of(page.boilerplate),

@@ -89,4 +89,4 @@ def _usual(codec: str) -> frozenset[str]:
     """What texts in a double-byte set are made of."""
     plain, rows = _ROWS[codec]
     trails = (*range(0x40, 0x7F), *range(0xA1, 0xFF))
-    return frozenset(bytes((row, trail)).decode(plain, "ignore") for row in rows for trail in trails)
+    return frozenset([bytes((row, trail)).decode(plain, "ignore") for row in rows for trail in trails])

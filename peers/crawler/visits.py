@@ -200,7 +200,7 @@ class Visits:
             if excluded is None:
                 question = self._questions.for_page(state, taken, now)
                 etag, last_modified = self._pages.validators(state, taken)
-                cookie = self._cookies.take(taken.url)
+                cookie = self._cookies.take(taken.url) if self._cookies.held else ""
                 question = replace(question, etag=etag, last_modified=last_modified, cookie=cookie)
                 return self._ask(question, Visit(state, taken, None, question.is_conditional), now)
             sends += self._exclude(state, taken, excluded, known, now)
@@ -324,7 +324,7 @@ class Visits:
         if status == 304:
             self._not_modified(visit, fetched, now)
             return []
-        if self._cookies.are_wanted(fetched):
+        if status < 400 and self._cookies.are_wanted(fetched):
             self._frontier.put_back(state, taken)
             return []
         failure = str(status) if status >= 400 else ""

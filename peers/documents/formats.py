@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from peers.engine.kinds import KINDS
@@ -71,12 +72,14 @@ _COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FEED: Final = re.compile(rb"<(?:[\w.-]{1,32}:)?(?:rss|feed|RDF)[\s>]")
 _ESSENCE: Final = re.compile(r"[!#$%&'+.^_`|~0-9a-z-]+/[!#$%&'+.^_`|~0-9a-z-]+")
 _UNNAMED: Final = frozenset(("unknown/unknown", "application/unknown"))
-_WIDE: Final = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+WIDE: Final = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # UTF-16
+_MAY_BE_FEED: Final = re.compile(rb"\A(?:\xff\xfe|\xfe\xff|<\0|\0<)|" + _FEED.pattern)
 _PROLOG_PARTS_MAX: Final = 8  # before the first element of XML
 
 _XHTML: Final = re.compile(rb"<(?:\w{1,16}:)?html[\s>]", re.IGNORECASE)  # also under the name of XML
 
 
+@lru_cache(maxsize=64)  # servers say few different ones; long ones are at most 64 KiB
 def named_media_type(content_type: str | None) -> str:
     """Return the media type that a Content-Type names, in small letters; "" where it names none.
 
@@ -109,7 +112,7 @@ def format_of(body: bytes, media_type: str) -> Format | None:
         return Format.OLD
     if body.startswith(b"{\\rtf"):
         return Format.RTF
-    if begins_like_feed(body):
+    if _MAY_BE_FEED.search(body, 0, SNIFF_BYTES) and begins_like_feed(body):
         return Format.FEED
     is_xml = named in (Format.XML, Format.FEED) and _XHTML.search(body, 0, SNIFF_BYTES) is None
     return Format.XML if is_xml else None
@@ -123,7 +126,7 @@ def may_be_document(beginning: bytes) -> bool:
 
 def begins_like_feed(body: bytes) -> bool:
     """Tell whether a decoded body, by its first element, is a feed."""
-    return begins_with(_FEED, body)
+    return _MAY_BE_FEED.search(body, 0, SNIFF_BYTES) is not None and begins_with(_FEED, body)
 
 
 def begins_with(element: re.Pattern[bytes], body: bytes) -> bool:
@@ -133,10 +136,8 @@ def begins_with(element: re.Pattern[bytes], body: bytes) -> bool:
     of them with all of the next, and 200 bytes took it a minute.
     """
     begin = body[:SNIFF_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if begin.startswith(_WIDE):  # UTF-16
+    if begin.startswith(WIDE):
         begin = body[: 2 * SNIFF_BYTES].translate(None, b"\0\xff\xfe").lstrip()
-    if element.search(begin) is None:
-        return False
     for _ in range(_PROLOG_PARTS_MAX):
         if begin.startswith(b"<?"):
             begin = begin.partition(b"?>")[2].lstrip()
