@@ -44,6 +44,9 @@ _UNKNOWN: Final = 0x00050000 | 38  # ENOSYS, for which libraries have another wa
 _TO_WRITE: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _THREAD: Final = 0x10000  # CLONE_THREAD
 _OTHER_ABI: Final = 0x40000000  # x32 has numbers of its own from here on
+_OF_SIGNALS: Final = 8  # of F_SETOWN, F_SETSIG and F_SETOWN_EX: what comes at a descriptor signals anybody
+# TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX; others push keys into a terminal, or signal as above.
+_HARMLESS_CONTROLS: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 
 
 class _Machine(NamedTuple):
@@ -54,59 +57,51 @@ class _Machine(NamedTuple):
     opening: tuple[tuple[int, int], ...]  # calls that open files, and which argument has the flags
     clone: int
     signalling: tuple[int, int]  # kill tgkill: no process but this one
+    prlimit: int
+    fcntl: int
+    ioctl: int
 
 
 # socket connect accept bind listen socketpair accept4; fork vfork execve execveat; tkill ptrace
-# process_vm_readv, writev pidfd_send_signal, open, getfd; truncate ftruncate rename mkdir rmdir creat link
-# unlink symlink chmod fchmod chown fchown lchown mknod and their kin at folders; mount umount2 pivot_root
-# chroot unshare setns; add_key request_key keyctl bpf perf_event_open userfaultfd io_uring_setup
-# open_by_handle_at.
+# process_vm_readv, writev pidfd_send_signal, open, getfd; rt_sigqueueinfo rt_tgsigqueueinfo; of others too
+# setpriority sched_setparam, setscheduler, setaffinity, setattr ioprio_set migrate_pages move_pages
+# process_madvise; truncate ftruncate rename mkdir rmdir creat link unlink symlink chmod fchmod chown fchown
+# lchown mknod utime setxattr removexattr and their kin at folders; mount umount2 pivot_root chroot unshare
+# setns; shmget semget msgget mq_open mq_unlink; add_key request_key keyctl bpf perf_event_open userfaultfd
+# io_uring_setup open_by_handle_at.
+# fmt: off
 _X86_64: Final = _Machine(
     0xC000003E,
     (
-        *(41, 42, 43, 49, 50, 53, 288, 57, 58, 59, 322, 200, 101, 310, 311, 424, 434, 438),
-        *(
-            76,
-            77,
-            82,
-            83,
-            84,
-            85,
-            86,
-            87,
-            88,
-            90,
-            91,
-            92,
-            93,
-            94,
-            133,
-            258,
-            259,
-            260,
-            263,
-            264,
-            265,
-            266,
-            268,
-        ),
-        *(316, 452, 165, 166, 155, 161, 272, 308, 248, 249, 250, 321, 298, 323, 425, 304),
+        41, 42, 43, 49, 50, 53, 288, 57, 58, 59, 322, 200, 101, 310, 311, 424, 434, 438, 129, 297,
+        141, 142, 144, 203, 314, 251, 256, 279, 440,
+        76, 77, 82, 83, 84, 85, 86, 87, 88, 90, 91, 92, 93, 94, 133, 258, 259, 260, 263, 264, 265, 266, 268,
+        132, 235, 261, 280, 188, 189, 190, 197, 198, 199, 463, 466,
+        316, 452, 165, 166, 155, 161, 272, 308, 29, 64, 68, 240, 241, 248, 249, 250, 321, 298, 323, 425, 304,
     ),
     ((2, 1), (257, 2)),
     56,
     (62, 234),
+    302,
+    72,
+    16,
 )
 _AARCH64: Final = _Machine(
     0xC00000B7,
     (
-        *(198, 203, 202, 200, 201, 199, 242, 221, 281, 130, 117, 270, 271, 424, 434, 438),
-        *(45, 46, 38, 34, 37, 35, 36, 52, 53, 54, 55, 33, 276, 452),
-        *(40, 39, 41, 51, 97, 268, 217, 218, 219, 280, 241, 282, 425, 265),
+        198, 203, 202, 200, 201, 199, 242, 221, 281, 130, 117, 270, 271, 424, 434, 438, 138, 240,
+        140, 118, 119, 122, 274, 30, 238, 239, 440,
+        45, 46, 38, 34, 37, 35, 36, 52, 53, 54, 55, 33, 276, 452, 88, 5, 6, 7, 14, 15, 16, 463, 466,
+        40, 39, 41, 51, 97, 268, 194, 190, 186, 180, 181, 217, 218, 219, 280, 241, 282, 425, 265,
     ),
     ((56, 2),),
     220,
     (129, 131),
+    261,
+    25,
+    29,
 )
+# fmt: on
 _MACHINES: Final = {"x86_64": _X86_64, "aarch64": _AARCH64}
 _UNKNOWN_CALLS: Final = (435, 437)  # clone3 openat2: their arguments are in memory, where no filter looks
 
@@ -201,21 +196,25 @@ def _filter(machine: _Machine, pid: int) -> Iterator[tuple[int, int, int, int]]:
         yield _IS, 0, 1, number
         yield _RETURN, 0, 0, _UNKNOWN
     for number, place in machine.opening:
-        yield from _if_argument(number, place, _HAS, _TO_WRITE, _REFUSE, _ALLOW)
-    yield from _if_argument(machine.clone, 0, _HAS, _THREAD, _ALLOW, _REFUSE)
+        yield from _if_argument(number, place, _HAS, (_TO_WRITE,), _REFUSE, _ALLOW)
+    yield from _if_argument(machine.clone, 0, _HAS, (_THREAD,), _ALLOW, _REFUSE)
     for number in machine.signalling:
-        yield from _if_argument(number, 0, _IS, pid, _ALLOW, _REFUSE)
+        yield from _if_argument(number, 0, _IS, (pid,), _ALLOW, _REFUSE)
+    yield from _if_argument(machine.prlimit, 0, _IS, (0, pid), _ALLOW, _REFUSE)
+    yield from _if_argument(machine.fcntl, 1, _HAS, (_OF_SIGNALS,), _REFUSE, _ALLOW)
+    yield from _if_argument(machine.ioctl, 1, _IS, _HARMLESS_CONTROLS, _ALLOW, _REFUSE)
     yield _RETURN, 0, 0, _ALLOW
 
 
 def _if_argument(
-    number: int, place: int, test: int, value: int, so: int, otherwise: int
+    number: int, place: int, test: int, values: tuple[int, ...], so: int, otherwise: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Decide a call by one of its arguments."""
-    yield _IS, 0, 4, number
+    """Decide a call by one of its arguments: whether it is, or has, any of some values."""
+    yield _IS, 0, 2 * len(values) + 2, number
     yield _LOAD, 0, 0, _ARGUMENTS_AT + 8 * place
-    yield test, 0, 1, value
-    yield _RETURN, 0, 0, so
+    for value in values:
+        yield test, 0, 1, value
+        yield _RETURN, 0, 0, so
     yield _RETURN, 0, 0, otherwise
 
 
