@@ -7,7 +7,10 @@ connection that orders come by, and reading the files of Python and its librarie
 * no new privileges (`prctl`): nothing that it starts could gain any;
 * seccomp: the kernel refuses the calls named below, opening files to write, and starting anything but
   threads; they fail with EPERM, the process lives on;
-* Landlock, where the kernel has it (5.13 and later): no file can be opened but below some folders.
+* Landlock, where the kernel has it (5.13 and later): no file can be opened but below some folders; on later
+  ones no TCP port either (6.7), and no other process be signalled (6.12).
+
+A program that is not ours, as a browser, gets the first and the last.
 
 What a kernel does not have is said, and the rest holds. Sources: linux/filter.h, linux/seccomp.h and
 linux/landlock.h; numbers of calls from asm/unistd_64.h of x86-64 and asm-generic/unistd.h.
@@ -19,19 +22,24 @@ import ctypes
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
 
 _SET_NO_NEW_PRIVS: Final = 38
+_DROP_CAPABILITY: Final = 24  # from those that a program may have
 _SET_SECCOMP: Final = 22
 _MODE_FILTER: Final = 2
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on all machines
 _PATH_BENEATH: Final = 1
-_FILE_RIGHTS: Final = (1 << 13) - 1  # all of Landlock's first version
-_READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
+_TELL_VERSION: Final = 1
+# By version of Landlock: rights to files; to TCP, and to abstract sockets and signals, which nobody gets.
+_FILE_RIGHTS: Final = ((1, (1 << 13) - 1), (2, 1 << 13), (3, 1 << 14))
+_OTHER_RIGHTS: Final = ((4, 0b11), (6, 0b11))
+_OF_ONE_FILE: Final = 1 << 14 | 0b111  # rights to what is no folder
+_EXECUTE, _READ = 1 << 0, 1 << 2 | 1 << 3
 _RULE: Final = Struct("=Qi")
 
 # Instructions: load a word of `seccomp_data`; compare it; return.
@@ -108,13 +116,33 @@ _UNKNOWN_CALLS: Final = (435, 437)  # clone3 openat2: their arguments are in mem
 
 def confine() -> list[str]:
     """Give up, until this process ends, what work on pages does not need; return what did not succeed."""
+    libc = _libc_of_confined()
+    if isinstance(libc, str):
+        return [libc]
+    return [*_shut_files(libc, dict.fromkeys(_readable(), _READ)), *_refuse_calls(libc)]
+
+
+def confine_program(readable: Iterable[Path], writable: Iterable[Path]) -> list[str]:
+    """Give up, for the program that this process becomes, other files, TCP, signals and root's rights.
+
+    Returns:
+      What did not succeed.
+    """
+    libc = _libc_of_confined()
+    if isinstance(libc, str):
+        return [libc]
+    for capability in range(64):  # by which root reads what Landlock would keep from it, as environments
+        libc.prctl(_DROP_CAPABILITY, capability, 0, 0, 0)
+    return _shut_files(libc, dict.fromkeys(readable, _READ | _EXECUTE) | dict.fromkeys(writable, -1))
+
+
+def _libc_of_confined() -> ctypes.CDLL | str:
+    """Give up new privileges, as all else wants; return what the rest is done with, or why nothing is."""
     if sys.platform != "linux":
-        return [f"no confinement: {sys.platform} has neither seccomp nor Landlock"]
+        return f"no confinement: {sys.platform} has neither seccomp nor Landlock"
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
-    if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        return [f"no confinement: {_last_error()}"]  # the others want it
-    return [*_shut_files(libc, _readable()), *_refuse_calls(libc)]
+    return f"no confinement: {_last_error()}" if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) else libc
 
 
 def _readable() -> set[Path]:
@@ -131,15 +159,19 @@ def _readable() -> set[Path]:
 # --- Files ---
 
 
-def _shut_files(libc: ctypes.CDLL, readable: Iterable[Path]) -> list[str]:
-    rights = ctypes.create_string_buffer(Struct("=Q").pack(_FILE_RIGHTS), 8)
-    rules = libc.syscall(_CREATE_RULESET, rights, ctypes.c_size_t(8), 0)
+def _shut_files(libc: ctypes.CDLL, rights: Mapping[Path, int]) -> list[str]:
+    """Leave nothing of the file system but some folders and files, each with some rights or all (-1)."""
+    version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _TELL_VERSION)
+    handled = sum(right for since, right in _FILE_RIGHTS if version >= since)
+    words = (handled, *(right for since, right in _OTHER_RIGHTS if version >= since))
+    buffer = (ctypes.c_uint64 * len(words))(*words)
+    rules = libc.syscall(_CREATE_RULESET, buffer, ctypes.c_size_t(ctypes.sizeof(buffer)), 0)
     if rules < 0:
         return [f"files of the user can be read: no Landlock ({_last_error()})"]
     try:
-        for path in readable:
+        for path, granted in rights.items():
             with suppress(OSError):
-                _let_read(libc, rules, path)
+                _grant(libc, rules, path, granted & handled)
         if libc.syscall(_RESTRICT_SELF, rules, 0):
             return [f"files of the user can be read: {_last_error()}"]
     finally:
@@ -147,10 +179,10 @@ def _shut_files(libc: ctypes.CDLL, readable: Iterable[Path]) -> list[str]:
     return []
 
 
-def _let_read(libc: ctypes.CDLL, rules: int, path: Path) -> None:
+def _grant(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        rights = _READ_FILE | (_READ_FOLDER if path.is_dir() else 0)
+        rights &= -1 if path.is_dir() else _OF_ONE_FILE
         rule = ctypes.create_string_buffer(_RULE.pack(rights, descriptor), _RULE.size)
         if libc.syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0):
             raise OSError(ctypes.get_errno(), str(path))
