@@ -55,7 +55,7 @@ class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             'URLs without scheme, such as "app.example.org/*"; each takes seconds and further requests'
         ),
     ] = ()
-    renderer: Annotated[str, Meta(description="that browser: Chromium, by name or path")] = "chromium"
+    renderer: Annotated[str, Meta(description="the browser: Chromium, no snap; name or path")] = "chromium"
     renderers: Annotated[int, Meta(ge=1, le=16, description="of them at a time, some 300 MB each")] = 1
     render_sandbox: Annotated[
         bool, Meta(description="false runs it without its own sandbox, as containers and root need")

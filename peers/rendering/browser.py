@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -51,8 +52,7 @@ _SWITCHES: Final = (
     "--renderer-process-limit=1",
     f"--js-flags=--max-old-space-size={HEAP_MB}",
 )
-# The pipe comes as standard input and output, and belongs at 3 and 4.
-_TO_3_AND_4: Final = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null', "sh")
+_BECOMING: Final = (sys.executable, "-P", "-m", "peers.rendering.browser_process")
 
 
 class BrowserError(Exception):
@@ -123,7 +123,7 @@ class Browser:
         with theirs:
             try:
                 process = await trio.lowlevel.open_process(
-                    [*_TO_3_AND_4, *command, f"--user-data-dir={folder}"],
+                    [*_BECOMING, folder, *command, f"--user-data-dir={folder}"],
                     stdin=theirs.fileno(),
                     stdout=theirs.fileno(),
                     start_new_session=True,

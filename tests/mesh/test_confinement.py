@@ -66,6 +66,17 @@ def key(tmp_path: Path) -> Path:
         "os.posix_spawn('/bin/true', ['true'], {})",
         "os.kill(os.getppid(), 0)",
         "os.mkdir('/tmp/made')",
+        "os.utime(sys.argv[2])",
+        "os.setxattr(sys.argv[2], 'user.mark', b'')",
+        # Ways around `kill`, and ways to have others slowed down or ended.
+        "import ctypes; c = ctypes.PyDLL(None); c.sigqueue(os.getppid(), 0, None) and os.kill(1, 0)",
+        "import fcntl; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, os.getppid())",
+        "import fcntl; fcntl.fcntl(os.pipe()[0], fcntl.F_SETSIG, 9)",
+        "import fcntl; fcntl.ioctl(0, 0x8901, os.getppid().to_bytes(4, sys.byteorder))  # FIOSETOWN",
+        "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b'x')",
+        "import resource; resource.prlimit(os.getppid(), resource.RLIMIT_CORE)",
+        "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+        "os.sched_setaffinity(os.getppid(), os.sched_getaffinity(0))",
     ],
 )
 def test_it_reads_no_key_asks_no_network_starts_nothing_and_stops_nobody(key: Path, code: str) -> None:
@@ -80,6 +91,8 @@ def test_it_reads_no_key_asks_no_network_starts_nothing_and_stops_nobody(key: Pa
         "import threading; t = threading.Thread(target=print); t.start(); t.join()",
         "open('/proc/self/statm').read()",
         "import ssl, json",
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, resource.getrlimit(resource.RLIMIT_CORE))",
+        "r, w = os.pipe(); os.set_inheritable(r, True); os.set_blocking(r, False); open(r).isatty()",
     ],
 )
 def test_it_imports_what_it_needs_and_works(code: str) -> None:

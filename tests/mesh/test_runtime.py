@@ -601,6 +601,20 @@ def test_the_mesh_clock_never_goes_back_across_restarts(
         table.close()
 
 
+@pytest.mark.parametrize("step_s", [3_600.0, -3_600.0, 1e9])
+def test_a_step_of_the_wall_clock_is_not_seen_before_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step_s: float
+) -> None:
+    wall = time.time()
+    monkeypatch.setattr(time, "time", lambda: wall)
+    table = LmdbTable(tmp_path)
+    clock = MeshClock(table)
+    before = clock.now()
+    wall += step_s
+    assert before <= clock.now() < before + PATIENCE_S
+    table.close()
+
+
 async def test_no_time_in_the_table_is_after_where_a_restart_begins(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     async with running(bench):

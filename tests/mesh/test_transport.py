@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import socket as sockets
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
@@ -300,6 +301,23 @@ async def test_a_full_queue_refuses_and_never_blocks() -> None:
         assert [one.send(two, b"x") for _ in range(QUEUE_MESSAGES + 1)].count(False) == 1
         assert one.transport.observe().sends_refused == 1
         assert one.transport.observe().messages_sent == QUEUE_MESSAGES
+
+
+async def test_what_nobody_reads_fills_no_more_than_the_queues_of_both_sides() -> None:
+    async with peers(2) as (bad, two):
+        introduce([bad, two])
+        bad.send(two, b"hello")
+        await received(two, 1)
+        dealer, n_queued, n_refused = bad.transport._links[two.peer_id].dealer, 0, 0
+        while n_refused < 20 and n_queued < 20 * QUEUE_MESSAGES:  # nothing else runs meanwhile
+            try:
+                dealer.send(bytes(16 << 10), zmq.NOBLOCK)
+                n_queued, n_refused = n_queued + 1, 0
+            except zmq.Again:
+                n_refused += 1
+                time.sleep(CHECK_S / 4)
+        # What the kernel keeps, and a batch on its way to a queue, come to it.
+        assert QUEUE_MESSAGES < n_queued <= 5 * QUEUE_MESSAGES
 
 
 async def test_large_messages_are_bounded_by_their_bytes_until_they_have_gone() -> None:

@@ -67,6 +67,7 @@ def test_names_and_networks_can_be_allowed() -> None:
     assert policy.refusal("intra.test", ["192.168.0.1"]) is None
     assert policy.refusal("a.test", ["10.1.2.3", "8.8.8.8"]) is None
     assert policy.refusal("a.test", ["10.2.2.3"]) is not None
+    assert policy.refusal("a.test", ["10.1.2.3", "10.2.2.3"]) is not None, "each has to be allowed"
     assert policy.refusal("a.test", ["nonsense"]) is not None
 
 
@@ -90,6 +91,8 @@ def test_a_policy_of_the_mesh_opens_no_machine_to_itself(address: str) -> None:
     assert AddressPolicy().refusal("b.test", ["10.0.0.1"], decreed) is None
     assert AddressPolicy().refusal("intra.test", [address], decreed) is not None
     assert AddressPolicy().refusal("b.test", [address], decreed) is not None
+    assert AddressPolicy().refusal("b.test", ["10.0.0.1", address], decreed) is not None
+    assert AddressPolicy().refusal("b.test", ["10.0.0.1", "192.168.0.1"], ("10.0.0.0/8",)) is not None
 
 
 def test_advice_names_a_way_that_works() -> None:

@@ -744,6 +744,19 @@ def test_a_redirect_to_itself_ends() -> None:
     assert desk.observe().is_idle
 
 
+def test_redirects_from_http_to_https_and_back_end() -> None:
+    desk = Desk(delay_s=0.0).with_home_asked()
+    told, urls = desk.tell(redirect(HOME, "https://a.test/")), [HOME]
+    while new := asked(told) or asked(desk.wake(FLUSH_S)):
+        urls += new
+        assert len(urls) < 10
+        scheme, _, rest = new[0].partition("://")
+        other = f"{'http' if scheme == 'https' else 'https'}://{rest}"
+        told = desk.tell(fetched(new[0], 404) if rest.endswith("/robots.txt") else redirect(new[0], other))
+    assert urls == [HOME, "https://a.test/robots.txt", "https://a.test/"]
+    assert desk.observe().is_idle
+
+
 def test_a_redirect_at_the_greatest_depth_is_followed() -> None:
     """It counted as a click, and the depth went beyond what its key can hold."""
     desk = Desk(depth_max=65_535)
