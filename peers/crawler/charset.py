@@ -297,9 +297,14 @@ def _best_reading(body: bytes, named: list[str]) -> DecodedText:
     damaged = _decoded(body, "utf-8")
     if _is_damaged_utf8(body, damaged) or (set(named) == {"utf-8"} and _is_sound(damaged)):
         return damaged
-    detected = _detected(body)
-    readings = [_decoded(body, codec) for codec in dict.fromkeys((*named, detected))]
+    readings = [_decoded(body, codec) for codec in dict.fromkeys(named)]
     shares = list(map(_badness, readings))
+    clear = sorted(shares)
+    if len(clear) > 1 and clear[0] <= MISFIT_SHARE_MAX and clear[1] > clear[0] + MISFIT_MARGIN:
+        return readings[shares.index(clear[0])]
+    detected = _detected(body)
+    readings += [_decoded(body, detected)] if detected not in named else []
+    shares += map(_badness, readings[len(shares) :])
     if min(shares) > NOISE_SHARE_MIN and set(named) <= _DEFAULTS:
         others = (_decoded(body, codec) for codec in _OTHERS)
         readings += (other for other in others if _badness(other) <= MISFIT_MARGIN)
@@ -334,8 +339,8 @@ def _is_much(text: str) -> bool:
 
 def _with_nuls_or_escapes(body: bytes) -> DecodedText | None:
     """Read what no byte above 127 has to tell apart: UTF-16 without a mark, and sets with shifts."""
-    if body.isascii() and b"\0" not in body:
-        return _with_shifts(body)
+    if b"\0" not in body:
+        return _with_shifts(body) if body.isascii() else None
     codec = _wide_codec(body)
     return None if codec is None else _decoded(body, codec)
 

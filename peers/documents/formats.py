@@ -73,7 +73,6 @@ _FEED: Final = re.compile(rb"<(?:[\w.-]{1,32}:)?(?:rss|feed|RDF)[\s>]")
 _ESSENCE: Final = re.compile(r"[!#$%&'+.^_`|~0-9a-z-]+/[!#$%&'+.^_`|~0-9a-z-]+")
 _UNNAMED: Final = frozenset(("unknown/unknown", "application/unknown"))
 WIDE: Final = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # UTF-16
-_MAY_BE_FEED: Final = re.compile(rb"\A(?:\xff\xfe|\xfe\xff|<\0|\0<)|" + _FEED.pattern)
 _PROLOG_PARTS_MAX: Final = 8  # before the first element of XML
 
 _XHTML: Final = re.compile(rb"<(?:\w{1,16}:)?html[\s>]", re.IGNORECASE)  # also under the name of XML
@@ -112,7 +111,7 @@ def format_of(body: bytes, media_type: str) -> Format | None:
         return Format.OLD
     if body.startswith(b"{\\rtf"):
         return Format.RTF
-    if _MAY_BE_FEED.search(body, 0, SNIFF_BYTES) and begins_like_feed(body):
+    if (_FEED.search(body, 0, SNIFF_BYTES) or body.startswith(WIDE)) and begins_with(_FEED, body):
         return Format.FEED
     is_xml = named in (Format.XML, Format.FEED) and _XHTML.search(body, 0, SNIFF_BYTES) is None
     return Format.XML if is_xml else None
@@ -126,7 +125,8 @@ def may_be_document(beginning: bytes) -> bool:
 
 def begins_like_feed(body: bytes) -> bool:
     """Tell whether a decoded body, by its first element, is a feed."""
-    return _MAY_BE_FEED.search(body, 0, SNIFF_BYTES) is not None and begins_with(_FEED, body)
+    may_be = _FEED.search(body, 0, SNIFF_BYTES) is not None or body.startswith(WIDE)
+    return may_be and begins_with(_FEED, body)
 
 
 def begins_with(element: re.Pattern[bytes], body: bytes) -> bool:
