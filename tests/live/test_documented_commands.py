@@ -88,7 +88,11 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
             (folder / name).symlink_to(lab.folder)
         (folder / "access.log").write_text("")
         shell = Shell(folder, lab.gateways()[0])
-        for kind, name in (("jsonl", "pages.jsonl.gz"), ("warc", "site.warc.gz")):
+        for name in ("papers/note.txt", "mirror/index.html"):
+            (folder / name).parent.mkdir()
+            (folder / name).write_text("a note about crawlers")
+        exports = (("jsonl", "pages.jsonl.gz"), ("warc", "site.warc.gz"))
+        for kind, name in (*exports, ("tianwang", "Tianwang.raw.1"), ("webobjects", "pages.webop")):
             done = shell.run(f"tianmesh export {kind} --config mymesh --out {name}")
             assert done.returncode == 0, done.stderr
         yield shell

@@ -83,8 +83,9 @@ def _search_and_open_the_stored_copy(browser: webdriver.Chrome, gateway: str) ->
     assert browser.find_element(By.ID, "body-text").text.startswith("网络爬虫从一组种子网址出发")
     assert "script-ran" not in (browser.find_element(By.TAG_NAME, "html").get_attribute("class") or "")
     assert "script-ran" not in (browser.find_element(By.TAG_NAME, "body").get_attribute("class") or "")
-    link = browser.find_element(By.TAG_NAME, "a")
-    assert link.get_attribute("href") == "http://zh.docs.test/next.html"
+    jump, link, *_ = browser.find_elements(By.TAG_NAME, "a")
+    assert (jump.text, link.get_attribute("href")) == ("爬虫", "http://zh.docs.test/next.html")
+    assert [mark.text for mark in browser.find_elements(By.CSS_SELECTOR, "#body-text mark")][:1] == ["爬虫"]
     picture = browser.find_element(By.TAG_NAME, "img")
     assert picture.get_property("naturalWidth") == 0
     browser.switch_to.default_content()
