@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from typing import Final
 
 import pytest
 
 from peers.crawler.extraction import extract
-from peers.crawler.link_lists import LISTED_MAX, begins_like_list, has_list_name, pages_listed
+from peers.crawler.link_lists import LIST_BYTES_MAX, LISTED_MAX, begins_like_list, has_list_name, pages_listed
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.robots import SITEMAPS_MAX, sitemaps_named
 from peers.crawler.web_request import FailureReason
@@ -138,6 +139,15 @@ def test_what_came_of_a_list_that_was_cut_is_read() -> None:
     packed = gzip.compress(ONE + b"<!-- " + bytes(range(256)) * 50)
     for body in (ONE[:-3], ONE + b"<url><loc>http://a.te", packed[:-100]):
         assert listed_urls(URL, body) == ("http://a.test/1",)
+
+
+@pytest.mark.parametrize(("codings", "file"), [("gzip", bytes), ("", gzip.compress), ("gzip", gzip.compress)])
+def test_of_a_list_that_is_packed_50_mib_are_read(codings: str, file: Callable[[bytes], bytes]) -> None:
+    markup = ONE.removesuffix(b"</urlset>") + b" " * LIST_BYTES_MAX + b"<url><loc>/2</loc></url></urlset>"
+    body = file(markup)
+    body = gzip.compress(body) if codings else body
+    assert len(body) < 100_000
+    assert listed_urls(URL, body, codings) == ("http://a.test/1",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
