@@ -52,7 +52,7 @@ ELSEWHERE: Final = {
     "tianmesh trace": "wants a recorded crawl; tests/simulations/traces and test_exact.py make such",
     "tianmesh sim": "minutes; tests/simulations runs each experiment with a small size",
     "tianmesh import crawl": "test_importing.py imports files of other crawlers",
-    "tianmesh import papers --watch": "goes on until it is stopped; test_command.py of importing has it",
+    "tianmesh import papers --watch": "goes on until it is stopped; test_folder.py watches one",
     "tianmesh restore /mnt/disk/mesh --data": "test_backup.py restores onto machines that lost all",
     "tianmesh search --queries": "tests/peers/evaluation has runs",
 }

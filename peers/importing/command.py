@@ -153,7 +153,8 @@ def _watch(plan: Plan, checkpoint: Callable[[], Checkpoint], pause_s: float, con
         time.sleep(pause_s)
         changed = _run(plan, checkpoint(), Console(quiet=True))
         if changed.pages:
-            console.print(f"{changed.stored:,} files that have changed are stored")
+            files = "file" if changed.pages == 1 else "files"
+            console.print(f"{changed.pages:,} changed {files}, {changed.stored:,} new versions")
 
 
 def _run(plan: Plan, kept: Checkpoint, console: Console) -> Summary:

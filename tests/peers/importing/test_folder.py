@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from mesh.errors import ConfigError
 from mesh.urls import is_of_files
 from peers.crawler.decoding import DOCUMENT_BYTES_MAX
 from peers.crawler.wire_messages import LinkUse
+from peers.importing import command
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.folder import Seen, bytes_in, read_folder, site_of
 from peers.importing.page import is_private, page_of_record
@@ -106,3 +108,26 @@ def test_a_folder_goes_to_the_gateway_once(notes: Path, gateway: FakeGateway) ->
     assert imported().stored == 3
     again = imported()
     assert (again.stored, again.known, again.n_damaged) == (0, 3, 0)
+
+
+def test_a_folder_that_is_watched_is_imported_again_as_far_as_it_changes(
+    notes: Path, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(seconds: float) -> None:
+        """Change a file in the first pause, nothing in the second; then somebody has enough."""
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            (notes / "2024" / "a.txt").write_text("other words", encoding="utf-8")
+        elif len(pauses) > 2:
+            raise KeyboardInterrupt
+
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", wait)
+    console = Console(record=True)
+    plan = Plan([notes], gateway.url, "", LinkUse.TEXT, 0, pause_s=0.0, sites={notes: SITE}, seen={})
+    checkpoint = notes.with_name("checkpoint")
+    run(plan, Checkpoint(checkpoint, "me"), lambda file, done, summary: None)
+    with pytest.raises(KeyboardInterrupt):
+        command._watch(plan, lambda: Checkpoint(checkpoint, "me"), 60.0, console)
+    assert pauses == [60.0] * 3
+    assert console.export_text() == "1 changed file, 0 new versions\n", "the gateway knows its URL"
