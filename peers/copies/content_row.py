@@ -14,7 +14,6 @@ from mesh.domains import registrable_domain
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
 from peers.engine.document import Document, content_digest
-from peers.engine.live_segment import FOLDED
 
 STANDING_BYTES: Final = 4
 DOMAIN_BYTES: Final = 16
@@ -22,7 +21,7 @@ UNKNOWN_DOMAIN: Final = bytes(DOMAIN_BYTES)  # of rows of an earlier version; it
 FIRST_S_MAX: Final = (1 << 32) - 1
 _VERSION: Final = Struct(">IdHI")  # visit, time, flips, namings
 # Copies + 1, content, standing, first seen, domain.
-_REST: Final = Struct(f">iQ{STANDING_BYTES}sI{DOMAIN_BYTES}s")
+_REST: Final = Struct(f">IQ{STANDING_BYTES}sI{DOMAIN_BYTES}s")
 VERSION_BYTES: Final = _VERSION.size
 _ROW_BYTES: Final = VERSION_BYTES + _REST.size
 _ADDED_BYTES: Final = 4 + DOMAIN_BYTES  # first seen and domain, which rows of an earlier version have not
@@ -61,7 +60,7 @@ def row_in(value: bytes) -> ContentRow:
         raise ValueError("no row of a page's content")
     visit, fetched_at, flips, namings = _VERSION.unpack_from(value)
     copies, content, standing, first_s, domain = _REST.unpack_from(value, VERSION_BYTES)
-    if not 0.0 <= fetched_at < 1e12 or content >= 1 << 63 or copies < FOLDED + 1:
+    if not 0.0 <= fetched_at < 1e12 or content >= 1 << 63 or copies >= 1 << 31:
         raise ValueError("a row of a page's content that nobody wrote")
     stamp = Stamp(visit, fetched_at)
     return ContentRow(stamp, flips, namings, copies - 1, content, standing, canonical, first_s, domain)

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from mesh.table import Table
 from peers.copies.content_row import DOMAIN_BYTES, STANDING_BYTES, UNKNOWN_DOMAIN, VERSION_BYTES, as_of_today
 from peers.copies.wire_messages import ToldContent
-from peers.engine.live_segment import COPY, FOLDED
+from peers.engine.live_segment import COPY, FOLDED, stands_for_others
 
 UNKNOWN: Final = -2  # what a page was told: it may be hidden or not
 # Pages of other domains that are found, and stand under the one that is shown: more are nobody's to be seen.
@@ -123,7 +123,7 @@ def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
     folded = others[:FOLDED_MAX]
     tellings = [(shown, n_copies)] if shown.told != n_copies or not shown.has_confirmed else []
     tellings += [(each, FOLDED) for each in folded if each.told != FOLDED]
-    if shown.has_confirmed and shown.told >= 0:
+    if shown.has_confirmed and stands_for_others(shown.told):
         found = {each.key for each in (shown, *folded)}
         tellings += [(each, COPY) for each in members if each.key not in found and each.told != COPY]
     return tellings
@@ -165,7 +165,7 @@ class Groups:
         """A page has been named, and its index goes by it."""
         member = self._member_at(key)
         if member is not None:
-            self._put(member._replace(told=n_copies, has_confirmed=n_copies >= 0))
+            self._put(member._replace(told=n_copies, has_confirmed=stands_for_others(n_copies)))
 
     def remove(self, key: bytes) -> None:
         """A page does not have that content."""

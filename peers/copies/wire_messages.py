@@ -10,14 +10,14 @@ from msgspec import Meta
 from mesh.actor import Message
 from mesh.wire_fields import Count, Slot
 from peers.copies.content_row import DOMAIN_BYTES, FIRST_S_MAX, STANDING_BYTES, UNKNOWN_DOMAIN, VERSION_BYTES
-from peers.engine.live_segment import FOLDED
+from peers.engine.live_segment import COPY, FOLDED
 
 PAGES_MAX: Final = 1_000  # in one batch: some 70 kB
 
 Page: TypeAlias = Annotated[bytes, Meta(min_length=16, max_length=16)]  # `urls.fingerprint`
 Content: TypeAlias = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]  # `document.content_digest`
-# For how many others it stands, 0 for none; COPY or FOLDED when another stands for it.
-NumberOfCopies: TypeAlias = Annotated[int, Meta(ge=FOLDED, lt=1 << 31)]
+# For how many others it stands, 0 for none; or COPY or FOLDED, when another stands for it.
+NumberOfCopies: TypeAlias = Annotated[int, Meta(ge=COPY, le=FOLDED)]
 
 
 class ToldContent(msgspec.Struct, frozen=True, array_like=True):

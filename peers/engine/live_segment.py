@@ -24,9 +24,11 @@ from peers.kernel import Bytes, Floats
 # many again while responsibility changes.
 VIEWS_KEPT = 8
 
-# Of each document for how many copies it stands; below 0 when it is one itself:
+# Of each document for how many copies it stands, or one of these:
 COPY: Final = -1  # another page stands for it, and it is not found
-FOLDED: Final = -3  # one of another domain does: it is found, and shown under that
+# One of another domain does: it is found, and shown under that. No group has so many, and who does not know
+# this reads it as a page that is shown.
+FOLDED: Final = (1 << 31) - 2
 Copies: TypeAlias = NDArray[np.int32]
 _Kept = TypeVar("_Kept")
 
@@ -106,6 +108,11 @@ class SegmentView:
         """The same without what is a copy of something else, here or on another peer."""
         is_copy = self.live.copies == COPY
         return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
+
+
+def stands_for_others(n_copies: int) -> bool:
+    """Tell whether a page with this number is the one that is shown of its group, be it alone."""
+    return 0 <= n_copies < FOLDED
 
 
 def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept) -> None:

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from peers.engine.live_segment import FOLDED
 from peers.engine.near_copies import near_copies, sketches_of
 
 BLOCK: Final = 10
@@ -44,7 +45,7 @@ class Likeness(NamedTuple):
 
     content: int  # digest; 0 is like no other
     sketch: bytes = b""  # empty is like no other
-    copies: int = 0  # for which it stands, whether they are among the hits or not; below 0: it gives way
+    copies: int = 0  # for which it stands, whether they are among the hits or not; or FOLDED: it gives way
 
 
 def folded(hits: Sequence[Likeness]) -> list[Placed]:
@@ -66,18 +67,23 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
         if is_folded[number]:
             continue
         if not has_others:
-            placed.append(Placed(number, max(0, hits[number].copies)))
+            placed.append(Placed(number, _count(hits[number])))
             continue
         others = are_alike[number] & ~is_folded
         are_near = others & ~are_copies[number]
         copies = [number, *np.flatnonzero(others & are_copies[number]).tolist()]
-        shown = next((each for each in copies if hits[each].copies >= 0), number)
+        shown = next((each for each in copies if hits[each].copies < FOLDED), number)
         copies.remove(shown)
-        n_copies = max(len(copies), hits[shown].copies)
-        n_near = sum(1 + max(0, hits[each].copies) for each in np.flatnonzero(are_near).tolist())
+        n_copies = max(len(copies), _count(hits[shown]))
+        n_near = sum(1 + _count(hits[each]) for each in np.flatnonzero(are_near).tolist())
         placed.append(Placed(shown, n_copies, n_near, copy_numbers=tuple(copies)))
         is_folded |= others
     return placed
+
+
+def _count(hit: Likeness) -> int:
+    """How many copies a hit stands for."""
+    return 0 if hit.copies == FOLDED else hit.copies
 
 
 def spread(placed: Sequence[Placed], site_of: Callable[[Placed], str]) -> list[Placed]:

@@ -233,7 +233,7 @@ def _hit(page: Best, features: tuple[float, ...]) -> Hit:
         features,
         int(segment.contents[document]),
         sketch.tobytes() if sketch.any() else b"",
-        int(page.view.live.copies[document]),
+        max(0, int(page.view.live.copies[document])),
     )
 
 

@@ -10,7 +10,6 @@ from msgspec import Meta
 from mesh.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
-from peers.engine.live_segment import FOLDED
 from peers.engine.near_copies import SKETCH_BYTES
 from peers.text.vocabulary_size import VOCABULARY_MAX
 
@@ -56,9 +55,9 @@ class Hit(Message, frozen=True, array_like=True):
     content: Count = 0  # digest of title and text, the same for copies; 0: like no other
     # By which near copies are found (`near_copies.Sketch`); empty: like no other.
     sketch: Annotated[bytes, Meta(max_length=SKETCH_BYTES)] = b""
-    # Pages of the mesh with the same content for which it stands, as far as they are named; below 0 when
-    # another one stands for it (`engine.live_segment`).
-    copies: Annotated[int, Meta(ge=FOLDED, lt=1 << 31)] = 0
+    # Pages of the mesh with the same content for which it stands, as far as they are named; or
+    # `live_segment.FOLDED`.
+    copies: Count = 0
 
 
 class SearchSlots(Message, frozen=True, array_like=True, tag=42):

@@ -115,7 +115,7 @@ class Mesh:
     def store_all(self) -> None:
         for content in range(CONTENTS):
             for host in range(content % 5 + 1):
-                self.store(f"http://host{(content + 3 * host) % HOSTS}.test/{content}", text_of(content))
+                self.store(f"http://host{(content + 3 * host) % HOSTS}.site.test/{content}", text_of(content))
 
     def search(self, machine: Machine, text: str = "mesh") -> PagesFound | None:
         """Ask a machine; None when it does not answer."""

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.engine.live_segment import COPY, FOLDED
+from peers.engine.live_segment import FOLDED
 from peers.engine.near_copies import LONG_BITS_MAX, SKETCH_BYTES
 from peers.gateway.folding import BLOCK, LOOKAHEAD, OF_SITE_MAX, Likeness, Placed, folded, needed_for, spread
 
@@ -52,11 +52,11 @@ def test_a_hit_that_gives_way_has_the_place_of_the_one_it_gives_way_to() -> None
         Likeness(7, copies=FOLDED),
         Likeness(9),
         Likeness(7, copies=5),
-        Likeness(7, copies=COPY),
+        Likeness(7),
     ]
     assert folded(hits) == [Placed(0), Placed(3, 5, copy_numbers=(1, 4)), Placed(2)]
     assert folded(hits[:3]) == [Placed(0), Placed(1), Placed(2)], "it is found where the other is not"
-    assert folded([hits[1], hits[4]]) == [Placed(0, 1, copy_numbers=(1,))]
+    assert folded([hits[1], hits[4]]) == [Placed(1, 1, copy_numbers=(0,))]
 
 
 def test_copies_and_near_copies_are_counted_apart() -> None:

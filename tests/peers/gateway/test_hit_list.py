@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.engine.live_segment import COPY, FOLDED
+from peers.engine.live_segment import FOLDED
 from peers.engine.model import MODEL_DEPTH, Features
 from peers.gateway.cursor import CURSOR_CHARS_MAX, Cursor, decode_cursor, digest_of
 from peers.gateway.hit_list import HitList
@@ -63,7 +63,7 @@ def test_copies_of_other_domains_stand_under_the_one_that_is_shown() -> None:
         return SHARE, Hit(url, score, content=content, copies=copies)
 
     found = [hit("http://thief.test/", 9.0, FOLDED), hit("http://else.test/", 8.0, content=8)]
-    found += [hit("http://www.original.test/a", 7.0, 5), hit("http://m.original.test/a", 6.0, COPY)]
+    found += [hit("http://www.original.test/a", 7.0, 5), hit("http://m.original.test/a", 6.0)]
     found += [hit(f"http://{name}.test/", 5.0 - n, FOLDED) for n, name in enumerate(("b", "c", "d"))]
     shown, other = HitList(found, None).hits
     assert (shown.hit.url, shown.copies, shown.score) == ("http://www.original.test/a", 5, 7.0)
