@@ -6,6 +6,7 @@ another content without a visit, as it is taken down or read anew by a later ana
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
@@ -26,7 +27,25 @@ VERSION_BYTES: Final = _VERSION.size
 _ROW_BYTES: Final = VERSION_BYTES + _REST.size
 _ADDED_BYTES: Final = 4 + DOMAIN_BYTES  # first seen and domain, which rows of an earlier version have not
 _FLIPS_MAX: Final = (1 << 16) - 1
-_CHARS_MAX: Final = (1 << 16) - 1
+_CHARS_MAX: Final = (1 << 15) - 1
+
+# Primary subtags (ISO 639-1) that addresses name widely. Not those that are words, or more often a country,
+# as `is`, `my`, `ca` and `uk`.
+_WIDELY_NAMED: Final = """
+ar az bg bn bs cs da de el en es et eu fa fi fr gl he hi hr hu hy id it ja ka kk ko lt lv mk mn ms nl no pl
+pt ro ru sk sl sq sr sv sw ta te th tr ur uz vi zh
+"""
+_LANGUAGES: Final = frozenset(_WIDELY_NAMED.split())
+# Other subtags of these, and countries by which sites name them.
+_SAME: Final = {"nb": "no", "nn": "no", "iw": "he", "cn": "zh", "tw": "zh", "jp": "ja", "kr": "ko"}
+_TAG: Final = "([a-z]{2})(?:[-_](?:hans|hant|latn|cyrl))?(?:[-_](?:[a-z]{2}|[0-9]{3}))?"  # RFC 5646, 2.1
+_NAMED: Final = re.compile(
+    rf"/{_TAG}(?=[/.?]|$)"  # /ko/, /ko.html, http://ko.site.test/
+    rf"|[._]{_TAG}(?=\.)"  # docs.ko.site.test, index.ko.html, index_ko.html; x.pl is a program
+    rf"|\.html?\.{_TAG}(?=\?|$)"  # index.html.ko, as Apache negotiates
+    rf"|[?&;](?:lang|language|locale|hl|lng|uselang|setlang)={_TAG}(?=[&;]|$)",
+    re.IGNORECASE,
+)
 
 
 class ContentRow(NamedTuple):
@@ -124,9 +143,36 @@ def domain_of(url: str) -> bytes:
 def standing_of(document: Document) -> bytes:
     """Return what speaks for showing a page rather than its copies: the least does.
 
-    That other domains link to it (in powers of two), a short address, and https.
+    That other domains link to it (in powers of two), that its address names no other language than that of
+    its text, a short address, and https.
     """
     scheme, _, rest = document.url.partition("://")
     linked = min(max(document.linking_hosts, 0).bit_length(), 255)
-    is_plain = scheme != "https"
-    return bytes((255 - linked,)) + min(len(rest), _CHARS_MAX).to_bytes(2, "big") + bytes((is_plain,))
+    is_misplaced = document.language != "" and names_another_language(document.url, document.language)
+    size = 2 * min(len(rest), _CHARS_MAX) + (scheme != "https")
+    return bytes((255 - linked, is_misplaced)) + size.to_bytes(2, "big")
+
+
+def standing_between(standing: bytes) -> tuple[bytes, bytes]:
+    """Return what of it counts between domains before, and after, which of them was seen first.
+
+    The languages of addresses do not: nobody is to gain by them what is another domain's.
+    """
+    return standing[:1], standing[2:]
+
+
+def names_another_language(url: str, language: str) -> bool:
+    """Tell whether a canonical URL names languages, and not the one that its page is in.
+
+    In a directory, a name of a file, a label of the host or a parameter. The domain's own name may look like
+    one; it is the same for all pages that are compared by this.
+
+    Args:
+      language: primary subtag.
+    """
+    found = _NAMED.findall(url)
+    if not found:
+        return False
+    tags = ["".join(each).lower() for each in found]
+    named = _LANGUAGES.intersection([_SAME.get(tag, tag) for tag in tags])
+    return bool(named) and _SAME.get(language, language) not in named

@@ -13,7 +13,14 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from mesh.table import Table
-from peers.copies.content_row import DOMAIN_BYTES, STANDING_BYTES, UNKNOWN_DOMAIN, VERSION_BYTES, as_of_today
+from peers.copies.content_row import (
+    DOMAIN_BYTES,
+    STANDING_BYTES,
+    UNKNOWN_DOMAIN,
+    VERSION_BYTES,
+    as_of_today,
+    standing_between,
+)
 from peers.copies.wire_messages import ToldContent
 from peers.engine.live_segment import COPY, FOLDED, stands_for_others
 
@@ -86,8 +93,9 @@ def representatives_of(members: Sequence[Member]) -> list[Member]:
 
     A page that names another one of the group gives way to it, wherever that is: it speaks for itself. Within
     a registrable domain a page goes first that is named there, perhaps by itself, and last one that names a
-    page that is not here. Between domains no page has a say in what becomes of others: there the one stands
-    for all to which most other domains link, then who was seen first, then who has the short address.
+    page that is not here; of others the one whose `standing_of` is the least. Between domains no page has a
+    say in what becomes of others: there the one stands for all to which most other domains link, then that of
+    the domain that was seen first with it, whichever of its pages represents it, then the short address.
 
     It depends on what the pages say alone, so whoever keeps the group comes to the same.
     """
@@ -97,15 +105,19 @@ def representatives_of(members: Sequence[Member]) -> list[Member]:
     best: dict[bytes, Member] = {}  # by domain
     for each in sorted(staying or members, key=lambda each: _rank_within(each, named)):
         best.setdefault(each.site, each)
-    return sorted(best.values(), key=_rank_between)
+    first_s: dict[bytes, int] = {}  # likewise
+    for each in members:
+        first_s[each.site] = min(each.first_s, first_s.get(each.site, each.first_s))
+    return sorted(best.values(), key=lambda each: _rank_between(each, first_s[each.site]))
 
 
 def _rank_within(member: Member, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
     return ((member.page, member.site) not in named, member.is_elsewhere, member.standing, member.key)
 
 
-def _rank_between(member: Member) -> tuple[object, ...]:
-    return (member.is_elsewhere, member.standing[:1], member.first_s, member.standing, member.key)
+def _rank_between(member: Member, first_s: int) -> tuple[object, ...]:
+    linked, size = standing_between(member.standing)
+    return (member.is_elsewhere, linked, first_s, size, member.key)
 
 
 def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint
-from peers.copies.content_row import FIRST_S_MAX, ContentRow, domain_of, join, row_after, row_in, standing_of
+from peers.copies.content_row import (
+    FIRST_S_MAX,
+    ContentRow,
+    domain_of,
+    join,
+    names_another_language,
+    row_after,
+    row_in,
+    standing_of,
+)
 from peers.engine.document import Document, content_digest
 
 rows = st.builds(
@@ -111,6 +120,71 @@ def test_pages_that_others_link_to_stand_before_short_addresses_and_https_before
         page("x", "https://a.test/index.html?session=1"),
     ]
     assert sorted(order, key=standing_of) == order
+
+
+def test_of_twins_the_one_stands_first_whose_address_names_no_other_language() -> None:
+    order = [
+        page("x", "http://a.test/ko/a.html", language="en", linking_hosts=1),
+        page("x", "https://a.test/ko/a"),  # nobody knows what it is in
+        page("x", "https://a.test/en-US/guide/a.html", language="en"),
+        page("x", "https://a.test/ko/a.html", language="en"),
+    ]
+    assert sorted(order, key=standing_of) == order
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://site.test/ko/guide",
+        "http://site.test/ko",
+        "http://site.test/docs/latest/ko-KR/guide.html",
+        "http://site.test/guide/ko_KR/",
+        "http://site.test/zh-Hant-TW/guide",
+        "http://site.test/es-419/guide",
+        "http://ko.site.test/guide",
+        "https://docs.ko.site.test:8443/guide",
+        "http://site.test/guide?id=3&lang=ko",
+        "http://site.test/guide?hl=zh_CN&id=3",
+        "http://site.test/guide?Locale=KO",
+        "http://site.test/ko.html",
+        "http://site.test/index.ko.html",
+        "http://site.test/index_ko.php?id=3",
+        "http://site.test/index.html.ko",
+        "http://site.test/jp/guide",
+        "http://site.test/" + "ko-" * 600 + "/ko/",
+    ],
+)
+def test_an_address_names_a_language_that_the_text_is_not_in(address: str) -> None:
+    assert names_another_language(address, "en")
+
+
+@pytest.mark.parametrize(
+    ("address", "language"),
+    [
+        ("http://site.test/en/guide", "en"),
+        ("http://site.test/EN-us/guide", "en"),
+        ("http://en.site.test/guide?lang=ko", "en"),  # one of two is that of the text
+        ("http://site.test/ko/lessons/en/1", "en"),
+        ("http://site.test/tw/guide", "zh"),
+        ("http://site.test/nb/guide", "no"),
+        ("http://site.test/no/guide", "nn"),
+        ("http://site.test/guide", "en"),
+        ("http://site.test/", "en"),
+        ("http://site.test/korean/kor/k/ko%20kr/", "en"),
+        ("http://site.test/is/my/uk/ca/", "en"),  # words and countries
+        ("http://site.test/ko-to/", "ko"),
+        ("http://site.test/programs/sort.pl", "en"),
+        ("http://site.test/Program.cs?language=c", "en"),
+        ("http://site.test/search?q=ko&slang=ko&lang=korean", "en"),
+        ("http://www.gov.cn/guide", "en"),
+        ("http://[::1]:8080/guide", "en"),
+        ("http://127.0.0.1/guide", "en"),
+    ],
+)
+def test_an_address_that_names_the_language_of_its_text_or_none_is_in_its_place(
+    address: str, language: str
+) -> None:
+    assert not names_another_language(address, language)
 
 
 def test_the_page_that_it_names_is_known_by_its_fingerprint() -> None:

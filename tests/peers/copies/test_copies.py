@@ -146,6 +146,18 @@ def test_one_of_a_group_is_shown_on_all_of_its_team_and_a_page_alone_costs_one_m
     assert not mesh.actors["ann"].observe().waiting
 
 
+def test_an_english_page_under_ko_gives_way_to_its_twin_under_en() -> None:
+    twins = [
+        Document(f"http://site.test/{tag}/guide", "t", text="the same", fetched_at=1.0, language="en")
+        for tag in ("de", "en", "ko")
+    ]
+    mesh = Mesh(*twins)
+    for page in twins:
+        mesh.commit(page, 1.0)
+        mesh.rest()
+    assert mesh.shown(*twins) == ["http://site.test/en/guide"]
+
+
 def test_pages_of_other_domains_are_not_hidden_but_a_few_fold_and_the_rest_are() -> None:
     elsewhere = [document(number, "the same", f"domain{number}.test") for number in range(6)]
     mesh = Mesh(*SAME, *elsewhere)

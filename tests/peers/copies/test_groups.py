@@ -87,6 +87,24 @@ def test_a_mirror_with_a_shorter_name_hides_nobody_who_was_seen_before() -> None
     assert shown_of(groups_of(original, told(2, rank=LINKED + 9, domain=2, first_s=6))) == 2, "domains link"
 
 
+MISPLACED = 1 << 16  # the address names a language that the text is not in
+
+
+def test_the_page_that_is_under_its_language_represents_its_twins_of_its_domain() -> None:
+    korean, english = told(1, rank=LONG + MISPLACED), told(2, rank=LONG + 9, first_s=7)
+    assert shown_of(groups_of(korean, english)) == 2
+    assert shown_of(groups_of(told(1, rank=LONG + MISPLACED, canonical=1), english)) == 1, "pages say so"
+    assert shown_of(groups_of(told(1, rank=LINKED + MISPLACED), english)) == 1, "domains link"
+
+
+def test_no_domain_gains_by_languages_that_addresses_of_another_name() -> None:
+    korean, mirror = told(1, rank=LONG + MISPLACED), told(2, rank=LONG + 9, domain=2)
+    assert shown_of(groups_of(korean, mirror)) == 1
+    # The twin that represents its domain was found after the mirror, its domain was not.
+    english = told(3, rank=LONG, first_s=9)
+    assert shown_of(groups_of(korean, told(2, rank=LONG, domain=2, first_s=5), english)) == 3
+
+
 def test_a_page_gives_way_to_another_domain_by_its_own_word() -> None:
     moved = told(1, rank=LINKED, canonical=2, first_s=1)
     assert shown_of(groups_of(moved, told(2, rank=LONG, domain=2, first_s=9))) == 2
@@ -105,7 +123,7 @@ def test_copies_are_hidden_only_when_the_representative_has_confirmed() -> None:
 
 def test_pages_that_stand_for_other_domains_are_found_under_the_one_that_is_shown() -> None:
     of_domains = [told(n, domain=n, first_s=n) for n in range(1, FOLDED_MAX + 4)]
-    twin, gives_way = told(20, domain=2, rank=9), told(21, domain=21, canonical=1)
+    twin, gives_way = told(20, domain=2, rank=9, first_s=9), told(21, domain=21, canonical=1)
     groups = groups_of(*of_domains, twin, gives_way)
     n_copies = len(of_domains) + 1
     folded = [(n, FOLDED) for n in range(2, FOLDED_MAX + 2)]
