@@ -199,15 +199,16 @@ def kill(pid: int) -> None:
     wait_for(lambda: not _is_running(pid), f"end of process {pid}")
 
 
-def get(gateway: str, path: str, *, address: str = "127.0.0.1", **parameters: str) -> tuple[int, str]:
+def get(gateway: str, path: str, *, address: str = "", **parameters: str) -> tuple[int, str]:
     """Ask a gateway over HTTP, again when it says later; return the status and the body.
 
     Args:
-      address: of loopback, from which it is asked.
+      address: from which it is asked; "" for whichever leads there.
     """
     while True:
         netloc = urlsplit(gateway).netloc
-        connection = http.client.HTTPConnection(netloc, timeout=PATIENCE_S, source_address=(address, 0))
+        source = (address, 0) if address else None
+        connection = http.client.HTTPConnection(netloc, timeout=PATIENCE_S, source_address=source)
         connection.request("GET", path + ("?" + urlencode(parameters) if parameters else ""))
         response = connection.getresponse()
         body = response.read().decode()
@@ -217,7 +218,7 @@ def get(gateway: str, path: str, *, address: str = "127.0.0.1", **parameters: st
         time.sleep(float(response.headers["Retry-After"]))
 
 
-def search(gateway: str, query: str, k: int = 10, address: str = "127.0.0.1") -> dict[str, Any]:
+def search(gateway: str, query: str, k: int = 10, address: str = "") -> dict[str, Any]:
     """Ask a gateway over its JSON interface."""
     status, body = get(gateway, "/api/search", address=address, q=query, k=str(k))
     assert status == 200, body

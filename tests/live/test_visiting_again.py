@@ -49,8 +49,8 @@ class ChangingWeb:
         return min(len(self.asked_s[host, path]) for host in HOSTS for path in ("/", *OLD))
 
 
-def found(gateway: str, word: str, address: str = "127.0.0.1") -> set[str]:
-    """The pages that an answer for all slots has for a word, asked from an address of loopback."""
+def found(gateway: str, word: str, address: str = "") -> set[str]:
+    """The pages that an answer for all slots has for a word, asked from an address."""
     answered = search(gateway, word, address=address)
     return {hit["url"] for hit in answered["hits"]} if not answered["coverage"]["missing"] else {"?"}
 
