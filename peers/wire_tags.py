@@ -76,10 +76,12 @@ from peers.index.wire_messages import (
     TermsCounted,
 )
 from peers.storage.wire_messages import (
+    CheckPages,
     ListVersions,
     PageNotReplicated,
     PageRead,
     PageReplicated,
+    PagesChecked,
     ReadPage,
     ReplicatePage,
     VersionsListed,
@@ -115,6 +117,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         26: ExplainCrawl,
         27: CrawlExplained,
         # Pages; 32 and 33 carried the texts of links apart from the frontier
+        28: CheckPages,
+        29: PagesChecked,
         30: ReplicatePage,
         31: PageReplicated,
         34: ReadPage,

@@ -30,7 +30,7 @@ from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read
 from peers.gateway.difference import difference
-from peers.gateway.marked_copy import with_marks
+from peers.gateway.marked_copy import hrefs_in, style_of_links, with_marks
 from peers.gateway.stored_page import file_headers, framed_html, stored_page, with_said
 from peers.policy.policy_file import read_policy
 from peers.storage.warc import read_records, response_record
@@ -294,6 +294,11 @@ ENTRIES: Final = (
     Entry("head of a request", _request, (("", ""), ("GET / HTTP/1.1\r\n", "\r\n\r\n"), ("GET /", ""))),
     Entry("stored page", _shown),
     Entry("difference", _compared),
+    Entry(
+        "links in a stored copy",
+        lambda text: style_of_links(hrefs_in(text, 200)),
+        (("", ""), ("<a ", ""), ("<a href='", "'>")),
+    ),
     Entry(
         "marks in a stored copy",
         lambda text: with_marks(text, "a 0 lt"),

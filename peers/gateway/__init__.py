@@ -8,7 +8,8 @@ are one (`folding`), that can be gone on with (`cursor`), or shown again while n
 (`result_cache`). `plan` and `punctuality` say who is asked for whom, `witnesses` which hits are confirmed,
 `doubts` who is wrong where members differ (by `comparing` and `asking_again`). What all searches share is a
 `view`; what several searched for in vain is counted by `searched_words`. Other
-errands: the stored copy of a page (`page_lookup`) and its versions (`versions_lookup`, a `team_errand`),
+errands: the stored copy of a page, and which links have one (`page_lookup`), its versions
+(`versions_lookup`, a `team_errand`),
 seeds (`seeding`), how all peers are and were (a `roundup` each: `status_roundup` of `status`,
 `history_roundup`), why things are as they are (`inquiry`), draining (`draining`), and whether the whole mesh
 answers (`readiness`).

@@ -32,11 +32,13 @@ from peers.gateway.histogram import Histogram
 from peers.gateway.http_server import HttpServer
 from peers.gateway.messages import (
     ChangeGateway,
+    CheckLinks,
     DrainOrdered,
     DrainRefused,
     FindPage,
     FindVersions,
     HistoryGathered,
+    LinksChecked,
     PageFound,
     PagesFound,
     ReadinessTold,
@@ -98,6 +100,7 @@ ADMINISTRATOR: Final = "administrator"  # all of them together; no address is li
 _asking_client: Final = ContextVar("_asking_client", default=ADMINISTRATOR)
 
 Answer = TypeVar("Answer", bound=Message)
+Made = TypeVar("Made")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -197,7 +200,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
-            case VersionsFound():
+            case VersionsFound() | LinksChecked():
                 self._hand_over(message.ticket, message)
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
@@ -258,7 +261,9 @@ class Http:
 
     def _for_client(self, client: str, order: Message) -> Message:
         """Have nothing shown to a client but what the policy shows where it is."""
-        if client == ADMINISTRATOR or not isinstance(order, SearchPages | FindPage | FindVersions):
+        if client == ADMINISTRATOR or not isinstance(
+            order, SearchPages | FindPage | FindVersions | CheckLinks
+        ):
             return order
         hidden = self._policy.hidden_from(client)
         return msgspec.structs.replace(order, hidden=hidden) if hidden else order
@@ -329,7 +334,7 @@ class Http:
         async with self._turn(self._reader_turns, _asking_client.get()):
             return await self._stored.difference(url, before, after)
 
-    async def render(self, page: Callable[[], str]) -> str:
+    async def render(self, page: Callable[[], Made]) -> Made:
         return await trio.to_thread.run_sync(page)
 
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:

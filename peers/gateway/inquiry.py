@@ -31,7 +31,7 @@ class UrlInquiry(TeamErrand):
         self._owner = ownership.owner_of(self.slot) or ""
         self._told: dict[str, UrlFacts] = {}
 
-    def _question(self, request: int) -> Message:
+    def _question(self, request: int, peer: str) -> Message:
         return ExplainUrl(request, self.url)
 
     def _request_of(self, message: Message) -> int | None:

@@ -1,5 +1,7 @@
 """A stored copy with the words of a query marked, each in its colour, and a line that jumps to them. Pure.
 
+And with links marked, by how they are written: that takes a style before the copy, which stays as it is.
+
 The copy is hostile and stays in its frame; it is taken apart at its brackets only, in a time that its length
 bounds. A bracket inside of an attribute may put a mark into that attribute, and no more: it has no quotes.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from peers.engine.query_language import And, Condition, Node, Operator, Or, Phrase, Remarks, Words, read
@@ -19,6 +21,14 @@ WORDS_MAX: Final = 12  # of a query that are marked
 MARKS_MAX: Final = 5_000  # in one copy
 STEM_CHARS_MIN: Final = 3  # of a word that is found with other endings
 ENDING_CHARS_MAX: Final = 4  # behind the stem of a word
+TAG_CHARS_MAX: Final = 4_096  # of a tag in which a link is looked for
+# HTML standard, 13.2.5.33 to 38: attributes in whatever order, the first href counts.
+_HREF: Final = re.compile(
+    r"a(?:[\s/]+(?!href[\s=])[^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+))?+)*+"
+    r"[\s/]+href\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"'][^\s>]*+))",
+    re.IGNORECASE,
+)
+_NOT_PLAIN: Final = re.compile("[^A-Za-z0-9_-]")
 _WORD: Final = re.compile(r"\w{1,60}")
 _NAME: Final = re.compile("[A-Za-z]{1,20}")
 # Elements whose text is not shown as text, or would lose its meaning.
@@ -66,6 +76,32 @@ def jumps(copy: MarkedCopy) -> str:
         for number, word in copy.found
     )
     return f'<div style="font:15px sans-serif;padding:8px">{links}</div>' if links else ""
+
+
+def hrefs_in(markup: str, limit: int) -> tuple[str, ...]:
+    """The distinct links of a page as a browser has their attribute, the first `limit` of them."""
+    found: dict[str, None] = {}
+    for part in markup.split("<"):
+        # What is in comments and scripts may look like one: then there is nothing to be marked.
+        match = _HREF.match(part[:TAG_CHARS_MAX]) if part[:1] in ("a", "A") else None
+        if match is not None:
+            found[html.unescape(match[1] or match[2] or match[3] or "")] = None
+            if len(found) == limit:
+                break
+    return tuple(found)
+
+
+def style_of_links(hrefs: Sequence[str]) -> str:
+    """A style that puts a frame around links that are written so.
+
+    Each character that could be anything but itself is escaped (CSS Syntax 3, 4.3.7), also for HTML.
+    """
+    chosen = ",".join(f'a[href="{_NOT_PLAIN.sub(_escaped, href)}"]' for href in hrefs)
+    return f"<style>{chosen}{{outline:2px solid #2a2!important;outline-offset:1px}}</style>"
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\{ord(match[0]):x} "
 
 
 def _texts(node: Node) -> Iterator[str]:

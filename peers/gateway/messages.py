@@ -121,6 +121,22 @@ class PageFound(Message, frozen=True):
     gone_at: float = 0.0  # as in `PageRead`
 
 
+class CheckLinks(Message, frozen=True):
+    """HTTP to searcher: which pages that this one links to are stored? Answered by `LinksChecked`."""
+
+    ticket: int
+    url: str
+    links: tuple[str, ...]  # canonical URLs; what is more than a peer may be asked at once is not looked for
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class LinksChecked(Message, frozen=True):
+    """Searcher to HTTP: those that are, as far as their owners have answered in time."""
+
+    ticket: int
+    stored: frozenset[str]
+
+
 class FindVersions(Message, frozen=True):
     """HTTP to searcher: which versions of this page are kept? Answered by `VersionsFound`."""
 

@@ -200,6 +200,7 @@ _OPERATIONS: Final = (
             _URL,
             _FILE,
             _Parameter("q", "the query whose words are marked", {"type": "string"}),
+            _Parameter("links", "mark links to pages that are stored, too", {"type": "string"}),
             _Parameter("at", "the version of that time", _TIME),
             _Parameter("versions", "list all versions", {"type": "string"}),
             _Parameter("from", "compare the version of that time", _TIME),

@@ -1,19 +1,23 @@
-"""The search for the stored copy of one URL: the owner first, then its standbys."""
+"""The search for the stored copy of one URL, the owner first, then its standbys; and which links have one."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections import defaultdict
+from itertools import compress
+from typing import ClassVar, Final
 
 from mesh.actor import Address, Message, Send
 from mesh.ownership import Ownership
-from mesh.urls import host_of
+from mesh.urls import has_host, host_of
 from peers.gateway.errand import Errand
-from peers.gateway.messages import FindPage, PageFound
+from peers.gateway.messages import CheckLinks, FindPage, LinksChecked, PageFound
 from peers.gateway.round import REPEAT_AFTER_S
+from peers.gateway.team_errand import TeamErrand
 from peers.policy.rules import EVERYTHING, Policy, is_below
-from peers.storage.wire_messages import PageRead, ReadPage
+from peers.storage.wire_messages import PAGES_CHECKED_MAX, CheckPages, PageRead, PagesChecked, ReadPage
 
 LOOKUP_S_MAX: Final = 2.0  # a disk with work to do, and a large page on its way
+CHECK_S_MAX: Final = 0.5  # nothing is read for it, and a copy is shown without
 
 
 class PageLookup(Errand):
@@ -70,3 +74,37 @@ class PageLookup(Errand):
 
     def _end_without(self) -> list[Send]:
         return self._end(PageFound(self.ticket, self._question.url, 0.0, b""))
+
+
+class LinksLookup(TeamErrand):
+    """Answers one `CheckLinks` by one `LinksChecked`: each owner of some of the links is asked once."""
+
+    actor: ClassVar[str] = "cell"
+    limit_s: ClassVar[float] = CHECK_S_MAX
+
+    def __init__(
+        self, number: int, me: str, order: CheckLinks, ownership: Ownership, policy: Policy = EVERYTHING
+    ) -> None:
+        super().__init__(number, me, order.ticket, order.url, ownership)
+        self._links: defaultdict[str, list[str]] = defaultdict(list)  # by who is asked for them
+        for url in order.links[:PAGES_CHECKED_MAX]:
+            if has_host(url) and not policy.is_taken_down(url) and not is_below(host_of(url), order.hidden):
+                team = ownership.team_of(ownership.slot_of(host_of(url)))
+                for peer in [each for each in team if each in ownership.alive][:1]:
+                    self._links[peer].append(url)
+        self.team = tuple(self._links)
+        self._stored: set[str] = set()
+
+    def _question(self, request: int, peer: str) -> Message:
+        return CheckPages(request, tuple(self._links[peer]))
+
+    def _request_of(self, message: Message) -> int | None:
+        return message.request if isinstance(message, PagesChecked) else None
+
+    def _take(self, peer: str, answer: Message) -> None:
+        assert isinstance(answer, PagesChecked)
+        if len(answer.are_stored) == len(self._links[peer]):
+            self._stored.update(compress(self._links[peer], answer.are_stored))
+
+    def _gathered(self) -> Message:
+        return LinksChecked(self.ticket, frozenset(self._stored))

@@ -411,18 +411,28 @@ def message_page(reader: Reader, message: str, query: str = "", again: str = "")
 
 
 def stored_page_view(
-    reader: Reader, url: str, fetched_at: float, gone_at: float, page: StoredPage, query: str = ""
+    reader: Reader,
+    url: str,
+    fetched_at: float,
+    gone_at: float,
+    page: StoredPage,
+    query: str = "",
+    stored_links: Sequence[str] | None = None,
 ) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
     Args:
       gone_at: when a later visit did not find the page any more, 0.0 when none did.
       query: that led here; its words are marked.
+      stored_links: as they are written, those that are marked; None where nobody wants to know.
     """
+    asked = {"url": url, "q": query} if query else {"url": url}
     return render(
         "stored.html",
         reader,
-        Here("/page", {"url": url, "q": query} if query else {"url": url}),
+        Here("/page", asked),
+        links=reader.link("/page", **asked, links="") if page.kind is Kind.HTML else "",
+        n_links=None if stored_links is None else len(stored_links),
         query=query,
         url=url,
         is_shown=bool(page.text) or page.kind in (Kind.HTML, Kind.TEXT),
@@ -439,7 +449,7 @@ def stored_page_view(
         versions=reader.link("/page", url=url, versions=""),
         keywords=", ".join(page.keywords),
         related=reader.link("/search", q=" OR ".join(page.keywords)) if page.keywords else "",
-        document=framed_html(url, page, query),
+        document=framed_html(url, page, query, stored_links or ()),
     )
 
 

@@ -65,6 +65,7 @@ from peers.gateway.messages import (
     AddSeeds,
     AskWhy,
     AskWhyIdle,
+    CheckLinks,
     CheckReadiness,
     DrainOrder,
     DrainOrdered,
@@ -73,6 +74,7 @@ from peers.gateway.messages import (
     GatherHistory,
     GatherStatus,
     HistoryGathered,
+    LinksChecked,
     PageFound,
     PagesFound,
     ReadinessTold,
@@ -103,7 +105,7 @@ from peers.gateway.rights import Rights, borne_by, client_behind
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, no_cookie, token_of_form
 from peers.gateway.status import Report, decode, member_rows, public_part, report_of
-from peers.gateway.stored_page import KeywordsJson, StoredPage, file_headers
+from peers.gateway.stored_page import KeywordsJson, Kind, StoredPage, file_headers, links_in
 from peers.gateway.texts import language_of
 from peers.gateway.versions_json import versions_json
 from peers.gateway.versions_page import difference_page, versions_page
@@ -126,6 +128,7 @@ URL_PARAMETER_CHARS_MAX: Final = 8_192
 HISTORY_FRESH_S: Final = 2.0  # peers themselves look every two seconds
 
 Answer = TypeVar("Answer", bound=Message)
+Made = TypeVar("Made")
 
 
 class Busy(Exception):
@@ -166,8 +169,11 @@ class Backend(Protocol):
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         """Call `difference` likewise. CorruptionError, Busy."""
 
-    async def render(self, page: Callable[[], str]) -> str:
-        """Make a page of what strangers have written, as long as they like, where it holds nobody up."""
+    async def render(self, page: Callable[[], Made]) -> Made:
+        """Make a page of what strangers have written, as long as they like, where it holds nobody up.
+
+        Or what goes into one.
+        """
 
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
         """Return which hosts of some URLs are at private addresses, and what to do about it.
@@ -614,11 +620,23 @@ class _StoredPages:
         if is_file and not stored.is_partial:
             return _file(url, stored)
         query = request.query_params.get("q", "")[:QUERY_CHARS_MAX]
-        view = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored, query)
+        wants_links = "links" in request.query_params and stored.kind is Kind.HTML
+        marked = await self._stored_links(url, stored) if wants_links else None
+        copy = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)
+        view = partial(copy, query, marked)
         response = _html(await self._backend.render(view), policy=_STORED_POLICY)
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(_base(request), url)
         return response
+
+    async def _stored_links(self, url: str, stored: StoredPage) -> tuple[str, ...]:
+        """Return the links of a copy, as they are written there, that lead to pages that are stored, too."""
+        links = await self._backend.render(partial(links_in, url, stored))
+        wanted = tuple(dict.fromkeys(links.values()))
+        if not wanted:
+            return ()
+        found = await self._backend.ask(lambda ticket: CheckLinks(ticket, url, wanted), LinksChecked)
+        return tuple(href for href, target in links.items() if target in found.stored)
 
     async def _difference(self, reader: Reader, url: str, before: str, after: str) -> Response:
         """Show what has changed from one time to another, by default until now."""

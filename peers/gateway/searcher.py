@@ -32,6 +32,7 @@ from peers.gateway.messages import (
     AskWhy,
     AskWhyIdle,
     ChangeGateway,
+    CheckLinks,
     CheckReadiness,
     DrainOrder,
     FindPage,
@@ -45,7 +46,7 @@ from peers.gateway.messages import (
     SearchedInVain,
     SearchPages,
 )
-from peers.gateway.page_lookup import PageLookup
+from peers.gateway.page_lookup import LinksLookup, PageLookup
 from peers.gateway.readiness import Readiness
 from peers.gateway.search import Search
 from peers.gateway.searched_words import SearchedWords
@@ -60,7 +61,7 @@ from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, Term
 from peers.policy.decreed import number_of, policy_of
 from peers.policy.ordering import PLAIN, Ordering
 from peers.policy.rules import EVERYTHING
-from peers.storage.wire_messages import PageRead, VersionsListed
+from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
@@ -77,6 +78,7 @@ Order: TypeAlias = (
     SearchPages
     | FindPage
     | FindVersions
+    | CheckLinks
     | GatherStatus
     | GatherHistory
     | CheckReadiness
@@ -125,6 +127,7 @@ class Searcher(Actor):
             HitsFound,
             ExcerptsRead,
             PageRead,
+            PagesChecked,
             VersionsListed,
             StatusWanted,
             StatusTold,
@@ -172,7 +175,7 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case VersionsListed(request=request) | PageRead(request=request) | LinksAccepted(batch=request):
                 return self._receive_answer(source, request, message, now)
-            case StatusTold(request=request) | HistoryTold(request=request):
+            case StatusTold(request=request) | HistoryTold(request=request) | PagesChecked(request=request):
                 return self._receive_answer(source, request, message, now)
             case UrlExplained(request=request) | CrawlExplained(request=request):
                 return self._receive_answer(source, request, message, now)
@@ -188,7 +191,7 @@ class Searcher(Actor):
                 | DrainOrder()
             ):
                 return self._begin(message, now)
-            case AskWhy() | AskWhyIdle() | GatherHistory():
+            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks():
                 return self._begin(message, now)
             case DecreesInForce():
                 self._change_policy(message)
@@ -306,6 +309,8 @@ class Searcher(Actor):
                 return PageLookup(number, self._me, order, view.ownership, view.policy)
             case FindVersions():
                 return VersionsLookup(number, self._me, order, view.ownership, view.policy)
+            case CheckLinks():
+                return LinksLookup(number, self._me, order, view.ownership, view.policy)
             case GatherStatus():
                 return StatusRoundup(number, self._me, order, view.punctuality.silent, self._down_at)
             case GatherHistory():

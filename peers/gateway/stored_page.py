@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
@@ -16,7 +17,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from mesh.errors import CorruptionError
-from mesh.urls import canonical
+from mesh.urls import canonical, canonical_links
 from peers.crawler.charset import decode_text
 from peers.crawler.decoding import TooLarge, Undecodable, decode
 from peers.crawler.parser import robots_wish
@@ -25,6 +26,7 @@ from peers.crawler.web_request import ROBOTS_TAG
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
 from peers.storage.warc import HttpResponse, parse_response, read_records
+from peers.storage.wire_messages import PAGES_CHECKED_MAX
 from peers.text.keywords import keywords_of
 
 BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
@@ -130,13 +132,27 @@ def file_headers(url: str, page: StoredPage) -> dict[str, str]:
     return {"Content-Type": media_type, "Content-Disposition": f"{disposition}; {names}"}
 
 
-def framed_html(url: str, page: StoredPage, query: str = "") -> str:
+def links_in(url: str, page: StoredPage) -> dict[str, str]:
+    """Return links of a page of HTML to others, by how they are written: the first ones."""
+    from peers.gateway.marked_copy import hrefs_in
+
+    hrefs = hrefs_in(page.text, PAGES_CHECKED_MAX)
+    targets = zip(hrefs, canonical_links(page.base or url, hrefs), strict=True)
+    return {href: target for href, target in targets if target is not None and target != url}
+
+
+def framed_html(url: str, page: StoredPage, query: str = "", stored_links: Sequence[str] = ()) -> str:
     """The document for the frame: links open the live web in a new tab, relative to where they came from.
 
     Args:
       query: whose words are marked.
+      stored_links: as they are written, those that are marked.
     """
     head = f'<!doctype html><base href="{html.escape(page.base or url)}" target="_blank">'
+    if stored_links:
+        from peers.gateway.marked_copy import style_of_links
+
+        head += style_of_links(stored_links)
     is_markup = page.kind is Kind.HTML
     markup = page.text if is_markup else html.escape(page.text, quote=False)
     if query:

@@ -1,4 +1,4 @@
-"""Asking one question of all who keep the slot of a URL."""
+"""Asking one question of each peer that keeps the slot of a URL, or of its links."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TeamErrand(Errand):
     def start(self, now: float) -> list[Send]:
         request = self._number_question()
         # Each has a letter of its own: it is for nobody else.
-        questions = {peer: self._question(request) for peer in self.team}
+        questions = {peer: self._question(request, peer) for peer in self.team}
         self._round = Round(request, self.actor, questions, _NOBODY, now, self.limit_s)
         return self._end_if_over(now) or self._round.ask()
 
@@ -56,7 +56,7 @@ class TeamErrand(Errand):
         return self._round.wake_at()
 
     @abstractmethod
-    def _question(self, request: int) -> Message: ...
+    def _question(self, request: int, peer: str) -> Message: ...
 
     @abstractmethod
     def _request_of(self, message: Message) -> int | None:

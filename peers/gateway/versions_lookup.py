@@ -30,7 +30,7 @@ class VersionsLookup(TeamErrand):
     def start(self, now: float) -> list[Send]:
         return self._end(self._gathered()) if self._is_hidden else super().start(now)
 
-    def _question(self, request: int) -> Message:
+    def _question(self, request: int, peer: str) -> Message:
         return ListVersions(request, self.url)
 
     def _request_of(self, message: Message) -> int | None:

@@ -76,6 +76,7 @@ from peers.storage.slot_news import SlotNews
 from peers.storage.take_downs import TakeDowns
 from peers.storage.teams import Teams
 from peers.storage.wire_messages import (
+    CheckPages,
     ListVersions,
     PageNotReplicated,
     PageReplicated,
@@ -123,6 +124,7 @@ class Cell(StoreActor):
         PageNotReplicated,
         ReadPage,
         ListVersions,
+        CheckPages,
     }
 
     def __init__(
@@ -267,6 +269,8 @@ class Cell(StoreActor):
                 return readings.read_for(source, request, url, at_s)
             case ListVersions(request, url):
                 return readings.versions_for(source, request, url)
+            case CheckPages(request, urls):
+                return readings.check_for(source, request, urls)
             case RecordsRead():
                 return readings.note_read(message, now)
             case RecordsParsed():

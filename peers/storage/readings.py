@@ -6,6 +6,7 @@ parsed again. A gateway gets the newest version that shows the page. A place is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mesh.actor import Address, Send
@@ -21,7 +22,7 @@ from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
 from peers.storage.take_downs import TakeDowns
 from peers.storage.teams import Teams
-from peers.storage.wire_messages import VERSIONS_TOLD_MAX, PageRead, ToldVersion, VersionsListed
+from peers.storage.wire_messages import VERSIONS_TOLD_MAX, PageRead, PagesChecked, ToldVersion, VersionsListed
 
 
 @dataclass(slots=True)
@@ -88,6 +89,18 @@ class Readings:
         )
         listed = VersionsListed(request, url, told, len(places) > VERSIONS_TOLD_MAX, moves)
         return [Send(reader, listed)]
+
+    def check_for(self, reader: Address, request: int, urls: Sequence[str]) -> list[Send]:
+        """Tell a gateway which of some pages it would get."""
+        if not self._teams.are_known:
+            return []
+        return [Send(reader, PagesChecked(request, tuple(map(self._is_here, urls))))]
+
+    def _is_here(self, url: str) -> bool:
+        identity = self._teams.identity_of(url)
+        if identity is None or self._take_downs.hides(url):
+            return False
+        return self._ledger.newest_content(identity) is not None
 
     def read_for(self, reader: Address, request: int, url: str, at_s: float = 0.0) -> list[Send]:
         """Give a gateway the newest version that shows a page, or that of a time."""

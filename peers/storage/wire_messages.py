@@ -15,6 +15,7 @@ from peers.engine.document import Document
 from peers.engine.linkers import MOVES_MAX
 
 VERSIONS_TOLD_MAX: Final = 1_000  # of one page
+PAGES_CHECKED_MAX: Final = 200  # at once: 20 us each
 
 # Where a page is from then on, of a version by which it has moved for good; else "".
 MovedTo: TypeAlias = Annotated[str, Meta(max_length=URL_CHARS_MAX)]
@@ -102,3 +103,17 @@ class VersionsListed(Message, frozen=True, array_like=True, tag=76):
     versions: Annotated[tuple[ToldVersion, ...], Meta(max_length=VERSIONS_TOLD_MAX)]
     is_cut: bool = False  # there are more
     moved_from: Annotated[tuple[Url, ...], Meta(max_length=MOVES_MAX)] = ()  # URLs where it was before
+
+
+class CheckPages(Message, frozen=True, array_like=True, tag=28):
+    """A gateway to the cell of the owner of some pages: which of them can you show?"""
+
+    request: Count
+    urls: Annotated[tuple[Url, ...], Meta(max_length=PAGES_CHECKED_MAX)]
+
+
+class PagesChecked(Message, frozen=True, array_like=True, tag=29):
+    """The cell's answer, of each page in the order of the question."""
+
+    request: Count
+    are_stored: Annotated[tuple[bool, ...], Meta(max_length=PAGES_CHECKED_MAX)]

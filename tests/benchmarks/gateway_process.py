@@ -25,7 +25,7 @@ from peers.gateway.difference import Difference
 from peers.gateway.http import listen
 from peers.gateway.http_server import HttpServer
 from peers.gateway.rights import Rights
-from peers.gateway.routes import application
+from peers.gateway.routes import Made, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage
 from tests.peers.gateway.fake_searcher import answer_to
@@ -41,7 +41,7 @@ class KnownPages:
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))
 
-    async def render(self, page: Callable[[], str]) -> str:
+    async def render(self, page: Callable[[], Made]) -> Made:
         return page()
 
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:

@@ -68,6 +68,8 @@ TAGS = {
     "UrlExplained": 25,
     "ExplainCrawl": 26,
     "CrawlExplained": 27,
+    "CheckPages": 28,
+    "PagesChecked": 29,
     "ReplicatePage": 30,
     "PageReplicated": 31,
     "PageNotReplicated": 39,

@@ -17,7 +17,7 @@ from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
 from peers.gateway.difference import Difference
 from peers.gateway.rights import Rights
-from peers.gateway.routes import Answer
+from peers.gateway.routes import Answer, Made
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.stored_reader import StoredReader
@@ -64,7 +64,7 @@ class FakeBackend:
         assert isinstance(found, answer)
         return found
 
-    async def render(self, page: Callable[[], str]) -> str:
+    async def render(self, page: Callable[[], Made]) -> Made:
         return page()
 
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from peers.gateway.messages import (
     AddSeeds,
     AskWhy,
     AskWhyIdle,
+    CheckLinks,
     CheckReadiness,
     Coverage,
     DrainOrder,
@@ -24,6 +25,7 @@ from peers.gateway.messages import (
     GatherHistory,
     GatherStatus,
     HistoryGathered,
+    LinksChecked,
     PageFound,
     PagesFound,
     ReadinessTold,
@@ -49,6 +51,9 @@ FULL = Coverage(50_000, 50_000, 0)
 CHINESE_URL = "http://zh.docs.test/%E7%88%AC%E8%99%AB/%E7%AE%80%E4%BB%8B.html"
 ENGLISH_URL = "http://docs.test/guide/crawling.html"
 GONE_URL = "http://docs.test/gone.html"
+LINKS_URL = "http://docs.test/guide/"
+LINKS_HTML = b"""<a href='crawling.html#fetch'>a</a> <a href="unknown">b</a> <a href='#here'>c</a>
+<a href=/gone.html>d</a>"""
 HOSTILE_URL = "http://evil.test/?a=1&b=%27%22"
 
 
@@ -122,6 +127,7 @@ STORED = {
     ),
     GONE_URL: response_record(GONE_URL, HEAD % b"utf-8", b"what was there", seen(DAY)),
     HOSTILE_URL: b"not a record",
+    LINKS_URL: response_record(LINKS_URL, HEAD % b"utf-8", LINKS_HTML, seen(DAY)),
     PDF_URL: response_record(
         PDF_URL, b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n", PDF, seen(DAY)
     ),
@@ -213,6 +219,8 @@ def answer_to(order: Message) -> Message:
         case FindPage(ticket=ticket, url=url):
             gone_at = 2 * 86_400.0 if url == GONE_URL else 0.0
             return PageFound(ticket, url, DAY, STORED.get(url, b""), gone_at)
+        case CheckLinks(ticket=ticket, links=links):
+            return LinksChecked(ticket, frozenset(links) & STORED.keys())
         case GatherStatus(ticket=ticket):
             return StatusGathered(ticket, STATUSES)
         case GatherHistory(ticket=ticket, span_s=span_s):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from peers.gateway.marked_copy import MARKS_MAX, jumps, with_marks, words_of
+from peers.gateway.marked_copy import MARKS_MAX, hrefs_in, jumps, style_of_links, with_marks, words_of
 
 _MARK = re.compile(r"<mark[^>]*>(.*?)</mark>", re.DOTALL)
 
@@ -59,3 +59,29 @@ def test_each_word_has_a_colour_and_a_jump_to_its_first_place() -> None:
 def test_marks_are_counted() -> None:
     assert with_marks("word " * (MARKS_MAX + 9), "word").markup.count("<mark") <= MARKS_MAX + 9
     assert with_marks("<b>word " * (MARKS_MAX + 9), "word").markup.count("<mark") == MARKS_MAX
+
+
+@pytest.mark.parametrize(
+    ("markup", "hrefs"),
+    [
+        ("<a href=x>1</a><A class='a b' HREF = \"y z\">2</A>", ("x", "y z")),
+        ("<a data-href=x title='href=y' href='z?a=1&amp;b=2'>", ("z?a=1&b=2",)),
+        ("<a\nhref=x/><a/href=y>", ("x/", "y")),
+        ("<a href=x href=y><a href=x>", ("x",)),
+        ("<abbr href=x><area href=y><a name=z><a href><a href=''><a hrefs=u>", ("",)),
+        ("<a  href = x ><a title=a>b href=c", ("x",)),
+        ("<a href='", ()),
+    ],
+)
+def test_links_are_had_as_they_are_written(markup: str, hrefs: tuple[str, ...]) -> None:
+    assert hrefs_in(markup, 9) == hrefs
+
+
+def test_links_are_looked_for_as_long_as_there_is_room() -> None:
+    assert hrefs_in("".join(f"<a href={n}>" for n in range(9)), 3) == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("href", ['"]{}</style><script>', "\\", "a\nb", "*/", "x{y}"])
+def test_no_link_leaves_the_style_that_marks_it(href: str) -> None:
+    style = style_of_links([href])
+    assert re.fullmatch(r'<style>a\[href="(?:[A-Za-z0-9_-]|\\[0-9a-f]+ )*"\]\{[^{}<>"]*\}</style>', style)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from base64 import b64encode
@@ -27,6 +28,7 @@ from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
 from peers.gateway.messages import (
     AddSeeds,
+    CheckLinks,
     CheckReadiness,
     Coverage,
     DrainOrder,
@@ -52,6 +54,7 @@ from tests.peers.gateway.fake_searcher import (
     ENGLISH_URL,
     GONE_URL,
     HOSTILE_URL,
+    LINKS_URL,
     PDF,
     PDF_URL,
     STATUSES,
@@ -420,6 +423,26 @@ async def test_stored_copy_leads_to_pages_with_its_keywords(gateway: Starlette) 
     reply = await ask(gateway, f"/page?url={quote(CHINESE_URL, safe='')}&lang=en")
     [link] = re.findall('href="(/search[^"]*)" title="[^"]*爬虫', reply.text)
     assert (await ask(gateway, link.replace("&amp;", "&"))).status == 200
+
+
+async def test_links_of_a_stored_copy_to_stored_pages_are_marked_when_that_is_asked_for() -> None:
+    backend = FakeBackend()
+    gateway = application(backend)
+    reply = await ask(gateway, f"/page?url={quote(LINKS_URL, safe='')}&lang=en&q=fetch")
+    assert "<style" not in html.unescape(reply.text).partition("srcdoc")[2]
+    [link] = re.findall('href="([^"]*)">Mark links to stored pages', reply.text)
+    assert not [order for order in backend.orders if isinstance(order, CheckLinks)]
+    reply = await ask(gateway, html.unescape(link))
+    framed = html.unescape(reply.text.partition("srcdoc")[2])
+    style = r'<style>a[href="crawling\2e html\23 fetch"],a[href="\2f gone\2e html"]{outline:'
+    assert style in framed
+    assert "(2)" in reply.text
+    assert "Mark links" not in reply.text
+    assert (
+        CheckLinks(7, LINKS_URL, (ENGLISH_URL, "http://docs.test/guide/unknown", GONE_URL)) in backend.orders
+    )
+    # Of other kinds there are no links to be marked.
+    assert "Mark links" not in (await ask(gateway, f"/page?url={quote(PDF_URL, safe='')}&links=")).text
 
 
 async def test_stored_copy_of_a_page_that_is_gone_says_so(gateway: Starlette) -> None:

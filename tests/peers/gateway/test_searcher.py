@@ -23,12 +23,14 @@ from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import parse_query
 from peers.gateway.messages import (
     AddSeeds,
+    CheckLinks,
     CheckReadiness,
     Coverage,
     FindPage,
     GatherHistory,
     GatherStatus,
     HistoryGathered,
+    LinksChecked,
     MeterRead,
     PageFound,
     PagesFound,
@@ -39,7 +41,7 @@ from peers.gateway.messages import (
     SeedsAdded,
     StatusGathered,
 )
-from peers.gateway.page_lookup import LOOKUP_S_MAX
+from peers.gateway.page_lookup import CHECK_S_MAX, LOOKUP_S_MAX
 from peers.gateway.punctuality import HEDGE_S_MAX
 from peers.gateway.relaxation import ENOUGH
 from peers.gateway.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
@@ -60,7 +62,7 @@ from peers.index.wire_messages import (
     ReadExcerpts,
     SearchSlots,
 )
-from peers.storage.wire_messages import PageRead, ReadPage
+from peers.storage.wire_messages import PAGES_CHECKED_MAX, CheckPages, PageRead, PagesChecked, ReadPage
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
     PEERS,
@@ -747,6 +749,46 @@ def test_page_of_an_owner_that_does_not_answer_comes_from_the_standby() -> None:
     assert talk.wait(REPEAT_AFTER_S)[0].target == Address(standby, "cell")
     found = only(talk.from_peer(standby, PageRead(talk.request, url, 5.0, b"r"), "cell"))
     assert found == PageFound(3, url, 5.0, b"r")
+
+
+def test_links_are_asked_of_their_owners_once_each() -> None:
+    talk = Conversation()
+    ann, bob = url_of("ann"), url_of("bob")
+    more = f"{bob}more"
+    page = url_of("cyd")
+    asked = {send.target: send.message for send in talk.order(CheckLinks(3, page, (bob, ann, more, "x")))}
+    assert asked == {
+        Address("bob", "cell"): CheckPages(talk.request, (bob, more)),
+        Address("ann", "cell"): CheckPages(talk.request, (ann,)),
+    }
+    assert talk.from_peer("ann", PagesChecked(talk.request, (True,)), "cell") == []
+    told = only(talk.from_peer("bob", PagesChecked(talk.request, (False, True)), "cell"))
+    assert told == LinksChecked(3, frozenset((ann, more)))
+
+
+def test_links_whose_owners_do_not_answer_or_answer_something_else_are_not_stored() -> None:
+    talk = Conversation()
+    ann, bob = url_of("ann"), url_of("bob")
+    talk.order(CheckLinks(3, ann, (bob, ann)))
+    assert talk.from_peer("cyd", PagesChecked(talk.request, (True,)), "cell") == [], "it was not asked"
+    assert talk.from_peer("ann", PagesChecked(talk.request, (True, True)), "cell") == []
+    assert [send.target.peer for send in talk.wait(REPEAT_AFTER_S)] == ["bob"]
+    assert only(talk.wait(CHECK_S_MAX)) == LinksChecked(3, frozenset())
+
+
+def test_of_a_page_without_links_nobody_is_asked_and_of_too_many_not_all() -> None:
+    assert only(Conversation().order(CheckLinks(3, url_of("ann"), ()))) == LinksChecked(3, frozenset())
+    bob = url_of("bob")
+    links = tuple(f"{bob}{n}" for n in range(PAGES_CHECKED_MAX + 9))
+    question = only(Conversation().order(CheckLinks(3, bob, links)))
+    assert isinstance(question, CheckPages)
+    assert question.urls == links[:PAGES_CHECKED_MAX]
+
+
+def test_links_that_are_not_shown_to_a_client_are_not_asked_for() -> None:
+    bob = url_of("bob")
+    order = CheckLinks(3, bob, (bob,), hidden=(host_of(bob),))
+    assert only(Conversation().order(order)) == LinksChecked(3, frozenset())
 
 
 def test_page_that_nobody_sends_is_not_found_in_the_end() -> None:

@@ -12,7 +12,7 @@ from peers.crawler.contact import visitor_of
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.difference import Difference
 from peers.gateway.rights import Rights
-from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, application
+from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, Made, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
 from peers.importing.batch import encode
@@ -46,7 +46,7 @@ class FakeBackend:
         assert isinstance(done, answer)
         return done
 
-    async def render(self, page: Callable[[], str]) -> str:
+    async def render(self, page: Callable[[], Made]) -> Made:
         return page()
 
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:

@@ -74,10 +74,12 @@ from peers.storage.place import Place
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
 from peers.storage.wire_messages import (
+    CheckPages,
     ListVersions,
     PageNotReplicated,
     PageRead,
     PageReplicated,
+    PagesChecked,
     ReadPage,
     ReplicatePage,
     StoredPage,
@@ -726,6 +728,16 @@ def test_gateway_is_told_all_versions_the_newest_first(alone: Driven) -> None:
     assert alone.tell(ListVersions(8, "http://unknown.example/"), GATEWAY) == [
         Send(GATEWAY, VersionsListed(8, "http://unknown.example/", ()))
     ]
+
+
+def test_gateway_is_told_which_pages_it_would_get(alone: Driven) -> None:
+    alone.store(page(5.0), 0)
+    unknown = "http://unknown.example/"
+    assert alone.tell(CheckPages(7, (unknown, URL)), GATEWAY) == [
+        Send(GATEWAY, PagesChecked(7, (False, True)))
+    ]
+    take_down(alone)
+    assert alone.tell(CheckPages(8, (URL,)), GATEWAY) == [Send(GATEWAY, PagesChecked(8, (False,)))]
 
 
 def test_gateway_is_told_where_a_page_has_moved_and_where_it_was_before(alone: Driven) -> None:
