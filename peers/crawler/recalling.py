@@ -23,7 +23,8 @@ from peers.crawler.url_rows import NO_DIGEST, UrlRow, row_in
 from peers.policy.rules import Policy
 
 ROWS_AT_ONCE: Final = 64  # what follows the hosts of a slot is read in vain
-SLOTS_AT_ONCE: Final = 16  # 2 ms at most, 10 where pages are to be visited again
+SLOTS_AT_ONCE: Final = 16  # 2 ms at most
+VISITS_AT_ONCE: Final = 256  # pages to be visited again take 65 us each
 PAUSE_S: Final = 0.02
 _NEXT: Final = b"next"
 _UNDO: Final = b"undo"
@@ -40,6 +41,7 @@ class Recalling:
         self._clocks = clocks
         self.at_s = inf if table.get(_NEXT) is None else -inf  # when to call `do_some`
         self._undone = list(_SPAN.iter_unpack(table.get(_UNDO) or b""))  # from when on until when
+        self._room = VISITS_AT_ONCE  # pages that may still be marked in this turn
 
     def change_policy(self, policy: Policy) -> None:
         """Go by what it allows, and by which visits it does not believe."""
@@ -59,8 +61,9 @@ class Recalling:
     def do_some(self, now: float) -> None:
         """Look at the next rows."""
         key: bytes | None = self._table.get(_NEXT) or b""
+        self._room = VISITS_AT_ONCE
         for _ in range(SLOTS_AT_ONCE):
-            if key is not None:
+            if key is not None and self._room > 0:
                 key = self._from(key, now)
         if key is None:
             self._table.delete(_NEXT)
@@ -75,6 +78,8 @@ class Recalling:
         for key, row in rows:
             slot, kind = slot_in(key), kind_in(key)
             if kind == URL and self._undone:
+                if self._room == 0:
+                    return key
                 self._visit_again(slot, name_in(key), row_in(row), now)
             elif kind > HOST and self._undone:
                 return slot_key(slot) + URL
@@ -92,5 +97,6 @@ class Recalling:
         url = row.url or (self._frontier.url_in_queue(slot, mark, row) if row.is_queued else "")
         if row.visit and url:
             again = due_now(row, now)._replace(digest=NO_DIGEST, etag="", last_modified="")
+            self._room -= 1
             self._frontier.merge_visited(slot, mark, again, url)
             self._frontier.note_change(url_key(slot, mark))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import struct
 from datetime import UTC, datetime
+from itertools import pairwise
 from math import inf
+from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +20,7 @@ from peers.crawler.politeness import HostRecord, after_failure, join, recalled
 from peers.crawler.recalling import ROWS_AT_ONCE
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, FetchPage
-from peers.policy.rules import EVERYTHING, Undo, policy_bytes
+from peers.policy.rules import EVERYTHING, Policy, Undo, policy_bytes
 from peers.storage.messages import PageStored
 from tests.helpers import fetched, parsed
 from tests.peers.crawler.desk import HOME, ROBOTS, Desk, asked, of_kind
@@ -120,9 +122,13 @@ def test_a_host_that_is_given_up_at_its_first_failure_has_failed() -> None:
     assert recalled(lost, hasty, 300.0, 1_060.0).next_fetch_s == 1_300.0
 
 
-def undoing(since: float, until: float, number: int = 1) -> DecreesInForce:
+def undo_policy(since: float, until: float) -> Policy:
     times = (datetime.fromtimestamp(each, UTC) for each in (since, until))
-    body = policy_bytes(replace(EVERYTHING, undo=(Undo(since=next(times), until=next(times)),)))
+    return replace(EVERYTHING, undo=(Undo(since=next(times), until=next(times)),))
+
+
+def undoing(since: float, until: float, number: int = 1) -> DecreesInForce:
+    body = policy_bytes(undo_policy(since, until))
     return DecreesInForce(POLICY, (Decree(POLICY, "", number, 0.0, inf, body, b"", b""),))
 
 
@@ -152,6 +158,25 @@ def test_visits_that_are_not_believed_are_made_again_once_and_ask_for_all_of_eac
     assert sorted(request.url for request in requests) == [HOME, f"{HOME}gone"]
     assert not any(request.is_conditional for request in requests)
     assert answer_all(desk, desk.tell(undoing(900.0, 1_501.0, 3), "membership")) == []
+
+
+def test_visits_are_undone_some_at_a_time_and_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.crawler.recalling.VISITS_AT_ONCE", 3)
+    desk = Desk(delay_s=0.0, revisit_after_s=9_000.0).with_home_asked(*(f"{HOME}{n}" for n in range(10)))
+    for url in (HOME, *(f"{HOME}{n}" for n in range(10))):
+        desk.store(url)
+    desk.wake(1.0)
+    frontier, recalling = desk.controller._frontier, desk.controller._visits.recalling
+    with monkeypatch.context() as patch:
+        marked = Mock(wraps=frontier.merge_visited)
+        patch.setattr(frontier, "merge_visited", marked)
+        recalling.change_policy(undo_policy(900.0, 1_500.0))
+        counts = [0]
+        while recalling.at_s < inf:
+            recalling.do_some(desk.now)
+            counts.append(marked.call_count)
+    assert counts[-1] == len({call.args[1] for call in marked.call_args_list}) == 11
+    assert max(b - a for a, b in pairwise(counts)) == 3
 
 
 def test_the_undoing_of_visits_goes_on_after_a_restart() -> None:
