@@ -120,9 +120,10 @@ def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
     console.print(f"   [green]{escape(hit['url'])}[/green]")
     console.print(f"   {escape(hit['snippet'])}")
     # A gateway of the version before tells of none of these.
-    if copies := hit.get("copies", 0):
+    also_at = hit.get("also_at", ())
+    if (copies := hit.get("copies", 0) - len(also_at)) > 0:
         console.print(f"   [dim]{copies:,} more {'copy' if copies == 1 else 'copies'}[/dim]")
-    for url in hit.get("also_at", ()):
+    for url in also_at:
         console.print(f"   [dim]the same at {escape(url)}[/dim]")
     if near_copies := hit.get("near_copies", 0):
         console.print(f"   [dim]{near_copies:,} more like this[/dim]")

@@ -523,8 +523,10 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
 
 
 def _copies(reader: Reader, hit: FoundPage) -> str:
-    told = [(hit.copies, "copies" if hit.copies > 1 else "copy"), (hit.near_copies, "near_copies")]
-    return " · ".join(reader.say(text, count=f"{count:,}") for count, text in told if count)
+    """Count those that are not named below."""
+    others = hit.copies - len(hit.also_at)
+    told = [(others, "copies" if others > 1 else "copy"), (hit.near_copies, "near_copies")]
+    return " · ".join(reader.say(text, count=f"{count:,}") for count, text in told if count > 0)
 
 
 def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str]:

@@ -70,6 +70,8 @@ def test_a_result_tells_of_its_copies_and_leads_to_more_of_its_site() -> None:
     assert ">1 more copy · 2 more like this</a>" in _page_of(_hit(copies=1, near_copies=2))
     assert 'class="folded"' not in _page_of(_hit())
     page = _page_of(_hit(copies=1, also_at=("https://b.test/<c>",)))
+    assert "more cop" not in page
+    assert "1 more copy" in _page_of(_hit(copies=2, also_at=("https://b.test/",)))
     assert 'The same at <a href="https://b.test/&lt;c&gt;" rel="noreferrer">' in page
 
 
