@@ -264,7 +264,10 @@ class Mesh:
             "--data",
             str(self.folder),
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, (
+            f"{done.stderr}: as another sees it {self.row(number, seen_by=other)}, "
+            f"exit {self._processes[number].poll()}: {self.log(number)[-6_000:]}"
+        )
 
     def seed(self, hosts: Collection[str] | None = None) -> None:
         """Hand the seeds of these hosts to the mesh; None for the whole web."""
