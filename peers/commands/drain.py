@@ -33,7 +33,7 @@ from peers.options import (
 
 DRAIN_POLL_S: Final = 0.5
 OBEYED_S: Final = 15.0  # news takes about one second
-DRAIN_SILENCE_S: Final = 15.0  # a peer that is busy misses a report now and then
+DOWN_S_MAX: Final = 15.0  # a peer that is started again is back before
 EPILOG: Final = (
     "Examples: tianmesh drain k3v2   tianmesh drain k3v2 --cancel   "
     "tianmesh drain k3v2 --yes, to write off a dead one without being asked"
@@ -145,24 +145,27 @@ def wait_until_drained(
     console: Console,
     *,
     poll_s: float = DRAIN_POLL_S,
-    silence_s: float = DRAIN_SILENCE_S,
+    down_s_max: float = DOWN_S_MAX,
 ) -> None:
     """Show how much is left until nothing depends on the peer.
 
+    A busy peer misses reports; it is waited for as long as the others believe it to be there.
+
     Args:
-      silence_s: for which the peer may be missing from the reports.
+      down_s_max: for which the others may believe it to be down.
 
     Raises:
       GatewayError: it has gone, or drains no more, before that.
     """
-    heard_at = time.monotonic()
+    there_at = time.monotonic()
     most = 1
     with Progress(console=console) as progress:
         bar = progress.add_task("draining", total=None)
         while True:
-            row = next((row for row in client.status()["peers"] if row["id"] == peer), None)
+            report = client.status()
+            row = next((row for row in report["peers"] if row["id"] == peer), None)
             if row is not None:
-                heard_at = time.monotonic()
+                there_at = time.monotonic()
                 left = slots_left(row)
                 most = max(most, left)
                 progress.update(bar, total=most, completed=most - left, description=f"{left:,} slots left")
@@ -170,12 +173,20 @@ def wait_until_drained(
                     return
                 if not row["is_draining"]:
                     raise GatewayError(f"{peer} drains no more: somebody has cancelled it")
-            elif time.monotonic() > heard_at + silence_s:
+            elif _is_live(report, peer):
+                there_at = time.monotonic()
+                progress.update(bar, description=f"{peer} is busy and does not answer yet")
+            elif time.monotonic() > there_at + down_s_max:
                 raise GatewayError(
                     f"{peer} does not answer any more, and it was not empty yet: start it again to go on; "
                     "if its machine is lost, give the order once more, and it is written off"
                 )
             time.sleep(poll_s)
+
+
+def _is_live(report: Mapping[str, Any], peer: str) -> bool:
+    """Whether the peer that tells believes another to be there, whether it answers or not."""
+    return any(each["id"] == peer and each["state"] in ("alive", "suspect") for each in report["members"])
 
 
 def slots_left(row: dict[str, Any]) -> int:

@@ -17,7 +17,7 @@ from mesh.key_file import new_signing_key, save_administrator
 from mesh.signing_key import SigningKey
 from peers.application import app
 from peers.commands.drain import wait_until_drained
-from peers.gateway.status import PeerState, PeerStatus, Report, SlotCounts, report_of
+from peers.gateway.status import MemberRow, PeerState, PeerStatus, Report, SlotCounts, report_of
 from tests.peers.commands.running import run
 from tests.peers.fake_gateway import ME, FakeGateway, fake_gateway
 
@@ -30,10 +30,10 @@ def gateway() -> Iterator[FakeGateway]:
         yield gateway
 
 
-def wait(gateway: FakeGateway, silence_s: float = 15.0) -> None:
+def wait(gateway: FakeGateway, down_s_max: float = 15.0) -> None:
     """Wait as the command does, only more eagerly."""
     with GatewayClient(gateway.url) as client:
-        wait_until_drained(client, ME, Console(quiet=True), poll_s=0.0, silence_s=silence_s)
+        wait_until_drained(client, ME, Console(quiet=True), poll_s=0.0, down_s_max=down_s_max)
 
 
 def draining(owned: int, state: PeerState = PeerState.DRAINING, *, is_draining: bool = True) -> Report:
@@ -140,7 +140,18 @@ def test_drain_that_somebody_cancels_ends_the_waiting(gateway: FakeGateway) -> N
         wait(gateway)
 
 
-def test_peer_that_vanishes_while_draining_ends_the_waiting(gateway: FakeGateway) -> None:
-    gateway.reports = [draining(9), report_of([])]
+@pytest.mark.parametrize("members", [(), (MemberRow(id=ME, state="down"),)])
+def test_peer_that_vanishes_while_draining_ends_the_waiting(
+    gateway: FakeGateway, members: tuple[MemberRow, ...]
+) -> None:
+    gateway.reports = [draining(9), report_of([], members)]
     with pytest.raises(GatewayError, match="was not empty yet"):
-        wait(gateway, silence_s=0.0)
+        wait(gateway, down_s_max=0.0)
+
+
+@pytest.mark.parametrize("state", ["alive", "suspect"])
+def test_peer_that_is_too_busy_to_answer_is_waited_for(gateway: FakeGateway, state: str) -> None:
+    busy = report_of([], [MemberRow(id=ME, state=state)])
+    gateway.reports = [draining(9), busy, busy, draining(0, PeerState.DRAINED)]
+    wait(gateway, down_s_max=0.0)
+    assert len(gateway.reports) == 1
