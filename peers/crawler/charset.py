@@ -394,7 +394,8 @@ def _strict_utf8(body: bytes) -> str | None:
 
 def _is_surely_utf8(body: bytes, utf8: str) -> bool:
     if utf8.isascii():  # in nearly all encodings the same; UTF-16 has NULs, others escapes
-        return not (b"\0" in body or b"\x1b" in body or b"~{" in body)
+        # One byte is looked for fifty times as fast as two.
+        return not (b"\0" in body or b"\x1b" in body or (b"~" in body and b"~{" in body))
     return len(body) - len(utf8) >= UTF8_EVIDENCE_BYTES_MIN
 
 
