@@ -58,8 +58,8 @@ from mesh.trace import merge_traces
 from mesh.trace_blocks import Damage
 from mesh.urls import canonical
 from peers.config import PeerConfig
-from peers.crawler.contact import ADVICE, visitor_of
-from peers.crawler.settings import CrawlSettings, Revisit
+from peers.crawler.fetching.contact import ADVICE, visitor_of
+from peers.crawler.model.settings import CrawlSettings, Revisit
 from peers.gateway.settings import GatewaySettings, checked_listen
 from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption, seconds_in
 from peers.policy.edits import ALL_ELSE

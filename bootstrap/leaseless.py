@@ -1,8 +1,9 @@
 """What a member that asks no web server says to those who ask for its leases: it has none.
 
 Who comes to hold slots lends their addresses when every live member has told what it has leased of them
-(`peers.crawler.lent_addresses`), and the bootstrap node is one. Without its word they would wait until all
-leases that there can be have ended: nothing public would be asked for a minute after each change of members.
+(`peers.crawler.addresses.lent_addresses`), and the bootstrap node is one. Without its word they would wait
+until all leases that there can be have ended: nothing public would be asked for a minute after each change
+of members.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import HoldingsRevoked
 from mesh.ownership import OwnershipChanged
-from peers.crawler.wire_messages import LeasesTold, TellLeases
+from peers.crawler.model.wire_messages import LeasesTold, TellLeases
 
 
 class LeaselessStatistics(Statistics, frozen=True):

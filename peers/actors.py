@@ -9,11 +9,11 @@ from mesh.actor import Actor
 from mesh.decree import POLICY, REVOCATION
 from mesh.table import Table, TableSection
 from peers.copies.copies import Copies
-from peers.crawler.aliases import Aliases
+from peers.crawler.addresses.lessor import Lessor
+from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.controller import FRONTIER_SECTION, Controller
-from peers.crawler.lessor import Lessor
-from peers.crawler.link_texts import KeptTexts
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.frontier.link_texts import KeptTexts
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
 from peers.gateway.settings import GatewaySettings
 from peers.handover.handover import Handover

@@ -63,7 +63,7 @@ def build_in_place() -> list[Path]:
             extra_compile_args=list(OPTIONS),
             py_limited_api=True,
         )
-        for source in sorted(Path().glob("peers/*/_*.c"))
+        for source in sorted(Path().glob("peers/**/_*.c"))
     ]
     packages = [extension.name.rpartition(".")[0] for extension in extensions]
     with TemporaryDirectory() as folder:

@@ -16,7 +16,7 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
 )
 from peers.copies.wire_messages import ContentsTold, CopiesNamed
-from peers.crawler.wire_messages import (
+from peers.crawler.model.wire_messages import (
     ExplainCrawl,
     ExplainUrl,
     HomesTold,

@@ -10,7 +10,7 @@ from msgspec import Meta
 from mesh.conduct import ConductSettings
 from mesh.config import MemberConfig, MeshConfig
 from mesh.membership.balance import BalanceSettings
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.settings import GatewaySettings
 from peers.handover.settings import HandoverSettings
 from peers.storage.disk_limit import DiskLimit

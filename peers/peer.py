@@ -37,18 +37,18 @@ from mesh.workshop import Workshop
 from peers.actors import CELL_SECTION, FOLLOWERS, make_actors
 from peers.charges import conduct_of
 from peers.config import PeerConfig, StorageConfig, WebConfig
-from peers.crawler import page_process
-from peers.crawler.address_turns import AddressTurns
-from peers.crawler.addresses import AddressPolicy, is_public
-from peers.crawler.contact import Visitor, visitor_of
+from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.addresses import AddressPolicy, is_public
 from peers.crawler.controller import CrawlStatistics
-from peers.crawler.fetcher import Fetcher
-from peers.crawler.fetcher_port import FetcherPort, decoding_in
-from peers.crawler.messages import StopCrawl, WebReached
-from peers.crawler.parser_port import ParserPort, reading_in, robots_reading_in
-from peers.crawler.proxy import Proxy
-from peers.crawler.recorder import TraceRecorder
-from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
+from peers.crawler.fetching.contact import Visitor, visitor_of
+from peers.crawler.fetching.fetcher import Fetcher
+from peers.crawler.fetching.fetcher_port import FetcherPort, decoding_in
+from peers.crawler.fetching.proxy import Proxy
+from peers.crawler.fetching.recorder import TraceRecorder
+from peers.crawler.fetching.resolver import FixedResolver, Resolver, SystemResolver
+from peers.crawler.model.messages import StopCrawl, WebReached
+from peers.crawler.parsing import page_process
+from peers.crawler.parsing.parser_port import ParserPort, reading_in, robots_reading_in
 from peers.damaged_data import set_aside_if_damaged
 from peers.engine.builder import build_encoded
 from peers.engine.index import Index

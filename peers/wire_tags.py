@@ -32,7 +32,7 @@ from mesh.membership.wire_messages import (
     Welcomed,
 )
 from peers.copies.wire_messages import ContentsNoted, ContentsTold, CopiesNamed, CopiesNoted
-from peers.crawler.wire_messages import (
+from peers.crawler.model.wire_messages import (
     AddressLeased,
     AddressReturned,
     CrawlExplained,

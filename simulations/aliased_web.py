@@ -18,7 +18,7 @@ from typing import Final
 from xxhash import xxh3_64_intdigest
 
 from mesh.urls import host_of
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.linkers import linker_of
 from simulations.ports import VirtualParser
 from simulations.web import CHILDREN, Served, page_of

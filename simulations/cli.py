@@ -63,7 +63,7 @@ def crawl(
 ) -> None:
     """Crawl a synthetic web to its end and check what must hold; exit code 1 if it does not."""
     from mesh.trace import TracedPage, write_trace
-    from peers.crawler.settings import CrawlSettings
+    from peers.crawler.model.settings import CrawlSettings
     from simulations import experiments
     from simulations.report import crawl_table
 

@@ -20,10 +20,10 @@ from mesh.table import Table, TableSection
 from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION, make_actors
-from peers.crawler.aliases import Aliases
+from peers.crawler.addresses.lessor import Lessor
+from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.controller import FRONTIER_SECTION, Controller, CrawlStatistics
-from peers.crawler.lessor import Lessor
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover, HandoverStatistics

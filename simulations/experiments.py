@@ -16,7 +16,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from mesh.trace import TracedPage
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.policy.rules import EVERYTHING
 from simulations.balance import REFERENCE_VARIANCE, balance_of
 from simulations.chance import random_of

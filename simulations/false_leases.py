@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from mesh.actor import Address, Message
 from mesh.slot_set import encode_slots
-from peers.crawler.lent_addresses import LEASE_S
-from peers.crawler.lessor import Lessor
-from peers.crawler.wire_messages import (
+from peers.crawler.addresses.lent_addresses import LEASE_S
+from peers.crawler.addresses.lessor import Lessor
+from peers.crawler.model.wire_messages import (
     PAUSE_S_MAX,
     AddressLeased,
     AddressReturned,

@@ -19,7 +19,7 @@ import msgspec
 
 from mesh.slots import slot_of
 from mesh.urls import host_of
-from peers.crawler.settings import CrawlSettings, Revisit
+from peers.crawler.model.settings import CrawlSettings, Revisit
 from peers.handover.wire_messages import ItemsSent
 from simulations.chance import random_of
 from simulations.changing_web import ChangingWeb

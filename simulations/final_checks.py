@@ -12,7 +12,7 @@ from mesh.errors import CorruptionError
 from mesh.ownership import Ownership
 from mesh.table import TableSection
 from mesh.urls import fingerprint, host_of
-from peers.crawler.frontier_keys import url_key
+from peers.crawler.frontier.keys import url_key
 from peers.storage.extent import Extent
 from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import identity_of

@@ -2,8 +2,8 @@
 
 A model in arrays, without peers: a million pages, each of which changes at random with a rate of its own
 (Poisson), visits at the turn of every step as long as the budget lasts, those first that have been due
-longest. The policies are those of `peers.crawler.revisiting`, over arrays. A page is fresh until it changes
-after its last visit; its age is the time since then.
+longest. The policies are those of `peers.crawler.model.revisiting`, over arrays. A page is fresh until it
+changes after its last visit; its age is the time since then.
 
 How long pages live is as was found of 720,000 pages (Cho and Garcia-Molina 2000, The Evolution of the Web):
 23 % change within a day, 15 % more within a week, 16 % within a month, 16 % within four months; half of all
@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.crawler.revisiting import (
+from peers.crawler.model.revisiting import (
     EXPIRY_BASE,
     GROWTH,
     OPTIMAL_WORTH,
@@ -31,8 +31,8 @@ from peers.crawler.revisiting import (
     STRETCH_MAX,
     SURE,
 )
-from peers.crawler.settings import Revisit
-from peers.crawler.visit_memory import CHECKS_MAX
+from peers.crawler.model.settings import Revisit
+from peers.crawler.model.visit_memory import CHECKS_MAX
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -33,7 +33,7 @@ from mesh.slot_ranking import WEIGHT_MAX
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import host_of
-from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksFound, LinkUse
+from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksFound, LinkUse
 from peers.handover.wire_messages import (
     DIGEST_BYTES,
     ClaimSlots,

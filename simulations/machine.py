@@ -20,9 +20,9 @@ from mesh.urls import host_of
 from peers.actors import MakeHolders, make_actors
 from peers.charges import conduct_of
 from peers.crawler.controller import CrawlStatistics
-from peers.crawler.messages import ChangeSettings, StopCrawl
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage
+from peers.crawler.model.messages import ChangeSettings, StopCrawl
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage
 from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
 from peers.index.index_reader import IndexReader

@@ -24,18 +24,18 @@ from mesh.membership.wire_messages import Rumour
 from mesh.ownership import Ownership
 from peers.copies.copies import Copies
 from peers.copies.wire_messages import CopiesNamed
+from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.controller import Controller
-from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_items import Located
-from peers.crawler.frontier_store import FrontierStore
-from peers.crawler.host_state import HostState
-from peers.crawler.lessor import Lessor
-from peers.crawler.links import Links
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.frontier.items import Located
+from peers.crawler.frontier.store import FrontierStore
+from peers.crawler.frontier.url_queues import QueuedUrl
+from peers.crawler.links.links import Links
+from peers.crawler.model.url_rows import concluded
+from peers.crawler.model.web_request import PageFetched
+from peers.crawler.model.wire_messages import AddressLeased, FoundLink
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import concluded
-from peers.crawler.web_request import PageFetched
-from peers.crawler.wire_messages import AddressLeased, FoundLink
 from peers.gateway import merging
 from peers.gateway.doubts import Doubt, Doubts
 from peers.gateway.plan import Share

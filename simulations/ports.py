@@ -16,12 +16,19 @@ from mesh.errors import LocalProtocolError
 from mesh.stamp import Stamp
 from mesh.trace import TracedPage
 from mesh.urls import host_of
-from peers.crawler.address_turns import AddressTurns
-from peers.crawler.extraction import read_robots
-from peers.crawler.messages import AddressLent, LeasesLost, PageParsed, ParsePage, ParseRobots, RecordPage
-from peers.crawler.recorder import traced
-from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.fetching.recorder import traced
+from peers.crawler.model.messages import (
+    AddressLent,
+    LeasesLost,
+    PageParsed,
+    ParsePage,
+    ParseRobots,
+    RecordPage,
+)
+from peers.crawler.model.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
+from peers.crawler.model.wire_messages import FoundLink
+from peers.crawler.parsing.extraction import read_robots
 from peers.engine.document import Document
 from peers.index.answering import Answerer, IndexView
 from peers.index.messages import AdoptDocuments, AnswerQuestion, CommitDocuments

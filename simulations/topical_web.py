@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mesh.stamp import Stamp
 from mesh.urls import host_of
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
 from simulations.ports import VirtualParser

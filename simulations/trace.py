@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from mesh.trace import TracedPage
 from mesh.urls import host_of
-from peers.crawler.web_request import FailureReason
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.web_request import FailureReason
+from peers.crawler.model.wire_messages import FoundLink
 from simulations.web import Served
 
 ERROR_SECONDS = 0.1  # of answers that the trace does not have

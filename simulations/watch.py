@@ -35,8 +35,8 @@ import msgspec
 
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of, origin_of
-from peers.crawler.frontier_keys import HOST, URL, kind_in, name_in, url_key
-from peers.crawler.url_rows import is_new_row, row_in
+from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, url_key
+from peers.crawler.model.url_rows import is_new_row, row_in
 from simulations.doubts import Doubts
 from simulations.machine import Machine
 from simulations.web import Served, Web

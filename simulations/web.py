@@ -34,8 +34,8 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import xxhash
 
-from peers.crawler.web_request import FailureReason
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.web_request import FailureReason
+from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.linkers import linker_of
 
 _MASK: Final = (1 << 64) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from bootstrap.demo_web import DemoWeb
-from peers.crawler.parser import parse_page
+from peers.crawler.parsing.parser import parse_page
 from peers.engine.document import Document
 
 

@@ -14,9 +14,9 @@ from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
 from peers.crawler.controller import Controller
-from peers.crawler.messages import PageParsed
-from peers.crawler.web_request import PageFetched
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.messages import PageParsed
+from peers.crawler.model.web_request import PageFetched
+from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.handover.messages import HoldSlots
 from peers.storage.cell import Cell

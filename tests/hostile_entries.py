@@ -13,19 +13,19 @@ import h11
 from mesh.errors import ConfigError, CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical
-from peers.crawler.charset import decode_text, with_query_in
-from peers.crawler.dates import page_date
-from peers.crawler.decoding import Undecodable, decode
-from peers.crawler.language import language_of
-from peers.crawler.link_header import canonical_in_headers
-from peers.crawler.link_lists import pages_listed
-from peers.crawler.page_reader import read_page
-from peers.crawler.parser import NotHtml, parse_page, robots_wish
-from peers.crawler.parser_port import StoredText
-from peers.crawler.response_lines import head_end, readable_head
-from peers.crawler.robots import line_of, parse, sitemaps_named
-from peers.crawler.traps import patterns_of
-from peers.crawler.xml_markup import readable_xml
+from peers.crawler.fetching.decoding import Undecodable, decode
+from peers.crawler.fetching.response_lines import head_end, readable_head
+from peers.crawler.frontier.traps import patterns_of
+from peers.crawler.model.robots import line_of, parse, sitemaps_named
+from peers.crawler.parsing.charset import decode_text, with_query_in
+from peers.crawler.parsing.dates import page_date
+from peers.crawler.parsing.language import language_of
+from peers.crawler.parsing.link_header import canonical_in_headers
+from peers.crawler.parsing.link_lists import pages_listed
+from peers.crawler.parsing.page_reader import read_page
+from peers.crawler.parsing.parser import NotHtml, parse_page, robots_wish
+from peers.crawler.parsing.parser_port import StoredText
+from peers.crawler.parsing.xml_markup import readable_xml
 from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read

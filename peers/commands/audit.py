@@ -14,7 +14,7 @@ from mesh.errors import ConfigError, CorruptionError
 from mesh.urls import host_of
 from peers.config import PeerConfig
 from peers.crawler.access_lines import access_in
-from peers.crawler.addresses import is_public
+from peers.crawler.addresses.addresses import is_public
 from peers.crawler.gaps import Audit, Gap, Question, audit
 from peers.exporting.command import configs_in
 from peers.gateway.time_words import utc

@@ -11,7 +11,7 @@ from rich.markup import escape
 from mesh.admin_token import key_in
 from mesh.errors import ConfigError
 from mesh.urls import canonical
-from peers.crawler.course import UNLIMITED
+from peers.crawler.model.course import UNLIMITED
 from peers.options import (
     DATA,
     GATEWAY,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.crawler.model.wire_messages import FoundLink, LinkUse
 
 
 def ancestors_of(url: str) -> Iterator[str]:

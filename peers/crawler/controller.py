@@ -30,12 +30,14 @@ from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.explaining import QUESTIONS, Asked, Explaining, Standing
-from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_keys import slot_in
-from peers.crawler.frontier_store import FrontierStore
-from peers.crawler.left_out_links import LeftOutLinks
-from peers.crawler.links import Links
-from peers.crawler.messages import (
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.keys import slot_in
+from peers.crawler.frontier.store import FrontierStore
+from peers.crawler.links.left_out_links import LeftOutLinks
+from peers.crawler.links.links import Links
+from peers.crawler.links.outbox import Outbox
+from peers.crawler.links.reordering import Reordering
+from peers.crawler.model.messages import (
     CallAlias,
     ChangeSettings,
     PageParsed,
@@ -44,15 +46,19 @@ from peers.crawler.messages import (
     StopCrawl,
     WebReached,
 )
-from peers.crawler.outbox import Outbox
+from peers.crawler.model.settings import CrawlSettings, Tuning
+from peers.crawler.model.web_request import FetchFailed, PageFetched
+from peers.crawler.model.wire_messages import (
+    ExplainCrawl,
+    ExplainUrl,
+    LinksAccepted,
+    LinksFound,
+    WordsSearched,
+)
 from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.crawler.reordering import Reordering
-from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_explaining import Sources
 from peers.crawler.visits import Visits
-from peers.crawler.web_request import FetchFailed, PageFetched
-from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, LinksAccepted, LinksFound, WordsSearched
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from mesh.urls import host_of
-from peers.crawler.web_request import PageFetched, headers_of, location_of
+from peers.crawler.model.web_request import PageFetched, headers_of, location_of
 
 URLS_MAX: Final = 256  # that are to be asked for with a cookie; the oldest is asked for without
 COOKIES_MAX: Final = 16  # that an answer sets

@@ -28,15 +28,15 @@ from peers.crawler.explanations import (
     Wait,
     encode_facts,
 )
-from peers.crawler.host_state import HostState
-from peers.crawler.links import Links
-from peers.crawler.messages import RobotsParsed
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.links.links import Links
+from peers.crawler.model.messages import RobotsParsed
+from peers.crawler.model.politeness import requests_a_day
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.crawler.politeness import requests_a_day
-from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_explaining import Sources, UrlExplaining, hold_by_clock, underway
-from peers.crawler.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
 from peers.policy.rules import Policy
 
 HOSTS_LOOKED_AT: Final = 10_000  # some 20 ms

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from mesh.errors import RemoteProtocolError
 from mesh.urls import URL_CHARS_MAX
-from peers.crawler.wire_messages import FACTS_BYTES_MAX
+from peers.crawler.model.wire_messages import FACTS_BYTES_MAX
 
 LINES_MAX: Final = 8  # rules, texts, hosts and fetches that are named
 WAITS_MAX: Final = 32

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mesh.urls import has_host, host_of
-from peers.crawler import politeness
-from peers.crawler.address_rules import HostRule
-from peers.crawler.frontier import Frontier
-from peers.crawler.host_state import HostState
-from peers.crawler.politeness import HostRecord
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.model import politeness
+from peers.crawler.model.address_rules import HostRule
+from peers.crawler.model.politeness import HostRecord
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.wire_messages import FoundLink
 from peers.policy.rules import OF_SEEDS, Policy, Rule
 
 

@@ -18,22 +18,21 @@ from msgspec.structs import replace
 from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import fingerprint
-from peers.crawler import politeness
-from peers.crawler.alias_judging import moved
 from peers.crawler.ancestors import with_ancestors
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_store import FrontierStore, HeldBack
-from peers.crawler.host_state import HostState
-from peers.crawler.links import Links
-from peers.crawler.messages import PageParsed, ParsePage, RecordPage
-from peers.crawler.orders import UNSEEN, PageSeen
-from peers.crawler.redirects import link_to, redirect_in
-from peers.crawler.revisiting import Finding, concluded_by, finding_of
-from peers.crawler.settings import CrawlSettings, Revisit, Tuning
-from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import REDIRECTS_MAX, Conclusion, due_at, hops_from_list
-from peers.crawler.web_request import (
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.frontier.orders import UNSEEN, PageSeen
+from peers.crawler.frontier.store import FrontierStore, HeldBack
+from peers.crawler.frontier.url_queues import QueuedUrl
+from peers.crawler.links.links import Links
+from peers.crawler.model import politeness
+from peers.crawler.model.alias_judging import moved
+from peers.crawler.model.messages import PageParsed, ParsePage, RecordPage
+from peers.crawler.model.revisiting import Finding, concluded_by, finding_of
+from peers.crawler.model.settings import CrawlSettings, Revisit, Tuning
+from peers.crawler.model.url_rows import REDIRECTS_MAX, Conclusion, due_at, hops_from_list
+from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     ROBOTS_TAG,
     FailureReason,
@@ -41,7 +40,8 @@ from peers.crawler.web_request import (
     header_of,
     location_of,
 )
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.wire_messages import FoundLink
+from peers.crawler.redirects import link_to, redirect_in
 from peers.engine.document import Document
 from peers.storage.messages import StorePage
 from peers.storage.stored_versions import StoredVersions

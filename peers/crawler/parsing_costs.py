@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Final
 
 from peers.crawler.domain_budgets import DomainBudgets, Exhausted
-from peers.crawler.frontier import Frontier
-from peers.crawler.host_state import DomainState, HostState
-from peers.crawler.messages import PageParsed, ParseFailed
-from peers.crawler.politeness import DOUBLINGS_MAX
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.host_state import DomainState, HostState
+from peers.crawler.model.messages import PageParsed, ParseFailed
+from peers.crawler.model.politeness import DOUBLINGS_MAX
+from peers.crawler.model.settings import CrawlSettings
 
 FREE_CPU_S: Final = 0.1  # of a page: ordinary ones take 0.002, few honest ones so much
 CPU_SHARE: Final = 0.125  # of a processor that the rest may have

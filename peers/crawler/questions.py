@@ -7,15 +7,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from mesh.urls import host_of
-from peers.crawler.address_rules import AddressRules
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
-from peers.crawler.host_state import HostState
-from peers.crawler.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
-from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.model.address_rules import AddressRules
+from peers.crawler.model.robots import ROBOTS_BYTES_MAX
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import WANTED_MEDIA_TYPES, FetchPage
+from peers.crawler.parsing.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
 from peers.crawler.robots_files import RobotsFiles, RobotsQuestion
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.web_request import WANTED_MEDIA_TYPES, FetchPage
 
 NO_LIST: Final = tuple(each for each in WANTED_MEDIA_TYPES if each not in LIST_MEDIA_TYPES)
 PAGE_OR_PACKED_LIST: Final = (*dict.fromkeys((*WANTED_MEDIA_TYPES, *PACKED_MEDIA_TYPES)),)

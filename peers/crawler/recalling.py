@@ -14,12 +14,12 @@ from typing import Final
 
 from mesh.slot_limits import SLOTS_MAX
 from mesh.table import Table
-from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_keys import HOST, URL, kind_in, name_in, slot_in, slot_key, url_key
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, slot_in, slot_key, url_key
+from peers.crawler.frontier.parked_hosts import record_in
 from peers.crawler.host_clocks import HostClocks
-from peers.crawler.parked_hosts import record_in
-from peers.crawler.revisiting import due_now
-from peers.crawler.url_rows import NO_DIGEST, UrlRow, row_in
+from peers.crawler.model.revisiting import due_now
+from peers.crawler.model.url_rows import NO_DIGEST, UrlRow, row_in
 from peers.policy.rules import Policy
 
 ROWS_AT_ONCE: Final = 64  # what follows the hosts of a slot is read in vain

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from mesh.domains import may_speak_for
 from mesh.urls import host_of
-from peers.crawler.course import Course
-from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.web_request import PageFetched, location_of, moved_to
-from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.crawler.frontier.url_queues import QueuedUrl
+from peers.crawler.model.course import Course
+from peers.crawler.model.web_request import PageFetched, location_of, moved_to
+from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.engine.linkers import moves_in, told_by
 
 

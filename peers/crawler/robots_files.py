@@ -6,20 +6,26 @@ from typing import Final, NamedTuple
 
 from mesh.actor import Address, Send
 from mesh.urls import host_of, origin_of
-from peers.crawler import politeness
-from peers.crawler.address_rules import PageRule
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_items import RobotsRecord
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.host_state import HostState, OriginRules
+from peers.crawler.frontier.items import RobotsRecord
+from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
-from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.messages import RobotsParsed
+from peers.crawler.model import politeness
+from peers.crawler.model.address_rules import PageRule
+from peers.crawler.model.messages import RobotsParsed
+from peers.crawler.model.robots import ROBOTS_BYTES_MAX, UNREAD, beginning_of, sitemaps_named
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.url_rows import REDIRECTS_MAX
+from peers.crawler.model.web_request import (
+    FailureReason,
+    PageFetched,
+    location_of,
+    retry_after_s,
+    status_name,
+)
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.crawler.robots import ROBOTS_BYTES_MAX, UNREAD, beginning_of, sitemaps_named
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import REDIRECTS_MAX
-from peers.crawler.web_request import FailureReason, PageFetched, location_of, retry_after_s, status_name
 from peers.policy.rules import Rule
 
 HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority

@@ -8,8 +8,6 @@ from math import inf, isfinite
 from typing import Any, Final, NamedTuple
 
 from mesh.urls import fingerprint, host_of, origin_of
-from peers.crawler import politeness
-from peers.crawler.course import UNLIMITED
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.explanations import (
     LINES_MAX,
@@ -25,23 +23,25 @@ from peers.crawler.explanations import (
     UrlState,
     Wait,
 )
-from peers.crawler.frontier import Frontier
-from peers.crawler.frontier_items import host_hash
-from peers.crawler.frontier_keys import KIND_AT, host_key, queue_key, queue_of
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.frontier.items import host_hash
+from peers.crawler.frontier.keys import KIND_AT, host_key, queue_key, queue_of
+from peers.crawler.frontier.parked_hosts import record_in
+from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
-from peers.crawler.host_state import HostState
-from peers.crawler.left_out_links import LeftOutLinks
-from peers.crawler.messages import ParseRobots, RobotsParsed
-from peers.crawler.parked_hosts import record_in
-from peers.crawler.politeness import HostRecord, is_day_spent, requests_a_day
-from peers.crawler.revisiting import is_out_of_turn
-from peers.crawler.robots import RobotsRules, line_of, product_token, rules_for_status, takes_long
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import REDIRECTS_MAX, UrlRow
+from peers.crawler.links.left_out_links import LeftOutLinks
+from peers.crawler.model import politeness
+from peers.crawler.model.course import UNLIMITED
+from peers.crawler.model.messages import ParseRobots, RobotsParsed
+from peers.crawler.model.politeness import HostRecord, is_day_spent, requests_a_day
+from peers.crawler.model.revisiting import is_out_of_turn
+from peers.crawler.model.robots import RobotsRules, line_of, product_token, rules_for_status, takes_long
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.url_rows import REDIRECTS_MAX, UrlRow
+from peers.crawler.model.web_request import FailureReason
+from peers.crawler.model.wire_messages import LinkUse
 from peers.crawler.visits import Visit, Visits
-from peers.crawler.web_request import FailureReason
-from peers.crawler.wire_messages import LinkUse
 from peers.engine.linkers import is_linker, is_text, moves_in
 from peers.policy.explaining import condition_of, deciding, number_of_rule
 from peers.policy.rules import Policy, Rule

@@ -12,25 +12,19 @@ from msgspec.structs import replace
 from mesh.actor import Address, Send
 from mesh.table import Table
 from mesh.urls import host_of
-from peers.crawler import politeness
 from peers.crawler.cookies import Cookies
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.frontier import Frontier
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.host_state import HostState, OriginRules
+from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
-from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.messages import HostGrown, PageParsed
-from peers.crawler.page_limit import PageLimit
-from peers.crawler.pages_in_progress import PagesInProgress
-from peers.crawler.parsing_costs import ParsingCosts
-from peers.crawler.politeness import Blame
-from peers.crawler.questions import Questions
-from peers.crawler.recalling import Recalling
-from peers.crawler.revisiting import Finding, concluded_by, is_given_up
-from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, UnreadFiles
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import Conclusion, due_at
-from peers.crawler.web_request import (
+from peers.crawler.model import politeness
+from peers.crawler.model.messages import HostGrown, PageParsed
+from peers.crawler.model.politeness import Blame
+from peers.crawler.model.revisiting import Finding, concluded_by, is_given_up
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.url_rows import Conclusion, due_at
+from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     AbandonFetches,
     FailureReason,
@@ -41,6 +35,12 @@ from peers.crawler.web_request import (
     retry_after_s,
     status_name,
 )
+from peers.crawler.page_limit import PageLimit
+from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.parsing_costs import ParsingCosts
+from peers.crawler.questions import Questions
+from peers.crawler.recalling import Recalling
+from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, UnreadFiles
 from peers.policy.rules import Policy
 
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn

@@ -21,8 +21,8 @@ from typing import Final
 
 import msgspec
 
-from peers.crawler.frontier_items import join_anchors
-from peers.crawler.parser import parse_page
+from peers.crawler.frontier.items import join_anchors
+from peers.crawler.parsing.parser import parse_page
 from peers.engine.document import Document
 from peers.evaluation.trec import Judgements, read_qrels, read_topics
 

@@ -1,6 +1,6 @@
-"""Weights by which main text is told from what is around it (`peers.crawler.main_text`), fitted. [io]
+"""Weights by which main text is told from what is around it (`peers.crawler.parsing.main_text`), fitted. [io]
 
-    python -m peers.evaluation.main_text_fit FOLDER peers/crawler/main_text.weights
+    python -m peers.evaluation.main_text_fit FOLDER peers/crawler/parsing/main_text.weights
 
 Fitted to the 1,476 pages of seven kinds that are for that, and to every second of the English articles,
 which count thrice: FOLDER is as `main_text` says. Which blocks of a page are main text is found by looking
@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.crawler._markup import FIRST_FEATURES, SECOND_FEATURES, UNITS, measure_blocks
-from peers.crawler.charset import decode_text
+from peers.crawler.parsing._markup import FIRST_FEATURES, SECOND_FEATURES, UNITS, measure_blocks
+from peers.crawler.parsing.charset import decode_text
 from peers.evaluation.main_text import KnownPage, english_articles, pages_of_kinds, tokens_of
 
 Numbers: TypeAlias = NDArray[np.float32]

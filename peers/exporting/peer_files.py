@@ -21,8 +21,8 @@ from mesh.table import TableSection
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION
 from peers.config import PeerConfig
 from peers.crawler.controller import FRONTIER_SECTION
-from peers.crawler.frontier_keys import url_key
-from peers.crawler.url_rows import UrlRow, row_in
+from peers.crawler.frontier.keys import url_key
+from peers.crawler.model.url_rows import UrlRow, row_in
 from peers.storage.archive import read_all, segment_path
 from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import slot_in

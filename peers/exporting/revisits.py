@@ -9,7 +9,7 @@ Source: WARC 1.1, 6.7; https://iipc.github.io/warc-specifications/specifications
 from __future__ import annotations
 
 from mesh.stamp import Stamp
-from peers.crawler.url_rows import UrlRow
+from peers.crawler.model.url_rows import UrlRow
 from peers.storage.warc import (
     NOT_MODIFIED,
     SAME_PAYLOAD,

@@ -9,9 +9,9 @@ import msgspec
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
-from peers.crawler.extraction import parse_records
-from peers.crawler.guarded_reader import read_guarded
-from peers.crawler.parser import NotHtml
+from peers.crawler.parsing.extraction import parse_records
+from peers.crawler.parsing.guarded_reader import read_guarded
+from peers.crawler.parsing.parser import NotHtml
 from peers.engine.document import Document
 
 

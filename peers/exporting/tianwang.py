@@ -7,8 +7,8 @@ from email.utils import formatdate
 from struct import Struct
 from typing import ClassVar, Final
 
-from peers.crawler.dates import precise_seconds_of
-from peers.crawler.decoding import DOCUMENT_BYTES_MAX, TooLarge, Undecodable, decode
+from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX, TooLarge, Undecodable, decode
+from peers.crawler.parsing.dates import precise_seconds_of
 from peers.exporting.rows import PageRow, Taken
 from peers.exporting.writers import LinesWriter, RecordsWriter
 from peers.storage.warc import HttpResponse, WarcRecord, parse_response

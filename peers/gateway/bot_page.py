@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from peers.crawler.contact import Visitor
 from peers.crawler.explanations import UrlFacts
+from peers.crawler.fetching.contact import Visitor
 from peers.gateway.member_lines import printable
 from peers.gateway.messages import WhyAnswered
 from peers.gateway.pages import Here, Reader, render

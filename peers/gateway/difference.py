@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from peers.crawler.parser_port import StoredText
+from peers.crawler.parsing.parser_port import StoredText
 
 LINES_MAX: Final = 1_000  # of each: comparing takes a second at worst
 LINE_CHARS_MAX: Final = 2_000

@@ -23,9 +23,9 @@ from mesh.errors import ConfigError, LocalProtocolError
 from mesh.membership.messages import DecreePublished, DecreesHeld, DecreesInForce
 from mesh.port import Deliver
 from mesh.signed_token import TokenJudge
-from peers.crawler.contact import Visitor, visitor_of
-from peers.crawler.parser_port import ReadStored, StoredText
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.fetching.contact import Visitor, visitor_of
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.parsing.parser_port import ReadStored, StoredText
 from peers.gateway.asgi import ReadBody, Request, Response, respond
 from peers.gateway.difference import Difference
 from peers.gateway.histogram import Histogram

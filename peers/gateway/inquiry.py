@@ -11,7 +11,7 @@ from mesh.membership.members import State
 from mesh.membership.wire_messages import MemberRecord
 from mesh.ownership import Ownership
 from peers.crawler.explanations import CrawlFacts, UrlFacts, crawl_facts_in, url_facts_in
-from peers.crawler.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
+from peers.crawler.model.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
 from peers.gateway.messages import AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
 from peers.gateway.roundup import Roundup
 from peers.gateway.team_errand import TeamErrand

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from mesh.decree import Decree
-from peers.crawler.course import UNLIMITED
+from peers.crawler.model.course import UNLIMITED
 
 
 class Seeded(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -41,7 +41,7 @@ from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, DecreesInForce, PublishDecree
 from mesh.signed_token import Judgement, TokenRight
 from mesh.urls import canonical, host_of, hostname_of, origin_of
-from peers.crawler.contact import ADVICE, Visitor
+from peers.crawler.fetching.contact import ADVICE, Visitor
 from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
 from peers.gateway import pages

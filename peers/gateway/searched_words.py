@@ -14,7 +14,7 @@ from collections import Counter
 from math import inf
 from typing import Final
 
-from peers.crawler.wire_messages import WORD_CHARS_MAX, WORDS_TOLD_MAX
+from peers.crawler.model.wire_messages import WORD_CHARS_MAX, WORDS_TOLD_MAX
 from peers.engine.query_language import Remarks, plain_texts, read
 from peers.gateway.messages import PagesFound
 from peers.text.analysis import analyse

@@ -19,7 +19,7 @@ from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold
 from mesh.ownership import Ownership, OwnershipChanged
-from peers.crawler.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
+from peers.crawler.model.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
 from peers.engine.reading import read_query
 from peers.gateway.asking_again import AskingAgain
 from peers.gateway.comparing import SEARCHES_EACH, Comparing

@@ -9,8 +9,8 @@ from mesh.actor import Address, Message, Send
 from mesh.delivery import Delivery, DeliverySettings, in_batches
 from mesh.ownership import Ownership
 from mesh.urls import host_of
-from peers.crawler.course import UNLIMITED
-from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
+from peers.crawler.model.course import UNLIMITED
+from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.gateway.errand import Errand
 from peers.gateway.messages import AddSeeds, SeedsAdded
 from peers.policy.rules import EVERYTHING, Policy

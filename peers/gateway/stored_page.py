@@ -18,11 +18,11 @@ import msgspec
 
 from mesh.errors import CorruptionError
 from mesh.urls import canonical, canonical_links
-from peers.crawler.charset import decode_text
-from peers.crawler.decoding import TooLarge, Undecodable, decode
-from peers.crawler.parser import robots_wish
-from peers.crawler.parser_port import StoredText
-from peers.crawler.web_request import ROBOTS_TAG
+from peers.crawler.fetching.decoding import TooLarge, Undecodable, decode
+from peers.crawler.model.web_request import ROBOTS_TAG
+from peers.crawler.parsing.charset import decode_text
+from peers.crawler.parsing.parser import robots_wish
+from peers.crawler.parsing.parser_port import StoredText
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
 from peers.storage.warc import HttpResponse, parse_response, read_records

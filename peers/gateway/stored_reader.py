@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import trio
 
-from peers.crawler.parser_port import ReadStored
+from peers.crawler.parsing.parser_port import ReadStored
 from peers.gateway.difference import Difference, difference
 from peers.gateway.stored_page import Kind, StoredPage, barred, stored_page, with_said
 

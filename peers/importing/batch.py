@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.errors import CorruptionError
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.importer import bytes_of
 from peers.importing.json_lines import Line, entry_of
 from peers.importing.messages import ImportedPage

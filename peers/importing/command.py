@@ -89,7 +89,7 @@ def import_files(
     Interrupted or killed, the same command goes on where it was; no page is stored twice.
     """
     # Here, so that other commands need not wait for the parser to be loaded.
-    from peers.crawler.wire_messages import LinkUse
+    from peers.crawler.model.wire_messages import LinkUse
     from peers.importing.batch import encode
     from peers.importing.checkpoint import Checkpoint, checkpoint_path
     from peers.importing.running import Plan

@@ -25,8 +25,8 @@ from urllib.parse import quote
 
 from mesh.errors import ConfigError
 from mesh.urls import FILES_DOMAIN, canonical
-from peers.crawler.dates import FRESH_S
-from peers.crawler.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.parsing.dates import FRESH_S
 from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.warc_file import Record
 from peers.storage.warc import warc_date

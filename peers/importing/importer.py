@@ -34,7 +34,7 @@ from mesh.errors import LocalProtocolError
 from mesh.lives import numbers_of
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.urls import host_of, is_canonical
-from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
+from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.importing.messages import (
     KNOWN,
     LATE,

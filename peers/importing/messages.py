@@ -10,7 +10,7 @@ from msgspec import Meta
 from mesh.actor import Message
 from mesh.stamp import Stamp, VisitNumber
 from mesh.wire_fields import Url
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.importing.wire_messages import PAGE_LINKS_MAX
 

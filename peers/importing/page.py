@@ -15,17 +15,10 @@ from typing import Final
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical, hostname_of, looks_like_trap
-from peers.crawler.addresses import is_public
-from peers.crawler.dates import http_seconds_of, precise_seconds_of
-from peers.crawler.decoding import TooLarge, Undecodable, decode
-from peers.crawler.domain_links import marked
-from peers.crawler.extraction import body_bytes_max, content_in, document_of, kept_response
-from peers.crawler.guarded_reader import read_guarded
-from peers.crawler.link_header import LINK
-from peers.crawler.link_lists import begins_like_list
-from peers.crawler.page_reader import read_page
-from peers.crawler.parser import NotHtml
-from peers.crawler.web_request import (
+from peers.crawler.addresses.addresses import is_public
+from peers.crawler.fetching.decoding import TooLarge, Undecodable, decode
+from peers.crawler.links.domain_links import marked
+from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     ROBOTS_TAG,
     WANTED_MEDIA_TYPES,
@@ -33,7 +26,14 @@ from peers.crawler.web_request import (
     header_of,
     headers_of,
 )
-from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.crawler.model.wire_messages import FoundLink, LinkUse
+from peers.crawler.parsing.dates import http_seconds_of, precise_seconds_of
+from peers.crawler.parsing.extraction import body_bytes_max, content_in, document_of, kept_response
+from peers.crawler.parsing.guarded_reader import read_guarded
+from peers.crawler.parsing.link_header import LINK
+from peers.crawler.parsing.link_lists import begins_like_list
+from peers.crawler.parsing.page_reader import read_page
+from peers.crawler.parsing.parser import NotHtml
 from peers.documents.formats import begins_like_feed, named_media_type
 from peers.engine.linkers import linker_of
 from peers.importing.json_lines import Entry

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from mesh.errors import ConfigError, CorruptionError, TianmeshError
 from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import Made, Order, decode, encode, make
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.folder import Seen, bytes_in, read_folder

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.errors import CorruptionError
-from peers.crawler.dates import http_seconds_of
+from peers.crawler.parsing.dates import http_seconds_of
 from peers.importing.json_lines import LINE_BYTES_MAX, Entry, Line
 from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.unpacking import Data

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.wire_fields import Count
-from peers.crawler.wire_messages import FoundLink
+from peers.crawler.model.wire_messages import FoundLink
 from peers.storage.wire_messages import StoredPage
 
 PAGE_LINKS_MAX: Final = 6_000  # links of one page, as `parser.LINKS_MAX` of the crawler

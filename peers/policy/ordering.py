@@ -1,6 +1,6 @@
 """In which order new pages are visited: what a person wants, as a policy or a configuration has it.
 
-What the orders are says `peers.crawler.orders`, which follows them.
+What the orders are says `peers.crawler.frontier.orders`, which follows them.
 """
 
 from __future__ import annotations

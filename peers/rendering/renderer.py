@@ -26,8 +26,8 @@ from msgspec.structs import replace
 
 from mesh.actor import Statistics
 from mesh.urls import canonical, host_of, origin_of
-from peers.crawler.decoding import BODY_BYTES_MAX, Decoded, Undecodable
-from peers.crawler.robots import (
+from peers.crawler.fetching.decoding import BODY_BYTES_MAX, Decoded, Undecodable
+from peers.crawler.model.robots import (
     ROBOTS_BYTES_MAX,
     RobotsRules,
     beginning_of,
@@ -35,7 +35,7 @@ from peers.crawler.robots import (
     rules_for_status,
     takes_long,
 )
-from peers.crawler.web_request import (
+from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     FailureReason,
     FetchFailed,

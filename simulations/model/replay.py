@@ -3,7 +3,7 @@
 What is fetched of a host, one after the other: its robots.txt, then its pages and the URLs on it that are
 linked to and were not fetched when the trace was recorded, in the order in which they are found. A page is
 found when a page that links to it has come. Hosts share the fetches of their peer as in `turns`, new ones
-before others (`peers.crawler.host_turns`).
+before others (`peers.crawler.frontier.host_turns`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from peers.crawler.settings import Revisit
+from peers.crawler.model.settings import Revisit
 from simulations.freshness import LEARNING, compare
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts

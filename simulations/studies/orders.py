@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from mesh.urls import host_of
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.policy.ordering import Order, Ordering
 from peers.policy.rules import EVERYTHING
 from simulations.crawl import SimulatedCrawl

@@ -20,7 +20,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from mesh.errors import ConfigError
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from simulations.model.turns import wait_seconds
 from simulations.studies.crawls import SLOTS, trace_columns
 from simulations.studies.drawing import lines, name_axes
@@ -178,7 +178,7 @@ def _web(parameters: PlanParameters, seed: int) -> tuple[Web, Floats]:
 
 
 def _periods(parameters: PlanParameters, seconds: Floats) -> Floats:
-    """From one question to a host to the next, as `peers.crawler.politeness` has it."""
+    """From one question to a host to the next, as `peers.crawler.model.politeness` has it."""
     if not parameters.delay:
         return seconds
     settings = CrawlSettings(delay_s=parameters.delay, delay_factor=parameters.delay_factor)

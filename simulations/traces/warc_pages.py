@@ -16,7 +16,7 @@ import numpy as np
 
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.page import NoPage, Refused, page_of_record
 from peers.importing.positions import Damage
 from peers.importing.unpacking import packing_of

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from resiliparse.parse.encoding import detect_encoding
 
-from peers.crawler.charset import codec_of, decode_text
+from peers.crawler.parsing.charset import codec_of, decode_text
 
 SAMPLES: Final = "CHARSET_SAMPLES"  # in the environment
 RIGHT_MIN: Final = 0.99

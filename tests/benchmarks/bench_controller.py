@@ -30,10 +30,10 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.table import Table
 from peers.crawler.controller import Controller
-from peers.crawler.messages import ParsePage
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FetchPage
-from peers.crawler.wire_messages import FoundLink, LinksFound
+from peers.crawler.model.messages import ParsePage
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import FetchPage
+from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.storage.messages import PageStored, StorePage
 from tests.frames import decode

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.policy.rules import EVERYTHING
 from simulations.checks import duplicates
 from simulations.crawl import SimulatedCrawl

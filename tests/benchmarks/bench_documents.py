@@ -25,10 +25,10 @@ from unicodedata import normalize
 import trio
 
 from mesh.workshop import Answer, Workshop
-from peers.crawler import page_process
-from peers.crawler.decoding import DOCUMENT_BYTES_MAX
-from peers.crawler.messages import PageParsed, ParsePage
-from peers.crawler.page_orders import decode_answer, encode
+from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.model.messages import PageParsed, ParsePage
+from peers.crawler.model.page_orders import decode_answer, encode
+from peers.crawler.parsing import page_process
 from peers.engine.kinds import NAMES, kind_of
 from tests.helpers import fetched
 

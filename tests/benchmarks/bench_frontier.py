@@ -33,8 +33,8 @@ from mesh.memory import memory_used
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from peers.crawler.controller import Controller
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksFound
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksFound
 from tests.helpers import NOTHING_STORED, hold_slots
 
 N_URLS: Final = int(os.environ.get("BENCH_FRONTIER_URLS", "1000000"))

@@ -13,7 +13,7 @@ from fastwarc.warc import ArchiveIterator
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from bootstrap.demo_web import DEMO_WARC
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import Order, make
 from peers.importing.positions import Position
 from peers.importing.unpacking import packing_of

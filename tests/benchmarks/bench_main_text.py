@@ -20,8 +20,8 @@ from typing import Any, Final
 import pytest
 from resiliparse.extract.html2text import extract_plain_text
 
-from peers.crawler.charset import decode_text
-from peers.crawler.parser import parse_page
+from peers.crawler.parsing.charset import decode_text
+from peers.crawler.parsing.parser import parse_page
 from peers.evaluation.main_text import (
     PAGES,
     KnownPage,

@@ -48,7 +48,7 @@ import pytest
 import xxhash
 from numpy.typing import NDArray
 
-from peers.crawler.parser import NotHtml, parse_page
+from peers.crawler.parsing.parser import NotHtml, parse_page
 from peers.engine.document import Document, content_digest
 from peers.engine.near_copies import near_copies, sketch_of
 

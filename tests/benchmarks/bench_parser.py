@@ -2,10 +2,10 @@
 
 pytest tests/benchmarks/bench_parser.py --benchmark-enable
 
-Why a reader of our own (`peers/crawler/_markup.c`): the whole of `parse_page` on the 4,625 pages of the live
-tests' web took 1,190 us a page with the events of lxml's parser, and takes 324 with it (both on a busy
-machine), with the same title, headings, text, links and language of every page. To tell the main text costs
-half a page more: 600 pages of 18 kB took 328 us before, 657 us since, in turn on a busy machine.
+Why a reader of our own (`peers/crawler/parsing/_markup.c`): the whole of `parse_page` on the 4,625 pages of
+the live tests' web took 1,190 us a page with the events of lxml's parser, and takes 324 with it (both on a
+busy machine), with the same title, headings, text, links and language of every page. To tell the main text
+costs half a page more: 600 pages of 18 kB took 328 us before, 657 us since, in turn on a busy machine.
 
 How others do: microseconds of CPU per page of 16.5 kB (600 pages of Debian's documentation, Chinese and
 English; 2 vCPU AMD EPYC, CPython 3.11, lxml 6.1.3, selectolax 1.0.2), for text in blocks and links, without
@@ -34,7 +34,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from bootstrap.demo_web import DemoWeb
 from mesh import urls
-from peers.crawler.parser import parse_page
+from peers.crawler.parsing.parser import parse_page
 
 PAGE_S_MAX = 0.001  # per 17 kB
 Page = tuple[str, bytes]

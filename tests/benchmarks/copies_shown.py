@@ -27,7 +27,7 @@ from random import Random
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
-from peers.crawler.parser import parse_page
+from peers.crawler.parsing.parser import parse_page
 from peers.engine.document import Document, content_digest
 
 QUERIES = 200

@@ -18,8 +18,8 @@ from hypercorn.config import Config
 from hypercorn.trio import serve
 from hypercorn.typing import ASGIFramework
 
-from peers.crawler.contact import visitor_of
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.fetching.contact import visitor_of
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.asgi import respond
 from peers.gateway.difference import Difference
 from peers.gateway.http import listen

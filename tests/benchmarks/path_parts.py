@@ -22,12 +22,12 @@ import trio
 
 from mesh.slots import slot_of
 from mesh.urls import host_of
-from peers.crawler.addresses import ALLOW_ALL
-from peers.crawler.extraction import extract
-from peers.crawler.fetcher import Fetcher
-from peers.crawler.messages import PageParsed
-from peers.crawler.resolver import FixedResolver
-from peers.crawler.web_request import FetchPage, PageFetched
+from peers.crawler.addresses.addresses import ALLOW_ALL
+from peers.crawler.fetching.fetcher import Fetcher
+from peers.crawler.fetching.resolver import FixedResolver
+from peers.crawler.model.messages import PageParsed
+from peers.crawler.model.web_request import FetchPage, PageFetched
+from peers.crawler.parsing.extraction import extract
 from peers.engine.index import Index
 from peers.storage.warc import read_records
 

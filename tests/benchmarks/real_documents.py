@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from mesh.urls import canonical
-from peers.crawler.parser import NotHtml, parse_page
+from peers.crawler.parsing.parser import NotHtml, parse_page
 from peers.engine.document import Document
 
 _TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain"}

@@ -12,7 +12,7 @@ from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import load_config
 from mesh.errors import ConfigError
 from peers.config import PeerConfig
-from peers.crawler.settings import Revisit
+from peers.crawler.model.settings import Revisit
 from peers.options import seconds_in
 
 

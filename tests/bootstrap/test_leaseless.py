@@ -9,7 +9,7 @@ from mesh.actor import Address
 from mesh.errors import RemoteProtocolError
 from mesh.node import Node
 from mesh.slot_set import encode_slots
-from peers.crawler.wire_messages import LeaseAddress, LeasesTold, TellLeases
+from peers.crawler.model.wire_messages import LeaseAddress, LeasesTold, TellLeases
 from tests.helpers import ownership_changed
 
 ME, PEER = "me", "peer"

@@ -35,7 +35,7 @@ from mesh.key_file import load_administrator
 from mesh.slots import SlotTable, slot_of
 from mesh.workshop import Answer, Workshop
 from peers.config import PeerConfig
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from tests.patience import PATIENCE_S
 
 DOOR = DoorConfig(endpoint="tcp://192.0.2.1:7402", key="rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7")
@@ -324,9 +324,9 @@ serve(carry_out, LIMITS)
 """
 
 
-@pytest.mark.parametrize("module", ["peers.crawler.page_process", "peers.crawler.guarded_reader"])
+@pytest.mark.parametrize("name", ["page_process", "guarded_reader"])
 async def test_no_process_that_works_on_pages_or_documents_can_open_the_keys_of_a_mesh(
-    mesh: MeshFolder, module: str
+    mesh: MeshFolder, name: str
 ) -> None:
     lacking = subprocess.run(
         [sys.executable, "-P", "-m", "mesh.confinement"], capture_output=True, text=True, check=True
@@ -336,7 +336,7 @@ async def test_no_process_that_works_on_pages_or_documents_can_open_the_keys_of_
     write_peer(mesh, 1)
     keys = [path for path in mesh.folder.rglob("*.key") if path.is_file()]
     assert len(keys) == 3
-    workshop = Workshop([sys.executable, "-c", PRYING.format(module=module)])
+    workshop = Workshop([sys.executable, "-c", PRYING.format(module=f"peers.crawler.parsing.{name}")])
     answers: list[Answer] = []
     with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:

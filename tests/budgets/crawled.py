@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 
 from bootstrap.demo_web import DemoWeb
-from peers.crawler.extraction import extract
-from peers.crawler.messages import PageParsed
+from peers.crawler.model.messages import PageParsed
+from peers.crawler.parsing.extraction import extract
 from tests.budgets.calls import ROOT, counted
 from tests.helpers import fetched
 from tests.live.lab_process import up

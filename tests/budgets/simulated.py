@@ -9,7 +9,7 @@ from typing import Final
 from mesh.actor import Message
 from mesh.memory_table import MemoryTable
 from mesh.table import Table
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds, PagesFound, SearchPages
 from simulations.chance import random_of
 from simulations.clock import VirtualClock

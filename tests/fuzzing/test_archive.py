@@ -9,7 +9,7 @@ import pytest
 
 from mesh.errors import CorruptionError
 from mesh.stamp import VISITS_MAX
-from peers.crawler.extraction import extract_again
+from peers.crawler.parsing.extraction import extract_again
 from peers.storage.archive import Archive, segment_path
 from peers.storage.messages import ParseRecords
 from peers.storage.warc import (

@@ -11,13 +11,13 @@ from typing import Final
 import pytest
 import trio
 
-from peers.crawler.address_turns import AddressTurns
-from peers.crawler.addresses import ALLOW_ALL
-from peers.crawler.connection import FetchLimits
-from peers.crawler.fetcher import Fetcher
-from peers.crawler.resolver import FixedEndpoint, FixedResolver
-from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of, rules_for_status
-from peers.crawler.web_request import (
+from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.addresses import ALLOW_ALL
+from peers.crawler.fetching.connection import FetchLimits
+from peers.crawler.fetching.fetcher import Fetcher
+from peers.crawler.fetching.resolver import FixedEndpoint, FixedResolver
+from peers.crawler.model.robots import ROBOTS_BYTES_MAX, beginning_of, rules_for_status
+from peers.crawler.model.web_request import (
     FailureReason,
     FetchFailed,
     FetchPage,

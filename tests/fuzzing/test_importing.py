@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from mesh.errors import ConfigError, CorruptionError
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.json_lines import Line, entry_of, read_lines
 from peers.importing.page import NoPage, Refused, page_of_entry, page_of_record

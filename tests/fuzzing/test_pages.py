@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from bootstrap.demo_web import DemoWeb
-from peers.crawler.extraction import extract
-from peers.crawler.link_lists import pages_listed
-from peers.crawler.messages import PageParsed, ParseFailed
-from peers.crawler.robots import line_of, rules_for_status, sitemaps_named
+from peers.crawler.model.messages import PageParsed, ParseFailed
+from peers.crawler.model.robots import line_of, rules_for_status, sitemaps_named
+from peers.crawler.parsing.extraction import extract
+from peers.crawler.parsing.link_lists import pages_listed
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.helpers import fetched
 from tests.peers.documents import files, old_files

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from tests.live.access_log import page_counts
 from tests.live.archives import archived_urls
 from tests.live.lab_process import Up, kill, up

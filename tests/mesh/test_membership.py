@@ -68,7 +68,7 @@ from mesh.node import Node
 from mesh.ownership import OwnershipChanged
 from mesh.signing_key import SigningKey
 from mesh.slots import SlotTable
-from peers.crawler.wire_messages import LinksAccepted
+from peers.crawler.model.wire_messages import LinksAccepted
 from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, World, door_of, record_of
 
 SEEDS = range(3)

@@ -26,7 +26,7 @@ from mesh.port import Deliver, DiskFilled, Port
 from mesh.runtime import MANY_PROMISES, MeshClock, Runtime
 from mesh.table import Table
 from mesh.transport import Received
-from peers.crawler.wire_messages import LinksAccepted, LinksFound
+from peers.crawler.model.wire_messages import LinksAccepted, LinksFound
 from peers.gateway.wire_messages import StatusWanted
 from tests.frames import DECODER, decode
 from tests.patience import PATIENCE_S

@@ -15,7 +15,7 @@ from mesh.membership.wire_messages import (
 )
 from mesh.memory_table import MemoryTable
 from peers.actors import make_actors
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.index.counting_index import CountingIndex
 from peers.wire_tags import WIRE_TAGS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from peers import build_kernels
-from peers.crawler import _markup
+from peers.crawler.parsing import _markup
 from peers.engine import _kernels as of_engine
 from peers.text import _kernels as of_text
 

@@ -7,7 +7,7 @@ import pytest
 from mesh.actor import Message
 from mesh.conduct import ConductSettings, Quota
 from peers.charges import conduct_of
-from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, WordsSearched
+from peers.crawler.model.wire_messages import ExplainCrawl, ExplainUrl, WordsSearched
 
 
 @pytest.mark.parametrize("question", [ExplainUrl(1, "http://a.test/"), ExplainCrawl(1), WordsSearched()])

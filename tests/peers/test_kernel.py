@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from peers.build_kernels import sources_digest
-from peers.crawler import _markup
+from peers.crawler.parsing import _markup
 from peers.engine import _kernels as of_engine
 from peers.engine.compiled import strings_at
 from peers.engine.kernels import find, scatter

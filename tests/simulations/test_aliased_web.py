@@ -11,11 +11,11 @@ from mesh.actor import Address, Message
 from mesh.table import TableSection
 from mesh.urls import host_of
 from peers.actors import CONTROLLER_SECTION
-from peers.crawler.aliases import Aliases
+from peers.crawler.aliases.aliases import Aliases
+from peers.crawler.aliases.host_samples import HostSamples
 from peers.crawler.controller import FRONTIER_SECTION
-from peers.crawler.host_samples import HostSamples
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.wire_messages import HOMES_MAX, HomesTold, MarksTold
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.wire_messages import HOMES_MAX, HomesTold, MarksTold
 from simulations.aliased_web import HOSTS, LOOK_ALIKES, NAMES, SITE, AliasedWeb, MarkingParser
 from simulations.checks import duplicates, impolite
 from simulations.crawl import SimulatedCrawl

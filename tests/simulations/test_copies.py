@@ -14,7 +14,7 @@ from mesh.actor import Address, Message
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.copies.copies import CopiesStatistics
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.engine.document import Document
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.storage.messages import StorePage

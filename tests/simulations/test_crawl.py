@@ -14,7 +14,7 @@ from mesh.membership.messages import AnswerDoor, Knock, Knocked
 from mesh.membership.wire_messages import JoinMesh, JoinRefused
 from mesh.memory_table import MemoryTable
 from mesh.trace import TracedPage
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from simulations.checks import duplicates
 from simulations.crawl import SimulatedCrawl
 from simulations.experiments import HOUR_S, crawl, interval_for, replay

@@ -8,9 +8,9 @@ import pytest
 
 from mesh.actor import Address, Message, Send
 from peers.crawler.controller import Controller
-from peers.crawler.outbox import BATCHES_UNDER_WAY
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.wire_messages import LinksFound
+from peers.crawler.links.outbox import BATCHES_UNDER_WAY
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.wire_messages import LinksFound
 from peers.gateway.messages import AddSeeds
 from simulations.crawl import SimulatedCrawl
 from simulations.web import SyntheticWeb, WebShape

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from mesh.actor import Message
 from peers.crawler.explanations import Hold, UrlState
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds, AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
 from peers.gateway.why_idle import sentence_of as said_of_crawl
 from peers.gateway.why_url import is_owner_heard

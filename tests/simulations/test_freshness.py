@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from peers.crawler.revisiting import POLICIES, Finding
-from peers.crawler.settings import CrawlSettings, Revisit
-from peers.crawler.visit_memory import VisitMemory
+from peers.crawler.model.revisiting import POLICIES, Finding
+from peers.crawler.model.settings import CrawlSettings, Revisit
+from peers.crawler.model.visit_memory import VisitMemory
 from simulations.freshness import LEARNING, LEAST, LONGEST, compare, freshness_at, intervals_by, optimum
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mesh.urls import host_of
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import FailureReason
 from simulations.crawl import SimulatedCrawl
 from simulations.web import Served, SyntheticWeb, WebShape
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from mesh.actor import Address, Message, Send
 from mesh.slot_set import encode_slot_list
 from mesh.table import Table, TableSection
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.handover.item_store import ItemStore
 from peers.handover.keeper import Keeper
 from peers.handover.messages import SlotsDiffer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.trace import TracedPage
-from peers.crawler.web_request import FailureReason
+from peers.crawler.model.web_request import FailureReason
 from simulations.trace import TraceWeb
 
 

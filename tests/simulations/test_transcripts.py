@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mesh.actor import Message
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds, PagesFound, SearchPages, SeedsAdded
 from simulations.chance import random_of
 from simulations.clock import VirtualClock

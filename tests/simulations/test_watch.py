@@ -9,9 +9,9 @@ from typing import cast
 from mesh.config import MeshConfig
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
-from peers.crawler.frontier_items import host_hash
-from peers.crawler.frontier_keys import url_key
-from peers.crawler.url_rows import UrlRow, row_bytes
+from peers.crawler.frontier.items import host_hash
+from peers.crawler.frontier.keys import url_key
+from peers.crawler.model.url_rows import UrlRow, row_bytes
 from simulations.disks import Disk
 from simulations.machine import Machine
 from simulations.watch import Watch

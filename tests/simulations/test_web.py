@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from mesh.urls import canonical, host_of
-from peers.crawler.robots import rules_for_status
+from peers.crawler.model.robots import rules_for_status
 from simulations.checks import reachable
 from simulations.web import SyntheticWeb, WebShape
 

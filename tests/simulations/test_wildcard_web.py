@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from mesh.urls import canonical, host_of
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import FailureReason
 from peers.policy.rules import EVERYTHING
 from simulations.checks import impolite, reachable
 from simulations.crawl import SimulatedCrawl

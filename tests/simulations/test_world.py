@@ -13,7 +13,7 @@ from mesh.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.wire_messages import Ping, PingAnswered
 from mesh.node import Node
-from peers.crawler.wire_messages import LinksAccepted
+from peers.crawler.model.wire_messages import LinksAccepted
 from peers.gateway.wire_messages import StatusWanted
 from simulations.clock import VirtualClock
 from simulations.network import Network

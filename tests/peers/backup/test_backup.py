@@ -33,7 +33,7 @@ from peers.backup.manifest import MANIFEST, UNFINISHED, Manifest, StoredFile, re
 from peers.backup.restoring import check, restore
 from peers.backup.saving import Saved, locked, save
 from peers.config import PeerConfig
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.engine.index import Index
 from peers.exporting.peer_files import PeerFiles
 from peers.importing.json_lines import Entry
@@ -221,7 +221,7 @@ WRITER = """
 import sys
 from itertools import count
 from pathlib import Path
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.json_lines import Entry
 from peers.importing.page import page_of_entry
 from tests.peers.exporting.test_export import Shelf

@@ -13,11 +13,11 @@ from mesh.memory_table import MemoryTable
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
-from peers.crawler.extraction import read_robots
-from peers.crawler.messages import ChangeSettings, ParseRobots
-from peers.crawler.settings import CrawlSettings, Tuning
-from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
-from peers.crawler.wire_messages import FoundLink, LinksFound
+from peers.crawler.model.messages import ChangeSettings, ParseRobots
+from peers.crawler.model.settings import CrawlSettings, Tuning
+from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
+from peers.crawler.model.wire_messages import FoundLink, LinksFound
+from peers.crawler.parsing.extraction import read_robots
 from peers.handover.messages import SlotsFilled
 from peers.policy.rules import EVERYTHING
 from peers.storage.messages import PageStored, StorePage

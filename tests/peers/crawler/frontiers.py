@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from peers.crawler.course import Course
-from peers.crawler.frontier import Frontier
-from peers.crawler.url_queues import LinkTo
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.url_queues import LinkTo
+from peers.crawler.model.course import Course
 
 
 def queue(

@@ -22,13 +22,13 @@ from mesh.slot_set import NO_SLOTS
 from mesh.table import TableSection
 from mesh.urls import host_of, origin_of
 from peers.crawler.controller import FRONTIER_SECTION, Controller
-from peers.crawler.extraction import read_robots
-from peers.crawler.link_texts import KeptTexts
-from peers.crawler.messages import ParsePage, ParseRobots
-from peers.crawler.robots import AT_ONCE_BYTES_MAX
-from peers.crawler.settings import CrawlSettings, Tuning
-from peers.crawler.web_request import FetchPage
-from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
+from peers.crawler.frontier.link_texts import KeptTexts
+from peers.crawler.model.messages import ParsePage, ParseRobots
+from peers.crawler.model.robots import AT_ONCE_BYTES_MAX
+from peers.crawler.model.settings import CrawlSettings, Tuning
+from peers.crawler.model.web_request import FetchPage
+from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound
+from peers.crawler.parsing.extraction import read_robots
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
 from peers.policy.rules import EVERYTHING

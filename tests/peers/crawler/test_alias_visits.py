@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mesh.urls import fingerprint, host_of
-from peers.crawler import politeness
-from peers.crawler.messages import CallAlias, HostGrown
-from peers.crawler.politeness import ALIAS_SAMPLE, HostRecord, is_to_compare, join, judged
-from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
+from peers.crawler.model import politeness
+from peers.crawler.model.messages import CallAlias, HostGrown
+from peers.crawler.model.politeness import ALIAS_SAMPLE, HostRecord, is_to_compare, join, judged
+from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from tests.helpers import ME
 from tests.peers.crawler.desk import MINE, OTHER, THEIRS, Desk, asked, host_of_peer, of_kind
 

@@ -15,21 +15,21 @@ from mesh.memory_table import MemoryTable
 from mesh.port import DiskFilled
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
-from peers.crawler import politeness
 from peers.crawler.controller import (
     ANCHORS_PER_TURN,
     DISK_FULL_PAUSE_S,
     Controller,
     CrawlStatistics,
 )
-from peers.crawler.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
-from peers.crawler.outbox import RESEND_S
+from peers.crawler.links.outbox import RESEND_S
+from peers.crawler.model import politeness
+from peers.crawler.model.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
+from peers.crawler.model.robots import ROBOTS_BYTES_MAX
+from peers.crawler.model.settings import Tuning
+from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
+from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
-from peers.crawler.robots import ROBOTS_BYTES_MAX
-from peers.crawler.settings import Tuning
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
-from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
-from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.documents.content import Lack
 from peers.engine.linkers import entries_of, entry_of, linker_of
 from peers.handover.mirror import SHIP_S

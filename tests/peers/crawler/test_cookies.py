@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from peers.crawler.cookies import COOKIE_CHARS_MAX, URLS_MAX, Cookies, cookie_set
-from peers.crawler.messages import ParsePage
+from peers.crawler.model.messages import ParsePage
+from peers.crawler.model.web_request import FetchPage, PageFetched
 from peers.crawler.pages_in_progress import FLUSH_S
-from peers.crawler.web_request import FetchPage, PageFetched
 from tests.helpers import fetched
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, of_kind
 

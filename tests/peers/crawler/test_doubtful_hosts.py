@@ -7,11 +7,11 @@ from itertools import count
 from math import inf
 
 from mesh.actor import Address, Send
-from peers.crawler import politeness
-from peers.crawler.politeness import HostRecord
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
-from peers.crawler.wire_messages import FoundLink, LinksFound
+from peers.crawler.model import politeness
+from peers.crawler.model.politeness import HostRecord
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
+from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from tests.helpers import ME, fetched
 from tests.peers.crawler.desk import Desk
 

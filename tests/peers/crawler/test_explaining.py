@@ -26,10 +26,10 @@ from peers.crawler.explanations import (
     encode_facts,
     url_facts_in,
 )
-from peers.crawler.messages import StopCrawl
-from peers.crawler.settings import Revisit
-from peers.crawler.web_request import FailureReason
-from peers.crawler.wire_messages import (
+from peers.crawler.model.messages import StopCrawl
+from peers.crawler.model.settings import Revisit
+from peers.crawler.model.web_request import FailureReason
+from peers.crawler.model.wire_messages import (
     FACTS_BYTES_MAX,
     CrawlExplained,
     ExplainCrawl,

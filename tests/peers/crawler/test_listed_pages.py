@@ -6,11 +6,11 @@ from typing import Any
 
 from mesh.urls import host_of
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.messages import PageParsed, ParsePage
-from peers.crawler.politeness import INDEXES_MAX, LISTS_PER_HOST_MAX
-from peers.crawler.url_rows import LISTS_BIT, NO_DIGEST, UrlRow, hops_from_list
-from peers.crawler.web_request import FailureReason, FetchPage
-from peers.crawler.wire_messages import FoundLink, LinksFound
+from peers.crawler.model.messages import PageParsed, ParsePage
+from peers.crawler.model.politeness import INDEXES_MAX, LISTS_PER_HOST_MAX
+from peers.crawler.model.url_rows import LISTS_BIT, NO_DIGEST, UrlRow, hops_from_list
+from peers.crawler.model.web_request import FailureReason, FetchPage
+from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from peers.storage.messages import StorePage
 from tests.helpers import ME, fetched, owned_by, redirect
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, THEIRS, Desk, asked, of_kind

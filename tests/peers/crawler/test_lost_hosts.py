@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mesh.actor import Send
+from peers.crawler.model.politeness import HostRecord, after_silence, after_success, is_lost
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import FailureReason
 from peers.crawler.pages_in_progress import FLUSH_S
-from peers.crawler.politeness import HostRecord, after_silence, after_success, is_lost
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason
 from peers.storage.messages import PageStored, StorePage
 from peers.storage.warc import read_records
 from tests.helpers import fetched

@@ -6,14 +6,14 @@ import pytest
 
 from mesh.stamp import Stamp
 from mesh.urls import host_of
-from peers.crawler.extraction import extract
-from peers.crawler.frontier_items import join_anchors
-from peers.crawler.messages import PageParsed, ParsePage
-from peers.crawler.outbox import RESEND_S
+from peers.crawler.frontier.items import join_anchors
+from peers.crawler.links.outbox import RESEND_S
+from peers.crawler.model.messages import PageParsed, ParsePage
+from peers.crawler.model.revisiting import TOLD_PAUSE_S
+from peers.crawler.model.web_request import PageFetched
+from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S
-from peers.crawler.revisiting import TOLD_PAUSE_S
-from peers.crawler.web_request import PageFetched
-from peers.crawler.wire_messages import FoundLink, LinksFound
+from peers.crawler.parsing.extraction import extract
 from peers.engine.document import Document
 from peers.engine.linkers import (
     LINKERS_MAX,

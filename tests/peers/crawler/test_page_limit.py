@@ -9,8 +9,8 @@ import pytest
 from mesh.actor import Send
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import CrawlLicensed, DecreesInForce, QueueMeasured
+from peers.crawler.model.settings import Tuning
 from peers.crawler.page_limit import ROUNDS, SETTLING_S, PageLimit
-from peers.crawler.settings import Tuning
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from tests.helpers import ME
 from tests.peers.crawler.desk import HOME, MINE, OTHER, Desk, asked, of_kind

@@ -11,12 +11,12 @@ import trio
 
 from mesh.actor import Address, Message, Send
 from mesh.workshop import Answer, Fault, Workshop
-from peers.crawler.host_state import UNKNOWN_UNPARSED_MAX, UNPARSED_MAX
-from peers.crawler.messages import ParseFailed, ParsePage
-from peers.crawler.page_orders import decode_order, encode
-from peers.crawler.parser_port import ParserPort
+from peers.crawler.frontier.host_state import UNKNOWN_UNPARSED_MAX, UNPARSED_MAX
+from peers.crawler.model.messages import ParseFailed, ParsePage
+from peers.crawler.model.page_orders import decode_order, encode
+from peers.crawler.model.web_request import FailureReason, FetchPage
+from peers.crawler.parsing.parser_port import ParserPort
 from peers.crawler.parsing_costs import CPU_SHARE, FREE_CPU_S
-from peers.crawler.web_request import FailureReason, FetchPage
 from peers.storage.messages import PageStored, StorePage
 from tests.helpers import ME, fetched, parsed
 from tests.patience import PATIENCE_S

@@ -13,12 +13,12 @@ from mesh.actor import Send
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.urls import host_of
-from peers.crawler import politeness
+from peers.crawler.model import politeness
+from peers.crawler.model.politeness import PAUSED_LOOK_S, POLICY_REVIEW_S
+from peers.crawler.model.settings import Tuning
+from peers.crawler.model.web_request import FetchPage
+from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S
-from peers.crawler.politeness import PAUSED_LOOK_S, POLICY_REVIEW_S
-from peers.crawler.settings import Tuning
-from peers.crawler.web_request import FetchPage
-from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.engine.document import Document
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from peers.storage.messages import StorePage

@@ -17,13 +17,11 @@ from mesh.errors import LocalProtocolError
 from mesh.membership.wire_messages import Ping
 from mesh.port import Port
 from mesh.workshop import Answer, Workshop
-from peers.crawler import page_process
-from peers.crawler.address_turns import AddressTurns
-from peers.crawler.decoding import Decoded, Undecodable
-from peers.crawler.extraction import extract, read_robots
-from peers.crawler.fetcher import Fetcher
-from peers.crawler.fetcher_port import CLEANING_S, FetcherPort, decoding_in
-from peers.crawler.messages import (
+from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.fetching.decoding import Decoded, Undecodable
+from peers.crawler.fetching.fetcher import Fetcher
+from peers.crawler.fetching.fetcher_port import CLEANING_S, FetcherPort, decoding_in
+from peers.crawler.model.messages import (
     AddressLent,
     LeasesLost,
     LeaveAddress,
@@ -34,15 +32,23 @@ from peers.crawler.messages import (
     RobotsParsed,
     WantAddress,
 )
-from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort, StoredText, reading_in
-from peers.crawler.robots import DISALLOW_FOR_NOW
-from peers.crawler.web_request import (
+from peers.crawler.model.robots import DISALLOW_FOR_NOW
+from peers.crawler.model.web_request import (
     AbandonFetches,
     FailureReason,
     FetchFailed,
     FetchPage,
     FetchResult,
     PageFetched,
+)
+from peers.crawler.parsing import page_process
+from peers.crawler.parsing.extraction import extract, read_robots
+from peers.crawler.parsing.parser_port import (
+    BYTES_PER_TRIP,
+    PAGES_PER_TRIP,
+    ParserPort,
+    StoredText,
+    reading_in,
 )
 from peers.documents.content import Lack
 from peers.storage.messages import ParseRecords, RecordsParsed
@@ -98,7 +104,7 @@ def crashing_port(pattern: bytes) -> ParserPort:
     """A port whose processes crash at pages that contain `pattern`, as by a bug in libxml2."""
     program = f"""
 import os
-from peers.crawler import page_process
+from peers.crawler.parsing import page_process
 def carry_out(order):
     if {pattern!r} in order:
         os.abort()
@@ -229,9 +235,9 @@ async def test_a_page_that_crashes_the_parser_costs_that_page_only(caplog: pytes
 
 LYING = """
 from mesh.workshop_process import serve
-from peers.crawler.messages import PageParsed
-from peers.crawler.page_orders import decode_order, encode
-from peers.crawler.page_process import LIMITS
+from peers.crawler.model.messages import PageParsed
+from peers.crawler.model.page_orders import decode_order, encode
+from peers.crawler.parsing.page_process import LIMITS
 from peers.engine.document import Document
 def carry_out(order):
     page = decode_order(order).page
@@ -248,7 +254,7 @@ async def test_a_document_that_ends_its_process_is_kept_without_its_text() -> No
     """Where reading it is what ends the process; a page of HTML that does so is lost, see above."""
     program = """
 import os
-from peers.crawler import page_process
+from peers.crawler.parsing import page_process
 page_process.read_document = lambda *_: os.abort()
 page_process.serve(page_process.carry_out, page_process.LIMITS)
 """

@@ -15,11 +15,11 @@ from mesh.actor import Send
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.stamp import Stamp
-from peers.crawler.messages import WebReached
-from peers.crawler.politeness import HostRecord, after_failure, join, recalled
+from peers.crawler.model.messages import WebReached
+from peers.crawler.model.politeness import HostRecord, after_failure, join, recalled
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.recalling import ROWS_AT_ONCE
-from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason, FetchPage
 from peers.policy.rules import EVERYTHING, Policy, Undo, policy_bytes
 from peers.storage.messages import PageStored
 from tests.helpers import fetched, parsed

@@ -9,16 +9,16 @@ from mesh.slot_set import NO_SLOTS, encode_slot_list
 from mesh.urls import host_of
 from peers.crawler.controller import STOP_CHECK_S
 from peers.crawler.explanations import Hold, UrlFacts, url_facts_in
-from peers.crawler.extraction import read_robots
-from peers.crawler.frontier_items import RobotsRecord
-from peers.crawler.host_state import HostState
-from peers.crawler.messages import ParseRobots, RobotsParsed
-from peers.crawler.page_orders import decode_answer, encode, given_up
-from peers.crawler.page_process import carry_out
-from peers.crawler.robots import AT_ONCE_BYTES_MAX, ROBOTS_BYTES_MAX, RobotsLine, parse
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.frontier.items import RobotsRecord
+from peers.crawler.model.messages import ParseRobots, RobotsParsed
+from peers.crawler.model.page_orders import decode_answer, encode, given_up
+from peers.crawler.model.robots import AT_ONCE_BYTES_MAX, ROBOTS_BYTES_MAX, RobotsLine, parse
+from peers.crawler.model.web_request import FailureReason
+from peers.crawler.model.wire_messages import ExplainUrl, UrlExplained
+from peers.crawler.parsing.extraction import read_robots
+from peers.crawler.parsing.page_process import carry_out
 from peers.crawler.robots_files import READING_PAUSE_S, READINGS_MAX
-from peers.crawler.web_request import FailureReason
-from peers.crawler.wire_messages import ExplainUrl, UrlExplained
 from peers.handover.messages import HoldSlots, SlotsStopped
 from simulations.ports import VirtualParser
 from simulations.web import SyntheticWeb

@@ -16,8 +16,8 @@ from mesh.actor import Address
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.trace import BLOCK_BYTES, TracedPage, merge_traces, pack_end, pack_header, read_trace, write_trace
 from mesh.trace_blocks import Damage, pack_block, read_blocks
-from peers.crawler.messages import RecordPage, StopCrawl
-from peers.crawler.recorder import PAGES_WAITING_MAX, TraceRecorder
+from peers.crawler.fetching.recorder import PAGES_WAITING_MAX, TraceRecorder
+from peers.crawler.model.messages import RecordPage, StopCrawl
 
 
 def pack_pages(pages: list[TracedPage]) -> bytes:

@@ -13,11 +13,11 @@ from mesh.memory_table import MemoryTable
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.controller import IDLE_HORIZON_S
-from peers.crawler.extraction import extract
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.model.url_rows import UrlRow
+from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
-from peers.crawler.url_rows import UrlRow
-from peers.crawler.web_request import FailureReason, FetchPage
+from peers.crawler.parsing.extraction import extract
 from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import PageStored, StorePage

@@ -8,12 +8,12 @@ from functools import partial
 
 import trio
 
-from peers.crawler.address_turns import AddressTurns
-from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
-from peers.crawler.connection import FetchLimits
-from peers.crawler.fetcher import Fetcher
-from peers.crawler.resolver import FixedEndpoint, FixedResolver
-from peers.crawler.web_request import FetchPage, FetchResult
+from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.addresses import ALLOW_ALL, AddressPolicy
+from peers.crawler.fetching.connection import FetchLimits
+from peers.crawler.fetching.fetcher import Fetcher
+from peers.crawler.fetching.resolver import FixedEndpoint, FixedResolver
+from peers.crawler.model.web_request import FetchPage, FetchResult
 
 Behaviour = Callable[[trio.abc.Stream, bytes], Awaitable[None]]
 

@@ -7,7 +7,7 @@ from struct import pack
 
 import pytest
 
-from peers.crawler.page_reader import read_markup
+from peers.crawler.parsing.page_reader import read_markup
 from peers.documents.compound_file import CompoundFile
 from peers.documents.content import Content, Lack
 from peers.documents.formats import Format

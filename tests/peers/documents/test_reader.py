@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from peers.crawler.page_reader import read_markup
+from peers.crawler.parsing.page_reader import read_markup
 from peers.documents import content as contents
 from peers.documents import zip_file
 from peers.documents.budget import Budget
@@ -346,7 +346,7 @@ def test_halves_of_characters_have_a_form_in_utf8() -> None:
 
 
 def test_what_reads_a_format_is_loaded_with_its_first_file() -> None:
-    program = "import sys, peers.crawler.page_process; print(*sys.modules)"
+    program = "import sys, peers.crawler.parsing.page_process; print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert set(printed.stdout.split()).isdisjoint(
         {"pypdfium2", "xlrd", "pyexpat", "zipfile", "peers.documents.pdf"}

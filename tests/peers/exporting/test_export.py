@@ -29,10 +29,10 @@ from mesh.urls import fingerprint, host_of
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION
 from peers.config import PeerConfig
 from peers.crawler.controller import FRONTIER_SECTION
-from peers.crawler.frontier_items import host_hash
-from peers.crawler.frontier_keys import url_key
-from peers.crawler.url_rows import UrlRow, row_bytes
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.frontier.items import host_hash
+from peers.crawler.frontier.keys import url_key
+from peers.crawler.model.url_rows import UrlRow, row_bytes
+from peers.crawler.model.wire_messages import LinkUse
 from peers.engine.document import Document
 from peers.exporting.command import Format, configs_in, export_files
 from peers.exporting.peer_files import PeerFiles

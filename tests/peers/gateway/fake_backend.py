@@ -9,10 +9,10 @@ from mesh.decree import Authority
 from mesh.signed_token import TokenJudge
 from mesh.signing_key import SigningKey
 from mesh.stamp import Stamp
-from peers.crawler.contact import visitor_of
-from peers.crawler.extraction import extract_again
-from peers.crawler.parser_port import StoredText, stored_text
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.fetching.contact import visitor_of
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.parsing.extraction import extract_again
+from peers.crawler.parsing.parser_port import StoredText, stored_text
 from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
 from peers.gateway.difference import Difference

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from mesh.actor import Message
-from peers.crawler.contact import visitor_of
 from peers.crawler.explanations import HostFacts, RobotsFacts, UrlFacts, UrlState
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.fetching.contact import visitor_of
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.messages import AskWhy, SeedsAdded, WhyAnswered
 from peers.gateway.routes import application
 from tests.peers.gateway.asgi_client import Reply, ask

@@ -7,7 +7,7 @@ from mesh.membership.members import State
 from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from mesh.urls import host_of
 from peers.crawler.explanations import CrawlFacts, UrlFacts, UrlState, encode_facts
-from peers.crawler.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
+from peers.crawler.model.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
 from peers.gateway.inquiry import INQUIRY_S_MAX
 from peers.gateway.messages import AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
 from peers.gateway.round import REPEAT_AFTER_S

@@ -9,7 +9,7 @@ from mesh.actor import EVERYBODY, Address, Send
 from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.ownership import OwnershipChanged
-from peers.crawler.wire_messages import WORDS_TOLD_MAX, WordsSearched
+from peers.crawler.model.wire_messages import WORDS_TOLD_MAX, WordsSearched
 from peers.gateway.messages import Coverage, PagesFound, Relaxed, SearchedInVain
 from peers.gateway.searched_words import (
     ASKERS_MIN,

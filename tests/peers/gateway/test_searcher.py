@@ -16,7 +16,7 @@ from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWant
 from mesh.ownership import Ownership
 from mesh.slots import SlotTable
 from mesh.urls import host_of
-from peers.crawler.wire_messages import LinksAccepted, LinksFound
+from peers.crawler.model.wire_messages import LinksAccepted, LinksFound
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Mode
 from peers.engine.query_language import Oddity, Remark

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from mesh.errors import CorruptionError
-from peers.crawler.parser_port import StoredText
+from peers.crawler.parsing.parser_port import StoredText
 from peers.documents.content import Lack
 from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, file_headers, framed_html, stored_page, with_said
 from peers.gateway.stored_reader import StoredReader

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from mesh.actor import Message
-from peers.crawler.parser_port import StoredText
+from peers.crawler.parsing.parser_port import StoredText
 from peers.gateway.difference import LINES_MAX, difference
 from peers.gateway.memento import chosen, digits_of, moment_in
 from peers.gateway.messages import FindPage, FindVersions, PageFound, VersionsFound

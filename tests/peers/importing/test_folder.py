@@ -10,8 +10,8 @@ from rich.console import Console
 
 from mesh.errors import ConfigError
 from mesh.urls import is_of_files
-from peers.crawler.decoding import DOCUMENT_BYTES_MAX
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing import command
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.folder import Seen, bytes_in, read_folder, site_of

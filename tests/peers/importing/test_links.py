@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
+from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.storage.messages import LinkTextsChanged
 from tests.peers.crawler.desk import ORIGIN, Desk
 

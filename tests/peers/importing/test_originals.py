@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.originals import NAMES_MAX, with_originals
 from peers.importing.page import Refused, page_of_record
 from peers.importing.positions import Damage

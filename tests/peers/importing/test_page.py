@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from mesh.errors import CorruptionError
 from mesh.stamp import VISITS_MAX, Stamp
-from peers.crawler.extraction import KEPT_BYTES_MAX, extract, extract_again
-from peers.crawler.messages import PageParsed
-from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.crawler.model.messages import PageParsed
+from peers.crawler.model.wire_messages import FoundLink, LinkUse
+from peers.crawler.parsing.extraction import KEPT_BYTES_MAX, extract, extract_again
 from peers.documents.content import Content
 from peers.importing.batch import Order, decode, make
 from peers.importing.json_lines import Entry, Line, entry_of, read_lines

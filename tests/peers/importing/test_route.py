@@ -8,8 +8,8 @@ import pytest
 from starlette.applications import Starlette
 
 from mesh.actor import Message
-from peers.crawler.contact import visitor_of
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.fetching.contact import visitor_of
+from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.difference import Difference
 from peers.gateway.rights import Rights
 from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, Made, application

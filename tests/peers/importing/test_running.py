@@ -14,7 +14,7 @@ import pytest
 
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayError
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import decode
 from peers.importing.checkpoint import Checkpoint, checkpoint_path
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED

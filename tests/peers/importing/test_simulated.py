@@ -9,7 +9,7 @@ import pytest
 
 from mesh.actor import Address
 from mesh.urls import host_of
-from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.importing.importer import ImporterStatistics
 from peers.importing.messages import KNOWN, LATE, STORED, ImportedPage, ImportPages, PagesImported
 from simulations.crawl import SimulatedCrawl

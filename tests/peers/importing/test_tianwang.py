@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from peers.crawler.wire_messages import LinkUse
+from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.json_lines import Line, entry_of
 from peers.importing.page import page_of_entry, page_of_record
 from peers.importing.positions import Damage, Position

@@ -15,12 +15,12 @@ import pytest
 import trio
 
 from mesh.errors import ConfigError
-from peers.crawler.addresses import AddressPolicy
-from peers.crawler.decoding import Decoded, decode_beginning
-from peers.crawler.fetcher import Fetcher
-from peers.crawler.resolver import FixedEndpoint, FixedResolver
-from peers.crawler.robots import RobotsRules, parse
-from peers.crawler.web_request import FetchPage, PageFetched, header_of
+from peers.crawler.addresses.addresses import AddressPolicy
+from peers.crawler.fetching.decoding import Decoded, decode_beginning
+from peers.crawler.fetching.fetcher import Fetcher
+from peers.crawler.fetching.resolver import FixedEndpoint, FixedResolver
+from peers.crawler.model.robots import RobotsRules, parse
+from peers.crawler.model.web_request import FetchPage, PageFetched, header_of
 from peers.rendering.browser import command_of
 from peers.rendering.renderer import RENDERED_BY, Renderer
 

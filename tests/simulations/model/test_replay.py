@@ -7,7 +7,7 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings
 from peers.policy.rules import EVERYTHING
 from simulations.checks import pages_by_peer
 from simulations.crawl import SimulatedCrawl

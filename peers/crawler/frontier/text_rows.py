@@ -1,0 +1,71 @@
+"""The rows of a frontier's table with what links tell of pages, one for each page that anything is told of.
+
+The frontier keeps link texts since it takes links in: their sender was promised that its team has them. The
+cell of the same peer, which hears what has changed (`changed_texts`), reads them by `link_texts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mesh.table import Table
+from mesh.urls import fingerprint
+from peers.crawler.frontier.changed_texts import ChangedTexts
+from peers.crawler.frontier.filled_slots import FilledSlots
+from peers.crawler.frontier.items import join_anchors
+from peers.crawler.frontier.keys import texts_key, url_key
+from peers.crawler.frontier.url_queues import LinkTo
+from peers.crawler.model.url_rows import is_new_row, row_in
+
+
+class TextRows:
+    """The texts of links to pages, who uses them and where pages were before, see `peers.engine.linkers`."""
+
+    def __init__(self, table: Table, slots: FilledSlots, changed: ChangedTexts) -> None:
+        """Read nothing; `changed` gets stored pages of which others are known than before."""
+        self._table = table
+        self._slots = slots
+        self._changed = changed
+
+    def of(self, url: str, slot: int) -> tuple[str, ...]:
+        """The distinct texts of the links that are known to point to a page, sorted."""
+        row = self._table.get(texts_key(slot, fingerprint(url)))
+        return _decode(row) if row else ()
+
+    def told_by(self, link: LinkTo, mark: bytes, page: bytes | None, stored: bytes | None) -> bytes | None:
+        """Return the row of a page with what a link tells of it, to be written; None if that is known.
+
+        Args:
+          mark: the fingerprint of its URL.
+          page: the row of the URL.
+          stored: the row of its texts as it is.
+        """
+        texts = _decode(stored) if stored else ()
+        if all(entry in texts for entry in link.entries):
+            return None
+        joined = join_anchors(texts, link.entries)
+        if joined == texts:
+            return None
+        if page is not None and not is_new_row(page) and row_in(page).is_stored:
+            self._changed.mark(link.slot, mark, link.url)
+        return _encode(joined)
+
+    def merge(self, slot: int, mark: bytes, texts: Sequence[str]) -> None:
+        """Join the texts that another peer knows with those known here."""
+        self._slots.fill(slot)
+        key = texts_key(slot, mark)
+        row = self._table.get(key)
+        before = _decode(row) if row else ()
+        joined = join_anchors(before, tuple(texts))
+        if joined == before:
+            return
+        self._table.put(key, _encode(joined))
+        page = self._table.get(url_key(slot, mark))
+        if page is not None and (url := row_in(page).url):
+            self._changed.mark(slot, mark, url)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[str, ...]).decode

@@ -1,0 +1,388 @@
+"""Links: each goes to the peer that crawls its host, once, and is safe there before anything is promised.
+
+Links to pages of other peers wait in the outbox until their owner has promised to keep them. Who sends us
+links gets its promise when the living team has ours too, and the owners of those that we pass on have
+accepted them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from math import inf
+from typing import Final
+
+from msgspec.structs import replace
+
+from mesh.actor import Address, Send
+from mesh.conduct import CONDUCT, Misbehaved, Offence
+from mesh.ownership import Ownership
+from mesh.urls import host_of, is_canonical, looks_like_trap
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.links.deaf_members import DeafMembers
+from peers.crawler.links.domain_links import marked
+from peers.crawler.links.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
+from peers.crawler.links.link_memory import LinkMemory
+from peers.crawler.links.outbox import RESEND_S, Batch, Outbox
+from peers.crawler.links.own_links import TO_BE_FETCHED, OwnLinks, Placed
+from peers.crawler.links.reordering import Reordering
+from peers.crawler.links.searchers_words import SearchersWords
+from peers.crawler.model import politeness
+from peers.crawler.model.alias_judging import moved
+from peers.crawler.model.revisiting import due_now
+from peers.crawler.model.settings import CrawlSettings, Tuning
+from peers.crawler.model.url_rows import REDIRECTS_MAX
+from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
+from peers.handover.mirror import Mirror, Pledge
+from peers.policy.rules import Policy
+
+FLUSH_S: Final = 0.05  # links to other peers wait this long for company
+HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
+LOOK_S: Final = 5.0  # between two looks for members that accept no links
+
+
+class Links:
+    """Links on their way from the page that has them to the frontier of their owner."""
+
+    def __init__(
+        self,
+        me: str,
+        actor: str,
+        frontier: Frontier,
+        outbox: Outbox,
+        left_out: LeftOutLinks,
+        mirror: Mirror,
+        reordering: Reordering,
+        settings: CrawlSettings,
+        tuning: Tuning,
+    ) -> None:
+        """Begin without knowing the mesh; `actor` is who takes links in at every peer."""
+        self._settings = settings
+        self._tuning = tuning
+        self._me = me
+        self._actor = actor
+        self._conduct = Address(me, CONDUCT)
+        self._frontier = frontier
+        self._outbox = outbox
+        self._left_out = left_out
+        self._mirror = mirror
+        self._reordering = reordering
+        self._searched = SearchersWords()
+        self._ownership: Ownership | None = None
+        self._has_owners = False  # does anybody own slots? all are owned or none is
+        self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who takes its links
+        self.deaf = DeafMembers()
+        self.look_at_s = inf  # when `look_for_deaf` is to be called
+        self._unsent: dict[str, list[FoundLink]] = defaultdict(list)  # by owner
+        self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
+        self._memory = LinkMemory(tuning.links_remembered)
+        self.flush_at_s = inf  # when `pack` is to be called
+        self._policy, self._policy_number = tuning.policy, 0
+        self.own = OwnLinks(frontier, left_out, settings, tuning.policy)
+        self.sent_count = self.received_count = self.refused_count = 0
+
+    def change_settings(self, settings: CrawlSettings) -> None:
+        """Go by these; the frontier does already."""
+        self._settings = self.own.settings = settings
+        self._outbox.links_max = settings.outbox_links_max
+        self._reordering.look()
+
+    def change_policy(self, policy: Policy) -> None:
+        """Queue from now on what the owner of the mesh wants.
+
+        What was brought to its owner before may have been left out there, and is wanted now.
+        """
+        if policy != self._policy:
+            self._policy = self.own.policy = policy
+            self._memory.forget()
+            self._left_out.begin_review()
+            self._frontier.steering.change_decreed(policy.ordering)
+            self._reordering.look()
+
+    def note_searched(self, peer: str, words: tuple[str, ...], now: float) -> None:
+        """Note which words a gateway's searchers want, which may become guide words."""
+        self._searched.hear(peer, words, now)
+
+    def note_policy(self, number: int | None) -> None:
+        """Know which number it has; None leaves what was."""
+        self._policy_number = self._policy_number if number is None else number
+
+    def change_ownership(self, ownership: Ownership, now: float) -> None:
+        """Go by new owners; what waits for who is not alive any more is due at once."""
+        self._ownership = ownership
+        self._has_owners = ownership.owner_of(0) is not None
+        self._places.clear()
+        self._outbox.hasten(ownership.alive - self.deaf.now, now)
+
+    @property
+    def has_owners(self) -> bool:
+        """Does anybody own slots?"""
+        return self._has_owners
+
+    @property
+    def waiting_count(self) -> int:
+        """Links that no other peer has accepted so far."""
+        return self._outbox.link_count + sum(map(len, self._unsent.values()))
+
+    @property
+    def is_full(self) -> bool:
+        """Do other peers leave us with more links than we want to wait with?"""
+        return self._outbox.is_full
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self._unsent or self._outbox.batch_count or self._left_out.review_at_s < inf)
+
+    # --- from our pages ---
+
+    def route(self, page: str, links: Iterable[FoundLink], now: float) -> None:
+        """Bring links of a page of ours to the peers that own their hosts, if that was not done just now.
+
+        Args:
+          page: its URL, canonical.
+        """
+        if self._policy.is_of_domains:
+            links = marked(page, links)
+        ours: list[Placed] = []
+        for link in self._and_moved(links):
+            if not self._memory.is_new(link) or looks_like_trap(link.url):
+                continue
+            host = host_of(link.url)
+            slot, owner = self.place_of(host)
+            if owner == self._me:
+                ours.append((link, host, slot))
+            else:
+                self._unsent[owner].append(link)
+                self.flush_at_s = min(self.flush_at_s, now + FLUSH_S)
+        self.own.add(ours, now)
+
+    def pack(self, now: float) -> list[int]:
+        """Put what has gathered for others into the outbox; return the numbers of the batches."""
+        batches = [
+            batch for peer, links in self._unsent.items() for batch in self._outbox.add(peer, links, now)
+        ]
+        self.sent_count += sum(map(len, self._unsent.values()))
+        self._unsent.clear()
+        self.flush_at_s = inf
+        if batches:
+            self.look_at_s = min(self.look_at_s, now + LOOK_S)
+        return batches
+
+    def pledge_pages(self, batches: Iterable[int], keys: tuple[bytes, ...]) -> None:
+        """Have others hear of these rows once these batches are accepted and the team has everything else."""
+        self._mirror.pledge(Pledge(set(batches), keys=keys))
+
+    # --- from other peers ---
+
+    def take_in(self, source: Address, message: LinksFound, now: float) -> list[Send]:
+        """Take in links for our slots and pass on those of others.
+
+        We promise to keep them when the living team has ours, and their owners have accepted the others. By
+        an older policy than the sender's we might leave out what is wanted by now.
+        """
+        batch, links = message.batch, message.links
+        if not self._has_owners or message.policy > self._policy_number:
+            return []  # the sender repeats them
+        depth_max = self._settings.depth_max
+        sound = [link for link in links if is_canonical(link.url)]
+        are_links = len(sound) == len(links) or source.peer == self._me
+        wanted = [
+            link if link.use in TO_BE_FETCHED else self._allowed(link, source.peer)
+            for link in sound
+            if link.depth <= depth_max
+        ]
+        if (source, batch) in self._accepting or self._is_too_much(wanted):
+            return []
+        self.received_count += len(links)
+        self.refused_count += len(links) - len(wanted)
+        # What is for others goes out after a pause: two peers whose tables differ must not throw links at
+        # each other as fast as they can.
+        passed_on = self._keep(wanted, now, hold_off_s=RESEND_S, is_instead=message.is_instead)
+        promise = Send(source, LinksAccepted(batch))
+        blame = [] if are_links else [Send(self._conduct, Misbehaved(source.peer, Offence.ODD_LINKS))]
+        if not passed_on and self._frontier.changes is None:
+            return [promise, *blame]
+        self._accepting.add((source, batch))
+        self._mirror.pledge(Pledge(set(passed_on), (promise,)))
+        return blame
+
+    def _allowed(self, link: FoundLink, peer: str) -> FoundLink:
+        """Have what is said to be stored fetched all the same, where who says so may not import."""
+        ownership = self._ownership
+        if link.use is not LinkUse.STORED or peer == self._me or ownership is None:
+            return link
+        return link if peer in ownership.importers else replace(link, use=LinkUse.FETCH)
+
+    def note_promise(self, to: Address, batch: int) -> None:
+        """The promise for a batch is given: if it comes again, it is promised again."""
+        self._accepting.discard((to, batch))
+
+    def accepted(self, peer: str, batch: int, now: float) -> list[Pledge]:
+        """Another peer has promised to keep a batch; return what may be redeemed for that."""
+        if not self._outbox.accepted(batch, peer, now):
+            return []
+        if not (self._outbox.batch_count or self.deaf.now):
+            self.look_at_s = inf
+        return self._mirror.accepted(batch)
+
+    def _is_too_much(self, links: list[FoundLink]) -> bool:
+        """Should we keep links for others, and already wait with so many that they are to wait elsewhere?"""
+        if len(self._accepting) < self._tuning.accepting_max and not self._outbox.is_full:
+            return False
+        return any(self.place_of(host_of(link.url))[1] != self._me for link in links)
+
+    def _keep(
+        self, links: Iterable[FoundLink], now: float, *, hold_off_s: float = 0.0, is_instead: bool = False
+    ) -> list[int]:
+        """Put links into the table at once: ours into the frontier, those of others into batches.
+
+        Args:
+          is_instead: what is of slots that we keep for others is ours to take, too.
+        """
+        ours: list[Placed] = []
+        elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
+        for link in self._and_moved(links):
+            host = host_of(link.url)
+            slot, owner = self.place_of(host)
+            if owner == self._me or (is_instead and self._is_kept(slot)):
+                ours.append((link, host, slot))
+            else:
+                elsewhere[owner].append(link)
+        self.own.add(ours, now)
+        return [
+            batch
+            for peer, theirs in elsewhere.items()
+            for batch in self._outbox.add(peer, theirs, now, hold_off_s=hold_off_s)
+        ]
+
+    def _and_moved(self, links: Iterable[FoundLink]) -> Iterable[FoundLink]:
+        """Return links, and after each to a page of an alias of ours one to the same page elsewhere.
+
+        That of the alias stays known, in case it turns out to be none. Where a redirect leads is meant.
+        """
+        aliases = self._frontier.hosts.aliases if self._settings.finds_aliases else {}
+        return self._with_moved(links, aliases) if aliases else links
+
+    def _with_moved(self, links: Iterable[FoundLink], aliases: Mapping[str, str]) -> Iterator[FoundLink]:
+        for link in links:
+            yield link
+            url, seen = link.url, link
+            while not (seen.hops & REDIRECTS_MAX or seen.use is LinkUse.STORED):
+                representative = aliases.get(host_of(url))
+                there = moved(url, representative) if representative else None
+                if there is None:
+                    break
+                url = there
+                yield replace(link, url=url)
+                self._memory.note(url)  # that of the alias says so again, once it is its turn
+
+    # --- to other peers ---
+
+    def due_s(self) -> float:
+        """When to call `send`, mesh clock."""
+        if not self._has_owners:
+            return inf
+        return min(
+            self._outbox.wake_at(),
+            self._left_out.review_at_s,
+            self._reordering.at_s,
+            self._searched.change_at_s,
+        )
+
+    def send(self, now: float) -> list[Send]:
+        """Send the batches that are due, and put links that belong to others by now into new ones."""
+        if self._left_out.review_at_s <= now:
+            self._review(now)
+        if self._searched.change_at_s <= now:
+            self._frontier.steering.change_searched(self._searched.change(now))
+            self._reordering.look()
+        if self._reordering.at_s <= now:
+            self._reordering.do_some(now)
+        sends: list[Send] = []
+        for batch in self._outbox.wake(now):
+            if not batch.has_waited or self._is_for_its_peer(batch):
+                sends.append(
+                    Send(
+                        Address(batch.peer, self._actor),
+                        LinksFound(batch.number, batch.links, self._policy_number, self._is_instead(batch)),
+                    )
+                )
+                continue
+            self._outbox.remove(batch)
+            self._mirror.replaced(batch.number, self._keep(batch.links, now))
+        return sends
+
+    def _review(self, now: float) -> None:
+        """Bring some of the links that were left out, and are wanted now, to their owners."""
+        if self._outbox.is_full:
+            self._left_out.review_at_s = now + REVIEW_PAUSE_S
+        else:
+            links = self._left_out.review(self._policy, now)
+            self._keep(links, now)
+            for link in links:
+                self._ask_again(link.url, now)
+
+    def _ask_again(self, url: str, now: float) -> None:
+        """Have a URL that was queued before it was left out asked for at once, and not in a day."""
+        slot, _ = self.place_of(host_of(url))
+        row = self._frontier.row_of(url, slot)
+        if row is not None and politeness.was_left_out(row):
+            self.own.merge(slot, due_now(row, now), url)
+
+    def _is_for_its_peer(self, batch: Batch) -> bool:
+        return all(self.place_of(host_of(link.url))[1] == batch.peer for link in batch.links)
+
+    def _is_instead(self, batch: Batch) -> bool:
+        """Are these links of somebody else, who accepts none?"""
+        ownership = self._ownership
+        if not self.deaf.now or ownership is None:
+            return False
+        slots = {ownership.slot_of(host_of(link.url)) for link in batch.links}
+        return any(ownership.owner_of(slot) in self.deaf.now for slot in slots)
+
+    def _is_kept(self, slot: int) -> bool:
+        ownership = self._ownership
+        return ownership is not None and self._me in ownership.table.team_of(slot)
+
+    def look_for_deaf(self, now: float, *, is_pressed: bool) -> None:
+        """Pass by who accepts no links; what waits for it is due, and goes to others, at once.
+
+        Args:
+          is_pressed: whether so much waits that we might have to stop fetching.
+        """
+        self.look_at_s = now + LOOK_S if self._outbox.batch_count or self.deaf.now else inf
+        ownership = self._ownership
+        if ownership is None:
+            return
+        outbox, alive = self._outbox, ownership.alive
+        is_pressed = is_pressed or outbox.link_count > outbox.links_max / 2
+        waiting = outbox.waiting()
+        if self.deaf.look(waiting, alive, now, links_max=outbox.links_max, is_pressed=is_pressed):
+            self._places.clear()
+            outbox.hasten(alive - self.deaf.now, now)
+
+    def _taker_of(self, slot: int, ownership: Ownership) -> str:
+        """Who takes the links of a slot: its owner, or who keeps it as well if that accepts none.
+
+        Where nobody else keeps a slot what is for its owner stays with us, and the handover offers it.
+        """
+        owner = ownership.owner_of(slot) or self._me
+        if owner not in self.deaf.now:
+            return owner
+        team = ownership.table.team_of(slot)
+        others = [peer for peer in team if peer not in self.deaf.now and peer in ownership.alive]
+        if others:
+            return others[0]
+        return self._me if len(team) == 1 and self._frontier.changes is None else owner
+
+    def place_of(self, host: str) -> tuple[int, str]:
+        """The slot of a host and who takes its links: who crawls it; we do while nobody does."""
+        place = self._places.get(host)
+        if place is None:
+            ownership = self._ownership
+            assert ownership is not None
+            if len(self._places) >= HOSTS_REMEMBERED:
+                self._places.clear()
+            slot = ownership.slot_of(host)
+            place = self._places[host] = slot, self._taker_of(slot, ownership)
+        return place

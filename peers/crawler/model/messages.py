@@ -1,0 +1,160 @@
+"""What the controller says to the parser and the recorder of its peer, and it and the actor of aliases, the
+fetcher and the lessor to each other; for controller and fetcher see `web_request`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from mesh.actor import Message
+from peers.crawler.model.robots import SITEMAPS_MAX, RobotsLine, RobotsRules
+from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.web_request import FailureReason, PageFetched
+from peers.crawler.model.wire_messages import FoundLink
+from peers.documents.content import Lack
+from peers.engine.document import Document
+from peers.storage.messages import CpuSeconds
+
+
+class ParsePage(Message, frozen=True):
+    """Controller to parser: take this page apart. Answered by `PageParsed` or `ParseFailed`."""
+
+    page: PageFetched
+    visit: int  # which one of the page it was, for its records and its document
+    is_unread: bool = False  # of a document that has ended its process the text is not read again
+
+    @property
+    def url(self) -> str:
+        return self.page.url
+
+
+class PageParsed(Message, frozen=True):
+    """Parser to controller: what the page says, and its WARC records ready to be kept."""
+
+    url: str
+    records: bytes  # gzip members: response, request
+    document: Document | None  # without anchors; None when the page asks not to be indexed
+    links: tuple[FoundLink, ...]  # canonical, without nofollow; depth 0, the controller knows it
+    digest: Annotated[bytes, Meta(min_length=8, max_length=8)]  # of the decoded body, XXH3-64
+    is_list: bool = False  # a sitemap: what is wanted of it are its links, and no records are made
+    text_mark: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of title and text, see `visit_memory`
+    text_shape: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of the text without its digits, see `traps`
+    lack: Lack | None = None  # why a document has no text
+    cpu_s: CpuSeconds = 0.0  # that it took
+    is_fatal: bool = False  # its document has ended the process that read it
+
+
+class ParseFailed(Message, frozen=True):
+    """Parser to controller: not a page (in no coding it names, binary, over a limit), and why."""
+
+    url: str
+    reason: FailureReason
+    cpu_s: CpuSeconds = 0.0  # that it took
+    is_fatal: bool = False  # it has ended the process that took it apart
+
+
+class ParseRobots(Message, frozen=True):
+    """Controller to parser: read this robots.txt, for which the event loop has no time: `RobotsParsed`."""
+
+    origin: str  # whose it is
+    body: bytes
+    agent: str  # product token
+    found_at: str = ""  # what its sitemaps are relative to; "" when they are not wanted
+    judged: str = ""  # a canonical URL: which line decides about it is wanted, too
+
+    @property
+    def url(self) -> str:
+        return f"{self.origin}/robots.txt"
+
+
+class RobotsParsed(Message, frozen=True):
+    """Parser to controller: what a robots.txt says; one that cannot be read forbids everything."""
+
+    origin: str
+    rules: RobotsRules
+    sitemaps: Annotated[tuple[str, ...], Meta(max_length=SITEMAPS_MAX)] = ()  # canonical
+    judged: str = ""  # as in the order
+    line: RobotsLine | None = None  # that decides about it; None if none does
+    cpu_s: CpuSeconds = 0.0  # that it took
+
+
+class ChangeSettings(Message, frozen=True):
+    """To the controller: crawl by these settings from now on.
+
+    What has begun goes on; no clock of a host goes back; hosts that were given up, and URLs that were
+    excluded, stay so.
+    """
+
+    settings: CrawlSettings
+
+
+class WebReached(Message, frozen=True):
+    """The runtime to the controller when it starts: hosts that were given up may be reached now.
+
+    They are asked again if `how`, a digest of the settings by which the web is reached, is another one than
+    in the last life.
+    """
+
+    how: bytes
+
+
+class StopCrawl(Message, frozen=True):
+    """The runtime to the controller before it closes: begin no more fetches."""
+
+
+class RecordPage(Message, frozen=True):
+    """Controller to recorder, when a trace is kept: a page that was fetched and its links."""
+
+    url: str
+    fetched_at: float
+    seconds: float
+    n_bytes: int
+    links: tuple[str, ...]
+    text_chars: tuple[int, ...] = ()  # length of the text of each link
+    status: int = 200  # HTTP
+    visit: int = 1
+
+
+class HostGrown(Message, frozen=True):
+    """Controller to aliases: of this host more pages were seen; it may be compared with others again."""
+
+    host: str
+
+
+class CallAlias(Message, frozen=True):
+    """Aliases to controller: this host is another name of that one, or of none any more."""
+
+    host: str
+    representative: str  # "" for none
+
+
+class WantAddress(Message, frozen=True):
+    """Fetcher to lessor: a host is to be asked at this address. Answered by `AddressLent`, maybe later."""
+
+    network: str  # see `address_turns.network_of`
+    delay_s: float
+    is_held: bool  # there is a lease, which ends soon
+
+
+class AddressLent(Message, frozen=True):
+    """Lessor to fetcher: this peer alone may ask that address now."""
+
+    network: str
+    number: int  # of the lease
+    after_s: float  # from when on; when it is not lent, before it is worth asking again
+    seconds: float  # until its end; 0.0 when it is not lent, or nothing changes of a lease but `is_wanted`
+    is_wanted: bool = False  # by other peers
+    peers: int = 1  # that ask the address without knowing of each other, as nobody grants any turns
+
+
+class LeaveAddress(Message, frozen=True):
+    """Fetcher to lessor: others may have that address."""
+
+    network: str
+    number: int
+    free_s: float  # after which it may be asked again
+
+
+class LeasesLost(Message, frozen=True):
+    """Lessor to fetcher: others may have any address by now."""

@@ -1,0 +1,291 @@
+"""How one peer crawls: its politeness and its limits."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from math import inf
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from peers.crawler.model.web_request import USER_AGENT
+from peers.policy.ordering import PLAIN, Ordering
+from peers.policy.rules import OF_SEEDS, Policy
+
+Seconds = Annotated[float, Meta(ge=0)]
+Limit = Annotated[int, Meta(ge=1)]
+
+
+class Revisit(StrEnum):
+    """By what policy pages are visited again; see `revisiting`."""
+
+    FIXED = "fixed"
+    ADAPTIVE = "adaptive"
+    CHO = "cho"
+    OPTIMAL = "optimal"
+    EXPIRY = "expiry"
+    BATCH = "batch"
+    LIST = "list"
+
+
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """What a controller gathers, remembers and reports; it matters to no site, so nobody configures it."""
+
+    flush_pages: int = 64  # that are done, and are settled together
+    links_remembered: int = 1 << 16  # as sent, per generation: about 20 MB
+    links_left_out_max: int = 1 << 20  # by the policy, that are kept for another one: 200 MB on the disk
+    accepting_max: int = 4_096  # batches with links for others that we have still to promise
+    measure_s: float = 1.0  # between two reports of the queue's length
+    policy: Policy = OF_SEEDS  # until a decree is heard of
+
+
+class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Policy of the controller. A site's robots.txt can make it gentler, never faster."""
+
+    user_agent: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z_-][ -~]*$",
+            description="what this peer calls itself, by its first letters in robots.txt too (RFC 9309, "
+            "2.2.1); the contact follows it",
+        ),
+    ] = USER_AGENT
+    contact: Annotated[
+        str,
+        Meta(
+            pattern=r"^[!-'*-~]*$",
+            max_length=200,
+            description="where webmasters reach you, an e-mail address or the URL of a page, such as /bot of "
+            "your gateway if all can open it; without it no public host is asked",
+        ),
+    ] = ""
+    delay_s: Annotated[
+        Seconds,
+        Meta(
+            description="least pause between the end of one fetch from a host and the start of the next; "
+            "Nutch waits 5, Marginalia 1 to 2.5; 0 for no pause at all, as in a laboratory"
+        ),
+    ] = 1.0
+    delay_factor: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="the pause in times that the last answer took to come: who is slow gets longer ones; "
+            "with 5 a host has a sixth of its time for us, with 100, as Scooter, a hundredth",
+        ),
+    ] = 5.0
+    delay_max_s: Annotated[
+        Seconds, Meta(description="up to this pause; a robots.txt may want a longer one")
+    ] = 30.0
+    requests_per_host_day_max: Annotated[
+        Limit, Meta(description="to one host on one day, UTC; then it is left alone until the next")
+    ] = 20_000
+    crawl_delay_max_s: Annotated[
+        Seconds,
+        Meta(
+            description="the longest Crawl-delay of a robots.txt that we wait for, six pages a day; hosts "
+            "that want more are left out; of 4,231 real files 17 ask for 2 to 10 minutes"
+        ),
+    ] = 14_400.0
+    fetches_in_flight_max: Annotated[
+        Limit, Meta(description="fetches at a time, about as many as Tianwang's fetchers per node")
+    ] = 200
+    pages_in_progress_max: Annotated[
+        Limit,
+        Meta(
+            description="pages between being fetched and being stored, whose bodies are in memory; with more "
+            "no fetch begins"
+        ),
+    ] = 256
+    page_bytes_in_progress_max: Annotated[
+        Limit, Meta(description="bytes of their bodies as received; ordinary pages make 10 MB")
+    ] = 256 << 20
+    pages_held_back_max: Annotated[
+        Limit,
+        Meta(
+            description="pages that are done and shown to others as queued until their links are safe, 20 MB "
+            "in memory; with more no fetch begins"
+        ),
+    ] = 32_768
+    outbox_links_max: Annotated[
+        Limit,
+        Meta(description="links that wait for other peers, 300 MB on the disk; with more no fetch begins"),
+    ] = 2_000_000
+    pages_per_host_max: Annotated[
+        Limit, Meta(description="requests to one host: what traps can cost us at most")
+    ] = 100_000
+    fetches_per_domain_max: Annotated[
+        Limit,
+        Meta(
+            description="fetches of this peer at a time from the hosts of one registrable domain: what slow "
+            "servers under a wildcard name can hold of all"
+        ),
+    ] = 50
+    hosts_per_domain_max: Annotated[
+        Limit,
+        Meta(
+            description="hosts of one registrable domain in memory, up to 40 kB each; the others wait in the "
+            "table for their places"
+        ),
+    ] = 1_000
+    hosts_idle_max: Annotated[
+        Limit,
+        Meta(
+            description="hosts in memory of which nothing is to come, for the next links to them; 1 kB each"
+        ),
+    ] = 10_000
+    requests_per_domain_max: Annotated[
+        Limit,
+        Meta(
+            description="requests of this peer to all hosts of one registrable domain, robots.txts too; each "
+            "peer counts its own, so that n peers may make n times as many"
+        ),
+    ] = 1_000_000
+    origins_per_host_max: Annotated[
+        Limit,
+        Meta(description="schemes and ports of one name; the rest is left out, real names have two or three"),
+    ] = 16
+    depth_max: Annotated[int, Meta(ge=0, le=65_535, description="clicks from a seed")] = 1_000
+    redirects_max: Annotated[
+        int,
+        Meta(ge=0, le=63, description="redirects in a row, as aiohttp; RFC 9309 wants 5 for robots.txt"),
+    ] = 10
+    attempts_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=255,
+            description="requests for one URL that fails in a way that may pass, as many as Scrapy's",
+        ),
+    ] = 3
+    backoff_s: Annotated[
+        Seconds,
+        Meta(description="pause after a failure, doubled with each failure of the host in a row"),
+    ] = 30.0
+    backoff_max_s: Annotated[Seconds, Meta(description="up to this pause")] = 3_600.0
+    host_failures_max: Annotated[
+        Limit,
+        Meta(description="failures in a row, after which a host is given up; Nutch drops a queue after 5"),
+    ] = 5
+    ordering: Annotated[
+        Ordering,
+        Meta(description="in which order pages are visited that never were; a policy may say otherwise"),
+    ] = PLAIN
+    guesses_ancestors: Annotated[
+        bool,
+        Meta(
+            description="visit the folders above each page that is linked, too: of /a/b/c.html also /a/b/, "
+            "/a/ and /, whether anything links there or not"
+        ),
+    ] = False
+    revisit: Annotated[
+        Revisit,
+        Meta(
+            description="by what policy pages are visited again: fixed (all at one interval), adaptive "
+            "(later what stays as it is, sooner what changes), cho (as often as a page is found to change), "
+            "optimal (where visits keep most pages fresh; what changes all the time is given up), expiry (in "
+            "classes that double), batch (all at the turn of a period), list (what is known, and one layer "
+            "more of what has changed)"
+        ),
+    ] = Revisit.FIXED
+    revisit_after_s: Annotated[
+        Seconds,
+        Meta(
+            description="from one visit of a URL to the next, the first interval of policies that learn; "
+            "inf: each is visited once"
+        ),
+    ] = inf
+    revisit_min_s: Annotated[
+        Seconds, Meta(description="the least interval of policies that learn, whatever changes")
+    ] = 3_600.0
+    revisit_max_s: Annotated[
+        Seconds, Meta(description="the longest interval of policies that learn: three months")
+    ] = 7_776_000.0
+    revisit_share: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1.0,
+            description="of the turns of a host for pages that are due again, as long as it has new ones too",
+        ),
+    ] = 0.5
+    gone_visits: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=255,
+            description="visits in a row that find no page where one was (404, 410), before it is shown no "
+            "more",
+        ),
+    ] = 2
+    gone_after_s: Annotated[Seconds, Meta(description="and it has to be missing for so long: seven days")] = (
+        604_800.0
+    )
+    lost_visits: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=255,
+            description="visits in a row that get no answer, or one that may pass, before a page is shown "
+            "no more",
+        ),
+    ] = 5
+    lost_after_s: Annotated[
+        Seconds,
+        Meta(
+            description="and it has to be so for so long: 60 days; when a whole host has no address, or no "
+            "robots.txt can be had there, all of its pages leave that are to be visited again"
+        ),
+    ] = 5_184_000.0
+    give_up_s: Annotated[Seconds, Meta(description="until a host that was given up is asked again")] = (
+        86_400.0
+    )
+    retry_after_max_s: Annotated[
+        Seconds, Meta(description="the longest Retry-After of a server that we wait for")
+    ] = 3_600.0
+    robots_ttl_s: Annotated[
+        Seconds, Meta(description="how long robots.txt is believed: not over 24 hours, says RFC 9309, 2.4")
+    ] = 86_400.0
+    anchors_interval_s: Annotated[
+        Seconds,
+        Meta(
+            description="pages whose link texts have changed are indexed anew together, at this interval or "
+            "when nothing is left to fetch; a shorter one indexes a page again and again while its site is "
+            "crawled"
+        ),
+    ] = 300.0
+    avoids_traps: Annotated[
+        bool,
+        Meta(
+            description="leave out what is like too many pages that were copies of each other: session ids, "
+            "calendars, endless paths"
+        ),
+    ] = True
+    finds_aliases: Annotated[
+        bool,
+        Meta(
+            description="find out by their pages which hosts are other names of one site, and crawl it under "
+            "one of them"
+        ),
+    ] = True
+    reads_sitemaps: Annotated[
+        bool,
+        Meta(
+            description="find pages by the sitemaps that a robots.txt names, and by sitemaps and feeds (RSS, "
+            "Atom) that are linked or given as seeds"
+        ),
+    ] = True
+    is_recorded: Annotated[
+        bool, Meta(description="record every page with its links in web.trace, for simulations")
+    ] = False
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent that is sent."""
+        return f"{self.user_agent} (+{self.contact})" if self.contact else self.user_agent
+
+    @property
+    def has_contact(self) -> bool:
+        """Does the User-Agent say whom to write to, or where to look?"""
+        return bool(self.contact) or "@" in self.user_agent or "://" in self.user_agent

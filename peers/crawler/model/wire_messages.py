@@ -1,0 +1,206 @@
+"""How links get to the controllers that own their hosts, how these explain what they do, how lessors lend
+addresses to each other's peers, how it is found out which hosts are other names of one site, and what
+gateways tell of searches."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.urls import URL_CHARS_MAX
+from mesh.wire_fields import Count, SlotSet, Url
+from peers.crawler.model.course import UNLIMITED
+
+LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
+ANCHOR_CHARS_MAX: Final = 200
+FACTS_BYTES_MAX: Final = 65_536
+WEIGHT_MAX: Final = 1_000  # of a page, as links carry it
+LEASES_TOLD_MAX: Final = 2_000  # about 60 kB
+COMPARED_MAX: Final = 16  # pages of two hosts at once
+HOMES_MAX: Final = 8  # hosts that are told of with one home page
+WORD_CHARS_MAX: Final = 64
+WORDS_TOLD_MAX: Final = 16  # by one gateway
+PAUSE_S_MAX: Final = 600.0  # that a member can have an address left alone for, whatever a policy wants
+
+Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
+Word: TypeAlias = Annotated[str, Meta(min_length=1, max_length=WORD_CHARS_MAX)]
+Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `address_turns.network_of`
+Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=PAUSE_S_MAX)]
+HostName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
+Mark: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 32)]  # see `alias_judging.mark_in`
+
+
+class LinkUse(IntEnum):
+    """What the owner of a link's target does with it."""
+
+    FETCH = 0  # queue the target unless it is known, and keep the text
+    TEXT = 1  # keep the text for the target, which may never be fetched
+    STORED = 2  # the target is stored, from a file: there is no need to fetch it
+    ABROAD = 3  # as FETCH, found on a page of another registrable domain, where a policy goes by that
+
+
+class FoundLink(Message, frozen=True, array_like=True):
+    """A link to a page of the receiver's slots."""
+
+    url: Url  # canonical
+    anchor: Anchor = ""
+    depth: Annotated[int, Meta(ge=0, le=65_535)] = 0  # clicks from a seed
+    hops: Annotated[int, Meta(ge=0, le=255)] = (
+        0  # redirects that led here in a row, and lists: see `url_rows`
+    )
+    use: LinkUse = LinkUse.FETCH
+    linker: Annotated[str, Meta(max_length=16)] = ""  # see `peers.engine.linkers`; "" within a site
+    is_listed: bool = False  # in a sitemap or feed, of which one names as many as it likes
+    # When the target has changed, as its site says, in whole seconds since the epoch; 0 for not told.
+    changed_s: Annotated[int, Meta(ge=0, lt=1 << 40)] = 0
+    # What orders go by, see `orders`: weight of the page that has the link; clicks that may be made from its
+    # target, as its seed wants; without meeting a relevant page; reached from a seed that comes first.
+    parent: Annotated[int, Meta(ge=0, le=WEIGHT_MAX)] = 0
+    levels: Annotated[int, Meta(ge=0, le=UNLIMITED)] = UNLIMITED
+    steps: Annotated[int, Meta(ge=0, le=UNLIMITED)] = UNLIMITED
+    is_ahead: bool = False
+    # Where the page was before, as its server says for good: that is visited soon, and refers to it.
+    moved_from: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
+
+
+class LinksFound(Message, frozen=True, array_like=True, tag=20):
+    """A controller to the controller that owns the links' hosts; repeated until accepted.
+
+    A receiver that does not own a host passes the link on, so nothing is lost while tables differ.
+    """
+
+    batch: Count  # the sender's number for it
+    links: Annotated[tuple[FoundLink, ...], Meta(max_length=LINKS_MAX)]
+    policy: Count = 0  # number of the policy that the sender goes by; who has heard of an older one waits
+    is_instead: bool = False  # their owners accept none: who keeps their slots, too, takes them
+
+
+class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
+    """Promise of the receiver: the links of that batch are in its frontier or seen set, durably."""
+
+    is_promise: ClassVar[bool] = True
+    batch: Count
+
+
+class ExplainUrl(Message, frozen=True, array_like=True, tag=24):
+    """A gateway to the controllers that keep a URL's slot: what do you know of it?"""
+
+    request: Count
+    url: Url  # canonical
+
+
+class UrlExplained(Message, frozen=True, array_like=True, tag=25):
+    """Answer to `ExplainUrl`: the encoded `explanations.UrlFacts`."""
+
+    request: Count
+    facts: Annotated[bytes, Meta(max_length=FACTS_BYTES_MAX)]
+
+
+class ExplainCrawl(Message, frozen=True, array_like=True, tag=26):
+    """A gateway to every controller: what do you fetch now, and what does the rest wait for?"""
+
+    request: Count
+
+
+class CrawlExplained(Message, frozen=True, array_like=True, tag=27):
+    """Answer to `ExplainCrawl`: the encoded `explanations.CrawlFacts`."""
+
+    request: Count
+    facts: Annotated[bytes, Meta(max_length=FACTS_BYTES_MAX)]
+
+
+class LeaseAddress(Message, frozen=True, array_like=True, tag=85):
+    """A lessor to that of the owner of an address's slot: let us ask it. Repeated while it is wanted.
+
+    Answered by `AddressLeased`, at once and again when its turn has come.
+    """
+
+    network: Network
+    number: Count  # the asker's for this message
+    delay_s: Pause  # for which it is left alone after a question
+    is_held: bool = False  # it is with us, and we want it for longer
+
+
+class AddressLeased(Message, frozen=True, array_like=True, tag=86):
+    """Answer to `LeaseAddress`: nobody else asks that address before the lease ends, or is given back.
+
+    For no seconds: others have it, or, said to who has it, others want it too.
+    """
+
+    network: Network
+    number: Count  # of the question
+    after_s: Pause  # from when on, or not worth asking again before
+    seconds: Pause  # from the question on, `after_s` too
+    is_wanted: bool = False  # by others: it is to be given back after a few turns
+
+
+class AddressReturned(Message, frozen=True, array_like=True, tag=87):
+    """Who has leased an address to who let it: others may have it."""
+
+    network: Network
+    number: Count  # of the lease; another one is not ended
+    free_s: Pause  # for which it is to be left alone
+
+
+class TellLeases(Message, frozen=True, array_like=True, tag=88):
+    """A lessor to all: slots are held here now; which of their addresses have you leased? Repeated."""
+
+    number: Count
+    slots: SlotSet
+
+
+class LeasesTold(Message, frozen=True, array_like=True, tag=89):
+    """Answer to `TellLeases`: these, by the numbers of their leases, and none that is on its way.
+
+    Who has more does not answer: then all leases have ended before anybody gets one.
+    """
+
+    number: Count
+    leases: Annotated[tuple[tuple[Network, Count], ...], Meta(max_length=LEASES_TOLD_MAX)] = ()
+
+
+class MarksWanted(Message, frozen=True, array_like=True, tag=104):
+    """Who crawls a host to who crawls another: what do these pages of yours say?
+
+    What they are to be compared with is not in it, so that nobody answers what is wanted to be heard.
+    """
+
+    number: Count
+    urls: Annotated[tuple[Url, ...], Meta(max_length=COMPARED_MAX)]
+
+
+class MarksTold(Message, frozen=True, array_like=True, tag=105):
+    """Answer to `MarksWanted`, in order."""
+
+    number: Count
+    marks: Annotated[tuple[Mark, ...], Meta(max_length=COMPARED_MAX)]
+
+
+class HomeTold(Message, frozen=True, array_like=True, tag=106):
+    """Who crawls a host to who owns the slot of the mark of its home page: which hosts have the same?"""
+
+    host: HostName
+    mark: Mark
+
+
+class HomesTold(Message, frozen=True, array_like=True, tag=107):
+    """Answer to `HomeTold`, and said again when there are others: these come before the host as its names.
+
+    It promises nothing: whether they are one site is found out by comparing their pages.
+    """
+
+    host: HostName
+    mark: Mark
+    others: Annotated[tuple[HostName, ...], Meta(max_length=HOMES_MAX)]
+
+
+class WordsSearched(Message, frozen=True, array_like=True, tag=120):
+    """A gateway to every controller: several searched here for each of these words, and found little.
+
+    Those that most searched for first. Repeated, with none too, as long as the crawl goes by it.
+    """
+
+    words: Annotated[tuple[Word, ...], Meta(max_length=WORDS_TOLD_MAX)] = ()

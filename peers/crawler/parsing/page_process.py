@@ -1,0 +1,81 @@
+"""A process of the crawler's `mesh.workshop`: `python -m peers.crawler.parsing.page_process`. [io]
+
+It takes pages apart and undoes content codings. It loads neither numpy nor anything of the network: a
+process has 18 MB of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import Final
+
+import msgspec
+
+from mesh.workshop_process import LOG_FORMAT, WorkLimits, serve
+from peers.crawler.fetching.decoding import Undecodable, decode_beginning
+from peers.crawler.model.messages import ParsePage, ParseRobots
+from peers.crawler.model.page_orders import (
+    Answer,
+    BeginningDecoded,
+    DecodeBeginning,
+    NotDecoded,
+    Order,
+    ParserAnswer,
+    decode_order,
+    encode,
+    given_up,
+)
+from peers.crawler.model.web_request import FailureReason
+from peers.crawler.parsing.extraction import extract, extract_again, read_robots
+from peers.crawler.parsing.page_reader import read_nothing
+from peers.documents.reader import read_document
+from peers.storage.messages import ParseRecords
+
+COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.parsing.page_process")
+# The dearest pages that the limits of `parser` and `decoding` let through take about a second.
+LIMITS: Final = WorkLimits(cpu_s=10.0, memory_bytes=1 << 30)
+
+logger = logging.getLogger(__name__)
+
+
+def carry_out(encoded: bytes) -> bytes:
+    """Answer one order. Never raises: what breaks our code must cost one page, and not the process."""
+    order = decode_order(encoded)
+    # There is one thread; that of the process moves by ticks while it has a limit.
+    began_s = time.thread_time()
+    try:
+        answer = _answer(order)
+        if isinstance(answer, ParserAnswer):
+            answer = msgspec.structs.replace(answer, cpu_s=time.thread_time() - began_s)
+        return encode(answer)
+    except MemoryError:
+        reason = FailureReason.EXHAUSTING
+    except Exception:
+        logger.exception("page not worked on url=%s", getattr(order, "url", "robots.txt"))
+        reason = FailureReason.PARSER
+    if isinstance(order, DecodeBeginning):
+        return encode(NotDecoded(reason))
+    cost = time.thread_time() - began_s
+    return encode(msgspec.structs.replace(given_up(order, reason), cpu_s=cost))
+
+
+def _answer(order: Order) -> Answer:
+    match order:
+        case ParsePage(page, visit, is_unread):
+            return extract(page, visit, read_nothing if is_unread else read_document)
+        case ParseRecords():
+            return extract_again(order, read_nothing if order.is_unread else read_document)
+        case ParseRobots():
+            return read_robots(order)
+        case DecodeBeginning(body, codings, n_bytes):
+            try:
+                return BeginningDecoded(*decode_beginning(body, codings, n_bytes))
+            except Undecodable as error:
+                return NotDecoded(str(error))
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format=LOG_FORMAT)
+    serve(carry_out, LIMITS)

@@ -1,0 +1,213 @@
+"""The port "parser": has pages taken apart in processes of their own, see `mesh.workshop`. [io]
+
+A page of 34 kB costs the event loop 0.09 ms for the way there and back, beside 2.0 ms in the process. The
+whole path (`tests/benchmarks/bench_whole_path.py`, in turn with threads, on a busy machine) made 148 pages
+per CPU-second of all processes, 152 with threads, which had the interpreter's lock while they parsed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import ClassVar, Final, NamedTuple, TypeAlias
+
+import msgspec
+import trio
+
+from mesh.actor import Address, Message
+from mesh.domains import registrable_domain
+from mesh.errors import LocalProtocolError
+from mesh.port import Deliver
+from mesh.stamp import Stamp
+from mesh.urls import host_of
+from mesh.workshop import Answer, Fault, Workshop
+from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
+from peers.crawler.model.page_orders import ParserAnswer, ParserOrder, decode_answer, encode, given_up
+from peers.crawler.model.robots import RobotsRules
+from peers.crawler.model.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
+from peers.crawler.parsing.parser_turns import ParserTurns
+from peers.documents.content import Lack
+from peers.documents.formats import named_media_type
+from peers.storage.messages import ParseRecords, RecordsParsed
+
+# What goes to a process at once: a trip costs 0.2 ms, a page 2 ms. While one is under way the next
+# pages gather by themselves; to wait for them before a trip costs as much as it saves.
+PAGES_PER_TRIP: Final = 8
+BYTES_PER_TRIP: Final = 1 << 20  # after the first page; the process holds all of a trip
+FATAL_CPU_S: Final = 10.0  # that who ends a process counts as having had; most have, see `page_process`
+
+
+class StoredText(NamedTuple):
+    """What a stored page says, for who shows it."""
+
+    title: str = ""
+    text: str = ""  # main text; "" for a page that asks not to be indexed
+    lack: Lack | None = None  # why a document has no text
+    is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
+    base: str = ""  # URL that its links are relative to; "" for its own
+
+
+ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
+Order: TypeAlias = tuple[str, ParserOrder]
+
+logger = logging.getLogger(__name__)
+
+
+class ParserPort:
+    """Works through its orders with the processes of a workshop, which it runs."""
+
+    name: ClassVar[str] = "parser"
+
+    def __init__(self, me: str, workshop: Workshop) -> None:
+        self._address = Address(me, self.name)
+        self._workshop = workshop
+        self._orders: ParserTurns[Order] = ParserTurns()
+        self._has_orders = trio.Event()
+
+    def receive(self, source: Address, message: Message) -> None:
+        match message:
+            case ParsePage() | ParseRecords() | ParseRobots():
+                self._orders.add(_domain_of(message), (source.actor, message))
+                self._has_orders.set()
+            case _:
+                raise LocalProtocolError(f"the parser got a {type(message).__name__}")
+
+    async def run(self, deliver: Deliver) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._workshop.run)
+            for _ in range(self._workshop.processes_max):
+                nursery.start_soon(self._work, deliver)
+
+    async def _work(self, deliver: Deliver) -> None:
+        while True:
+            await self._has_orders.wait()
+            orders = self._next_orders()
+            if not self._orders:
+                self._has_orders = trio.Event()
+            if orders:
+                await self._have_carried_out(orders, deliver)
+
+    def _next_orders(self) -> list[Order]:
+        orders: list[Order] = []
+        n_bytes = 0
+        while self._orders and len(orders) < PAGES_PER_TRIP and n_bytes < BYTES_PER_TRIP:
+            domain, order = self._orders.take()
+            orders.append(order)
+            n_bytes += _size_of(order[1])
+            if self._orders.is_dear(domain):  # nobody is to wait behind it
+                break
+        return orders
+
+    async def _have_carried_out(self, orders: list[Order], deliver: Deliver) -> None:
+        waiting = iter(orders)
+
+        def take(answer: Answer) -> None:
+            actor, order = next(waiting)
+            if isinstance(answer, Fault) and not isinstance(order, ParseRobots) and _may_be_read_less(order):
+                logger.warning("document not read, it ended its process url=%s fault=%s", order.url, answer)
+                self._charge(order, FATAL_CPU_S)
+                self.receive(
+                    Address(self._address.peer, actor), msgspec.structs.replace(order, is_unread=True)
+                )
+            else:
+                said = _understood(order, answer)
+                self._charge(order, FATAL_CPU_S if isinstance(answer, Fault) else said.cpu_s)
+                deliver(self._address, actor, said)
+
+        await self._workshop.carry_out([encode(order) for _, order in orders], take)
+
+    def _charge(self, order: ParserOrder, cpu_s: float) -> None:
+        self._orders.charge(_domain_of(order), cpu_s)
+        if self._orders:
+            self._has_orders.set()
+
+
+def _size_of(order: ParserOrder) -> int:
+    match order:
+        case ParsePage(page):
+            return len(page.body)
+        case ParseRobots(_, body) | ParseRecords(_, _, body):
+            return len(body)
+
+
+def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
+    """Tell whether an order that has ended its process may do no harm when no document is read for it.
+
+    Of what came from the archive only a process can tell what it is.
+    """
+    if isinstance(order, ParseRecords):
+        return not order.is_unread
+    media_type = named_media_type(header_of(order.page, "content-type"))
+    return not order.is_unread and media_type not in PAGE_MEDIA_TYPES
+
+
+def _domain_of(order: ParserOrder) -> str:
+    return registrable_domain(host_of(order.url))
+
+
+def _understood(order: ParserOrder, answer: Answer) -> ParserAnswer:
+    """What an answer means; the page may have had its will of the process that gave it."""
+    if isinstance(answer, Fault):
+        logger.warning("page ended the process that took it apart url=%s fault=%s", order.url, answer)
+        lost = given_up(order, FailureReason.EXHAUSTING)
+        return msgspec.structs.replace(lost, is_fatal=True) if isinstance(lost, ParseFailed) else lost
+    try:
+        match order, decode_answer(answer):
+            case (ParsePage(), PageParsed() | ParseFailed() as said) if _is_of(order.url, said):
+                # Said by a process that strangers may have taken over: we know that better.
+                is_right = said.is_fatal == order.is_unread
+                return said if is_right else msgspec.structs.replace(said, is_fatal=order.is_unread)
+            case (ParseRecords(), RecordsParsed() as said) if _is_of(order.url, said):
+                return said
+            case (ParseRobots(), RobotsParsed() as said) if _is_about(order, said):
+                return said
+    except msgspec.MsgspecError:
+        pass
+    logger.error("page not taken apart, its process talks nonsense url=%s", order.url)
+    return given_up(order, FailureReason.PARSER)
+
+
+def _is_of(url: str, said: PageParsed | ParseFailed | RecordsParsed) -> bool:
+    """Does an answer speak of this page, and of no other?"""
+    document = None if isinstance(said, ParseFailed) else said.document
+    return said.url == url and (document is None or document.url == url)
+
+
+def _is_about(order: ParseRobots, said: RobotsParsed) -> bool:
+    return (said.origin, said.judged) == (order.origin, order.judged)
+
+
+def robots_reading_in(workshop: Workshop) -> Callable[[str, bytes, str], Awaitable[RobotsRules]]:
+    """Return what reads the robots.txt of an origin for an agent in a workshop, for a browser's requests."""
+
+    async def read(origin: str, body: bytes, agent: str) -> RobotsRules:
+        answers: list[Answer] = []
+        order = ParseRobots(origin, body, agent)
+        await workshop.carry_out([encode(order)], answers.append)
+        said = _understood(order, *answers)
+        assert isinstance(said, RobotsParsed)
+        return said.rules
+
+    return read
+
+
+def reading_in(workshop: Workshop) -> ReadStored:
+    """Return what reads a stored page in the processes of a workshop, for a gateway to show."""
+
+    async def read(url: str, records: bytes) -> StoredText:
+        answers: list[Answer] = []
+        await workshop.carry_out([encode(ParseRecords(url, Stamp(0, 0.0), records))], answers.append)
+        (answer,) = answers
+        if isinstance(answer, Fault):
+            return StoredText(lack=Lack.EXHAUSTING)
+        said = decode_answer(answer)
+        return stored_text(said) if isinstance(said, RecordsParsed) else StoredText(lack=Lack.DAMAGED)
+
+    return read
+
+
+def stored_text(said: RecordsParsed) -> StoredText:
+    """Return what of an answer is for who shows the page."""
+    if said.document is None:
+        return StoredText("", "", said.lack, said.is_barred, said.base)
+    return StoredText(said.document.title, said.document.text, said.lack, said.is_barred, said.base)
