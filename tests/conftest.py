@@ -21,6 +21,25 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci" if IS_CI else "here")
 
 
+# Tests that take seconds. What is begun last decides how long workers wait for each other.
+LONG = ("tests/simulations/", "tests/fuzzing/", "tests/peers/gateway/test_exactness.py")
+
+
+@pytest.hookimpl(trylast=True)  # after those that `-m` leaves out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let every worker begin with its share of the long tests: at first each has as many as the others."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1 and not any(item.get_closest_marker("live") for item in items):
+        is_long = {item: item.nodeid.startswith(LONG) for item in items}
+        kinds = [[item for item in items if is_long[item] is kind] for kind in (True, False)]
+        items[:] = [
+            item
+            for worker in range(workers)
+            for kind in kinds
+            for item in kind[len(kind) * worker // workers : len(kind) * (worker + 1) // workers]
+        ]
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-inputs", type=int, default=None, help="how many inputs each fuzzer tries")
     parser.addoption("--fuzz-seed", type=int, default=None, help="draw the inputs of an earlier run again")
