@@ -60,7 +60,7 @@ from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.crawler.fetching.contact import ADVICE, visitor_of
 from peers.crawler.model.settings import CrawlSettings, Revisit
-from peers.gateway.settings import GatewaySettings, checked_listen
+from peers.gateway.model.settings import GatewaySettings, checked_listen
 from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption, seconds_in
 from peers.policy.edits import ALL_ELSE
 from peers.policy.ordering import Order

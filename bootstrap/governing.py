@@ -36,7 +36,7 @@ from mesh.errors import ConfigError
 from mesh.reach import Reach
 from mesh.voucher import USES_MAX
 from peers.config import PeerConfig
-from peers.gateway.settings import checked_listen
+from peers.gateway.model.settings import checked_listen
 from peers.options import (
     DATA,
     GATEWAY,

@@ -25,7 +25,7 @@ from mesh.places import check_place
 from mesh.reach import Reach
 from mesh.tcp_endpoint import checked_host, host_and_port
 from peers.config import PeerConfig
-from peers.gateway.settings import GatewaySettings
+from peers.gateway.model.settings import GatewaySettings
 
 ANSWER_S: Final = 5.0  # of a door
 FIRST_PORT: Final = 7_410  # inbox; multicast and door follow. Of the next peer on the same machine: ten more

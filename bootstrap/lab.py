@@ -34,7 +34,7 @@ from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.urls import canonical
 from peers.config import PeerConfig
-from peers.gateway.settings import GatewaySettings
+from peers.gateway.model.settings import GatewaySettings
 from peers.policy.edits import ALL_ELSE
 from peers.policy.guiding import guide_by_pages
 from peers.policy.issuing import PolicyIssuer

@@ -23,7 +23,7 @@ COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "ind
 REFRESHES_PER_S: Final = 4
 RECENT_REPORTS: Final = 10  # about 5 s, over which the speed is taken
 REASONS_SHOWN: Final = 6
-STEADY: Final = "steady"  # of a peer about whose slots nothing is to be told, see `peers.gateway.status`
+STEADY: Final = "steady"  # of a peer about whose slots nothing is to be told
 
 Report = dict[str, Any]
 

@@ -14,8 +14,8 @@ from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.frontier.link_texts import KeptTexts
 from peers.crawler.model.settings import CrawlSettings
+from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.searcher import Searcher
-from peers.gateway.settings import GatewaySettings
 from peers.handover.handover import Handover
 from peers.handover.settings import HandoverSettings
 from peers.handover.store import StoreActor

@@ -11,7 +11,7 @@ from mesh.conduct import ConductSettings
 from mesh.config import MemberConfig, MeshConfig
 from mesh.membership.balance import BalanceSettings
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.settings import GatewaySettings
+from peers.gateway.model.settings import GatewaySettings
 from peers.handover.settings import HandoverSettings
 from peers.storage.disk_limit import DiskLimit
 

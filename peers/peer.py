@@ -52,10 +52,10 @@ from peers.crawler.parsing.parser_port import ParserPort, reading_in, robots_rea
 from peers.damaged_data import set_aside_if_damaged
 from peers.engine.builder import build_encoded
 from peers.engine.index import Index
-from peers.gateway.http import Http, listen, url_of
-from peers.gateway.messages import ChangeGateway
+from peers.gateway.http_port import Http, listen, url_of
 from peers.gateway.meter import Meter
-from peers.gateway.settings import GatewaySettings
+from peers.gateway.model.messages import ChangeGateway
+from peers.gateway.model.settings import GatewaySettings
 from peers.index import segment_process
 from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort

@@ -20,8 +20,7 @@ from mesh.runtime import Runtime
 from mesh.workshop import Workshop
 from peers.crawler.controller import CrawlStatistics
 from peers.engine.index import Index
-from peers.gateway.searcher import SearcherStatistics
-from peers.gateway.status import (
+from peers.gateway.model.status import (
     HOT_HOSTS_MAX,
     TEXT_CHARS_MAX,
     FrontierSize,
@@ -32,6 +31,7 @@ from peers.gateway.status import (
     StoreCounts,
     state_of,
 )
+from peers.gateway.searcher import SearcherStatistics
 from peers.handover.handover import HandoverStatistics
 from peers.handover.store import HolderStatistics
 from peers.history.event import Crawling, Standing

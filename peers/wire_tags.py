@@ -50,7 +50,7 @@ from peers.crawler.model.wire_messages import (
     UrlExplained,
     WordsSearched,
 )
-from peers.gateway.wire_messages import StatusTold, StatusWanted
+from peers.gateway.model.wire_messages import StatusTold, StatusWanted
 from peers.handover.wire_messages import (
     ClaimSlots,
     CompareSlots,

@@ -24,7 +24,7 @@ from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.controller import FRONTIER_SECTION, Controller, CrawlStatistics
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.messages import AddSeeds
+from peers.gateway.model.messages import AddSeeds
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover, HandoverStatistics
 from peers.handover.settings import HandoverSettings

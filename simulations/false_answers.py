@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from peers.gateway.doubts import AGAIN_AFTER_S
+from peers.gateway.search.doubts import AGAIN_AFTER_S
 from peers.index.wire_messages import SNIPPETS_MAX, Excerpt, ExcerptsRead, HitsFound
 from simulations.chance import random_of
 

@@ -36,11 +36,11 @@ from peers.crawler.model.url_rows import concluded
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.model.wire_messages import AddressLeased, FoundLink
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.gateway import merging
-from peers.gateway.doubts import Doubt, Doubts
-from peers.gateway.plan import Share
-from peers.gateway.reading import Reading
-from peers.gateway.stage import Answer, Asked
+from peers.gateway.search import merging
+from peers.gateway.search.doubts import Doubt, Doubts
+from peers.gateway.search.plan import Share
+from peers.gateway.search.reading import Reading
+from peers.gateway.search.stage import Answer, Asked
 from peers.index.wire_messages import ExcerptsRead, Hit, HitsFound
 from peers.storage.replication import Replications
 from peers.storage.teams import Teams

@@ -11,7 +11,7 @@ from math import inf
 from typing import Final, NamedTuple
 
 from mesh.actor import Message
-from peers.gateway.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
+from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
 from simulations.machine import Machine
 from simulations.words import COMMON_WORD, rare_word_of
 

@@ -29,9 +29,9 @@ from peers.crawler.parsing.xml_markup import readable_xml
 from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read
-from peers.gateway.difference import difference
-from peers.gateway.marked_copy import hrefs_in, style_of_links, with_marks
-from peers.gateway.stored_page import file_headers, framed_html, stored_page, with_said
+from peers.gateway.site.difference import difference
+from peers.gateway.site.marked_copy import hrefs_in, style_of_links, with_marks
+from peers.gateway.site.stored_page import file_headers, framed_html, stored_page, with_said
 from peers.policy.policy_file import read_policy
 from peers.storage.warc import read_records, response_record
 from peers.text.analysis import analyse, query_terms

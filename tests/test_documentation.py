@@ -15,7 +15,7 @@ import typer
 from peers.application import app
 from peers.engine.query_language import Operator
 from peers.gateway.openapi import openapi
-from peers.gateway.texts import OPERATORS
+from peers.gateway.site.texts import OPERATORS
 from tests.documented import ELSEWHERE, documented
 
 ROOT = Path(__file__).parents[1]

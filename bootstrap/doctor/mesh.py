@@ -13,16 +13,16 @@ from urllib.request import urlopen
 
 from bootstrap.doctor.finding import Finding, fault, good, warning
 from mesh.gateway_client import GatewayClient, GatewayError
-from peers.gateway.member_lines import (
+from peers.gateway.model.member_lines import (
     down_lines,
     misconduct_lines,
     missing_lines,
     printable,
     stop_lines,
 )
-from peers.gateway.readiness_json import ReadinessJson
-from peers.gateway.status import PeerStatus, Report
-from peers.gateway.texts import text_in
+from peers.gateway.model.readiness_json import ReadinessJson
+from peers.gateway.model.status import PeerStatus, Report
+from peers.gateway.site.texts import text_in
 from peers.options import read_told
 from peers.program_version import VERSION
 

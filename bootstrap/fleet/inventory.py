@@ -15,7 +15,7 @@ from mesh.errors import ConfigError
 from mesh.gateway_client import place_in
 from mesh.lending import RELAYED_MAX
 from mesh.tcp_endpoint import checked_host
-from peers.gateway.settings import checked_listen
+from peers.gateway.model.settings import checked_listen
 
 MACHINES_MAX: Final = 1_000
 _NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"

@@ -31,9 +31,9 @@ from bootstrap.fleet.remote import INSTALL_S, STOP_S, MachineError, Remote
 from bootstrap.invitation import DOORS_MAX
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
-from peers.gateway.member_lines import doors
-from peers.gateway.readiness_json import ReadinessJson
-from peers.gateway.status import Report, report_of
+from peers.gateway.model.member_lines import doors
+from peers.gateway.model.readiness_json import ReadinessJson
+from peers.gateway.model.status import Report, report_of
 from peers.program_version import VERSION
 
 READY_S: Final = 300.0  # until all slots are answered

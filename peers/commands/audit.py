@@ -17,7 +17,7 @@ from peers.crawler.access_lines import access_in
 from peers.crawler.addresses.addresses import is_public
 from peers.crawler.gaps import Audit, Gap, Question, audit
 from peers.exporting.command import configs_in
-from peers.gateway.time_words import utc
+from peers.gateway.model.time_words import utc
 from peers.options import DATA, JsonOption, print_json
 from peers.storage.warc import read_records
 

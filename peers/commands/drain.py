@@ -18,7 +18,7 @@ from mesh.decree import DRAIN, WRITE_OFF
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_administrator
-from peers.gateway.status import PeerState
+from peers.gateway.model.status import PeerState
 from peers.options import (
     DATA,
     GATEWAY,

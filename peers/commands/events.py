@@ -9,11 +9,11 @@ from typing import Annotated, Final
 
 import typer
 
-from peers.gateway.history_view import HistorySpan, HistoryView, ToldEvent, events_of
-from peers.gateway.history_words import TEXTS_OF_KINDS, event_text
-from peers.gateway.member_lines import called, printable
-from peers.gateway.texts import text_in
-from peers.gateway.time_words import utc
+from peers.gateway.model.member_lines import called, printable
+from peers.gateway.model.time_words import utc
+from peers.gateway.site.history_view import HistorySpan, HistoryView, ToldEvent, events_of
+from peers.gateway.site.history_words import TEXTS_OF_KINDS, event_text
+from peers.gateway.site.texts import text_in
 from peers.options import (
     DATA,
     GATEWAY,

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mesh.gateway_client import GatewayClient, error_count
-from peers.gateway.member_lines import (
+from peers.gateway.model.member_lines import (
     MemberLine,
     Presence,
     advice,
@@ -25,9 +25,9 @@ from peers.gateway.member_lines import (
     printable,
     searched_words,
 )
-from peers.gateway.readiness_json import ReadinessJson
-from peers.gateway.status import PeerStatus, Report, Total
-from peers.gateway.texts import text_in
+from peers.gateway.model.readiness_json import ReadinessJson
+from peers.gateway.model.status import PeerStatus, Report, Total
+from peers.gateway.site.texts import text_in
 from peers.options import (
     DATA,
     GATEWAY,

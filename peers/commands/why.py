@@ -13,9 +13,9 @@ from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
 from mesh.urls import canonical
 from peers.crawler.explanations import CrawlFacts
-from peers.gateway.member_lines import called
-from peers.gateway.why_json import IdleJson, UrlJson
-from peers.gateway.why_rows import Row, peer_rows, url_rows, waiting_text
+from peers.gateway.model.member_lines import called
+from peers.gateway.why.why_json import IdleJson, UrlJson
+from peers.gateway.why.why_rows import Row, peer_rows, url_rows, waiting_text
 from peers.options import (
     DATA,
     GATEWAY,

@@ -24,8 +24,8 @@ from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
-from peers.gateway.feedback import PAGES, expanded, may_expand, stands_none_out, words_of
-from peers.gateway.relaxation import steps_of
+from peers.gateway.search.feedback import PAGES, expanded, may_expand, stands_none_out, words_of
+from peers.gateway.search.relaxation import steps_of
 from peers.text.analysis import analyse
 from peers.text.keywords import vocabulary_of
 

@@ -14,8 +14,8 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver, DiskFilled
-from peers.gateway.messages import MeterRead, ReadMeter
-from peers.gateway.status import PeerStatus, encode
+from peers.gateway.model.messages import MeterRead, ReadMeter
+from peers.gateway.model.status import PeerStatus, encode
 from peers.history.event import GRAVE, line_of
 from peers.history.messages import Happened, VitalsTaken
 

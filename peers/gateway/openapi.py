@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from peers.engine.query import Order
-from peers.gateway.found_json import FoundJson
-from peers.gateway.history_view import HistorySpan, HistoryView
-from peers.gateway.memento import LINK_FORMAT
-from peers.gateway.order_json import Decrees, Drain, Drained, Failure, Imported, Published, Seeded, Seeds
-from peers.gateway.readiness_json import HealthJson, ReadinessJson
-from peers.gateway.status import Report
-from peers.gateway.stored_page import KeywordsJson
-from peers.gateway.versions_json import VersionsJson
-from peers.gateway.why_json import IdleJson, UrlJson
+from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
+from peers.gateway.model.status import Report
+from peers.gateway.site.found_json import FoundJson
+from peers.gateway.site.history_view import HistorySpan, HistoryView
+from peers.gateway.site.memento import LINK_FORMAT
+from peers.gateway.site.order_json import Decrees, Drain, Drained, Failure, Imported, Published, Seeded, Seeds
+from peers.gateway.site.stored_page import KeywordsJson
+from peers.gateway.site.versions_json import VersionsJson
+from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
 OPENAPI_VERSION: Final = "3.1.0"

@@ -44,24 +44,10 @@ from mesh.urls import canonical, host_of, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE, Visitor
 from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
-from peers.gateway import pages
-from peers.gateway.bot_page import bot_page, visits_of
-from peers.gateway.difference import Difference
-from peers.gateway.feeds import opensearch_description, rss
-from peers.gateway.found_json import found_json
-from peers.gateway.history_page import KeptHistory
-from peers.gateway.history_view import HistorySpan
-from peers.gateway.memento import (
-    LINK_FORMAT,
-    chosen,
-    http_date,
-    latest_in,
-    links_of,
-    moment_in,
-    time_map,
-    version_path,
-)
-from peers.gateway.messages import (
+from peers.gateway.http.metrics import media_type_for
+from peers.gateway.http.rights import Rights, borne_by, client_behind
+from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, no_cookie, token_of_form
+from peers.gateway.model.messages import (
     AddSeeds,
     AskWhy,
     AskWhyIdle,
@@ -85,9 +71,28 @@ from peers.gateway.messages import (
     WhyAnswered,
     WhyIdleAnswered,
 )
-from peers.gateway.metrics import media_type_for
+from peers.gateway.model.readiness_json import HealthJson, ReadinessJson, readiness_json
+from peers.gateway.model.settings import GatewaySettings
+from peers.gateway.model.status import Report, decode, member_rows, public_part, report_of
 from peers.gateway.openapi import openapi
-from peers.gateway.order_json import (
+from peers.gateway.site import pages
+from peers.gateway.site.bot_page import bot_page, visits_of
+from peers.gateway.site.difference import Difference
+from peers.gateway.site.feeds import opensearch_description, rss
+from peers.gateway.site.found_json import found_json
+from peers.gateway.site.history_page import KeptHistory
+from peers.gateway.site.history_view import HistorySpan
+from peers.gateway.site.memento import (
+    LINK_FORMAT,
+    chosen,
+    http_date,
+    latest_in,
+    links_of,
+    moment_in,
+    time_map,
+    version_path,
+)
+from peers.gateway.site.order_json import (
     Decrees,
     Drain,
     Drained,
@@ -99,18 +104,13 @@ from peers.gateway.order_json import (
     ToDecree,
     decree_json,
 )
-from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
-from peers.gateway.readiness_json import HealthJson, ReadinessJson, readiness_json
-from peers.gateway.rights import Rights, borne_by, client_behind
-from peers.gateway.settings import GatewaySettings
-from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, no_cookie, token_of_form
-from peers.gateway.status import Report, decode, member_rows, public_part, report_of
-from peers.gateway.stored_page import KeywordsJson, Kind, StoredPage, file_headers, links_in
-from peers.gateway.texts import language_of
-from peers.gateway.versions_json import versions_json
-from peers.gateway.versions_page import difference_page, versions_page
-from peers.gateway.why_json import idle_json, url_json
-from peers.gateway.why_page import bad_url_page, sign_in_page, why_idle_page, why_url_page
+from peers.gateway.site.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
+from peers.gateway.site.stored_page import KeywordsJson, Kind, StoredPage, file_headers, links_in
+from peers.gateway.site.texts import language_of
+from peers.gateway.site.versions_json import versions_json
+from peers.gateway.site.versions_page import difference_page, versions_page
+from peers.gateway.why.why_json import idle_json, url_json
+from peers.gateway.why.why_page import bad_url_page, sign_in_page, why_idle_page, why_url_page
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX

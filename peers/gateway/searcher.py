@@ -21,13 +21,15 @@ from mesh.membership.wire_messages import MembersTold
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.crawler.model.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
 from peers.engine.reading import read_query
-from peers.gateway.asking_again import AskingAgain
-from peers.gateway.comparing import SEARCHES_EACH, Comparing
-from peers.gateway.draining import Draining
-from peers.gateway.errand import Errand, errand_numbers, errand_of
-from peers.gateway.history_roundup import HistoryRoundup
-from peers.gateway.inquiry import CrawlInquiry, UrlInquiry
-from peers.gateway.messages import (
+from peers.gateway.errands.draining import Draining
+from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
+from peers.gateway.errands.history_roundup import HistoryRoundup
+from peers.gateway.errands.inquiry import CrawlInquiry, UrlInquiry
+from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
+from peers.gateway.errands.seeding import Seeding
+from peers.gateway.errands.status_roundup import StatusRoundup
+from peers.gateway.errands.versions_lookup import VersionsLookup
+from peers.gateway.model.messages import (
     AddSeeds,
     AskWhy,
     AskWhyIdle,
@@ -46,16 +48,14 @@ from peers.gateway.messages import (
     SearchedInVain,
     SearchPages,
 )
-from peers.gateway.page_lookup import LinksLookup, PageLookup
-from peers.gateway.readiness import Readiness
-from peers.gateway.search import Search
-from peers.gateway.searched_words import SearchedWords
-from peers.gateway.seeding import Seeding
-from peers.gateway.settings import GatewaySettings
-from peers.gateway.status_roundup import StatusRoundup
-from peers.gateway.versions_lookup import VersionsLookup
-from peers.gateway.view import View
-from peers.gateway.wire_messages import StatusTold, StatusWanted
+from peers.gateway.model.settings import GatewaySettings
+from peers.gateway.model.wire_messages import StatusTold, StatusWanted
+from peers.gateway.search.asking_again import AskingAgain
+from peers.gateway.search.comparing import SEARCHES_EACH, Comparing
+from peers.gateway.search.readiness import Readiness
+from peers.gateway.search.search import Search
+from peers.gateway.search.searched_words import SearchedWords
+from peers.gateway.search.view import View
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted
 from peers.policy.decreed import number_of, policy_of

@@ -63,7 +63,7 @@ from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.measures import means, measured
 from peers.evaluation.trec import Ranked
-from peers.gateway.relaxation import ENOUGH, steps_of
+from peers.gateway.search.relaxation import ENOUGH, steps_of
 from peers.kernel import Floats, Ints
 from peers.text.analysis import query_terms
 from peers.text.folding import fold
@@ -93,7 +93,7 @@ ABSTRACT_CHARS = 200
 # --- cache ---
 DISTINCT_QUERIES = 20_000
 STREAM_QUERIES = 100_000
-RESULTS_CACHED = 1_500  # as `peers.gateway.result_cache` holds
+RESULTS_CACHED = 1_500  # as `peers.gateway.search.result_cache` holds
 PAGE_BYTES = 4_096
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2)  # of all postings
 DECODED_BYTES = 8  # of a posting: document and one frequency

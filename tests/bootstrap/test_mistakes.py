@@ -19,7 +19,7 @@ from mesh.errors import INTERRUPTED, ConfigError
 from mesh.places import MARK, check_disk, check_place, mark_disk
 from peers import application
 from peers.cli import main
-from peers.gateway.http import listen
+from peers.gateway.http_port import listen
 from peers.importing.checkpoint import Checkpoint, checkpoint_path
 from tests.peers.fake_gateway import fake_gateway
 

@@ -10,7 +10,7 @@ from mesh.actor import Message
 from mesh.memory_table import MemoryTable
 from mesh.table import Table
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.messages import AddSeeds, PagesFound, SearchPages
+from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages
 from simulations.chance import random_of
 from simulations.clock import VirtualClock
 from simulations.crawl import SimulatedCrawl

@@ -22,9 +22,9 @@ from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Mode, Order
 from peers.engine.reading import read_query
-from peers.gateway.http import Http, listen
-from peers.gateway.settings import GatewaySettings
-from peers.gateway.status import PeerStatus
+from peers.gateway.http_port import Http, listen
+from peers.gateway.model.settings import GatewaySettings
+from peers.gateway.model.status import PeerStatus
 from peers.importing.messages import ImportDeferred
 from peers.index.answering import Answerer
 from peers.index.index_reader import IndexReader

@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from bootstrap import cli, joining
-from peers.gateway.settings import GatewaySettings
+from peers.gateway.model.settings import GatewaySettings
 from tests.live.lab_process import wait_for
 from tests.live.namespaces import small_internet
 from tests.live.place import Place

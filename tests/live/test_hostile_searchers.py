@@ -26,7 +26,7 @@ import trio
 
 from mesh.admin_token import tokens_for
 from peers.engine.document import Document
-from peers.gateway.settings import GatewaySettings
+from peers.gateway.model.settings import GatewaySettings
 from tests.benchmarks.filled_mesh import fill, spread
 from tests.benchmarks.real_documents import real_documents
 from tests.demo_texts import demo_documents

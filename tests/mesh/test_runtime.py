@@ -27,7 +27,7 @@ from mesh.runtime import MANY_PROMISES, MeshClock, Runtime
 from mesh.table import Table
 from mesh.transport import Received
 from peers.crawler.model.wire_messages import LinksAccepted, LinksFound
-from peers.gateway.wire_messages import StatusWanted
+from peers.gateway.model.wire_messages import StatusWanted
 from tests.frames import DECODER, decode
 from tests.patience import PATIENCE_S
 

@@ -16,11 +16,11 @@ import msgspec
 from mesh.decree import Decree
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
-from peers.gateway.found_json import found_json
-from peers.gateway.history_view import HistoryView
-from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
-from peers.gateway.readiness_json import ReadinessJson
-from peers.gateway.status import Report
+from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
+from peers.gateway.model.readiness_json import ReadinessJson
+from peers.gateway.model.status import Report
+from peers.gateway.site.found_json import found_json
+from peers.gateway.site.history_view import HistoryView
 from peers.index.wire_messages import FacetCounts
 
 READY: Final = ReadinessJson("ready", 10, 10)

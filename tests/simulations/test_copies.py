@@ -16,7 +16,7 @@ from mesh.urls import host_of
 from peers.copies.copies import CopiesStatistics
 from peers.crawler.model.settings import CrawlSettings
 from peers.engine.document import Document
-from peers.gateway.messages import PagesFound, SearchPages
+from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
 from simulations.chance import random_of

@@ -11,7 +11,7 @@ from peers.crawler.controller import Controller
 from peers.crawler.links.outbox import BATCHES_UNDER_WAY
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.wire_messages import LinksFound
-from peers.gateway.messages import AddSeeds
+from peers.gateway.model.messages import AddSeeds
 from simulations.crawl import SimulatedCrawl
 from simulations.web import SyntheticWeb, WebShape
 

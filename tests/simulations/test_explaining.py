@@ -7,10 +7,10 @@ from typing import TypeVar
 from mesh.actor import Message
 from peers.crawler.explanations import Hold, UrlState
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.messages import AddSeeds, AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
-from peers.gateway.why_idle import sentence_of as said_of_crawl
-from peers.gateway.why_url import is_owner_heard
-from peers.gateway.why_url import sentence_of as said_of_url
+from peers.gateway.model.messages import AddSeeds, AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
+from peers.gateway.why.why_idle import sentence_of as said_of_crawl
+from peers.gateway.why.why_url import is_owner_heard
+from peers.gateway.why.why_url import sentence_of as said_of_url
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from simulations.chance import random_of
 from simulations.clock import VirtualClock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peers.gateway.doubts import AGAIN_AFTER_S
+from peers.gateway.search.doubts import AGAIN_AFTER_S
 from peers.index.wire_messages import Excerpt, ExcerptsRead, Hit, HitsFound
 from simulations.false_answers import FalseAnswers
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.messages import AddSeeds
+from peers.gateway.model.messages import AddSeeds
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from simulations.chance import random_of
 from simulations.clock import VirtualClock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.actor import Message
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages
+from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from simulations.chance import random_of
 from simulations.clock import VirtualClock

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from peers.gateway.messages import SearchedInVain
-from peers.gateway.searched_words import ASKERS_MIN
+from peers.gateway.model.messages import SearchedInVain
+from peers.gateway.search.searched_words import ASKERS_MIN
 from peers.gateway.searcher import TELL_WORDS_S
 from peers.policy.ordering import Order, Ordering
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes

@@ -9,9 +9,9 @@ import pytest
 
 from mesh.actor import Address, Message
 from mesh.conduct import Offence
-from peers.gateway.comparing import SEARCHES_EACH
-from peers.gateway.doubts import AGAIN_AFTER_S
-from peers.gateway.messages import SearchPages
+from peers.gateway.model.messages import SearchPages
+from peers.gateway.search.comparing import SEARCHES_EACH
+from peers.gateway.search.doubts import AGAIN_AFTER_S
 from peers.index.wire_messages import HitsFound
 from simulations.fault_run import FaultRun
 from simulations.faults import plan_of

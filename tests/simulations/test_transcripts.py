@@ -6,7 +6,7 @@ import pytest
 
 from mesh.actor import Message
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.messages import AddSeeds, PagesFound, SearchPages, SeedsAdded
+from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages, SeedsAdded
 from simulations.chance import random_of
 from simulations.clock import VirtualClock
 from simulations.machine import Machine

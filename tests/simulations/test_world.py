@@ -14,7 +14,7 @@ from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.wire_messages import Ping, PingAnswered
 from mesh.node import Node
 from peers.crawler.model.wire_messages import LinksAccepted
-from peers.gateway.wire_messages import StatusWanted
+from peers.gateway.model.wire_messages import StatusWanted
 from simulations.clock import VirtualClock
 from simulations.network import Network
 from simulations.skew import of_tomorrow, unknown_frame

@@ -17,7 +17,7 @@ from mesh.key_file import new_signing_key, save_administrator
 from mesh.signing_key import SigningKey
 from peers.application import app
 from peers.commands.drain import wait_until_drained
-from peers.gateway.status import MemberRow, PeerState, PeerStatus, Report, SlotCounts, report_of
+from peers.gateway.model.status import MemberRow, PeerState, PeerStatus, Report, SlotCounts, report_of
 from tests.peers.commands.running import run
 from tests.peers.fake_gateway import ME, FakeGateway, fake_gateway
 

@@ -6,7 +6,7 @@ import json
 
 from msgspec.structs import replace
 
-from peers.gateway.history_view import ToldEvent
+from peers.gateway.site.history_view import ToldEvent
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import fake_gateway
 

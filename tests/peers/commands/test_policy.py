@@ -20,7 +20,7 @@ from mesh.key_file import new_signing_key, save_administrator
 from mesh.signed_token import TokenJudge, TokenRight
 from mesh.signing_key import SigningKey
 from peers import application
-from peers.gateway.status import MemberRow, report_of
+from peers.gateway.model.status import MemberRow, report_of
 from peers.policy import edits
 from peers.policy.guiding import guide_by_pages
 from peers.policy.issuing import PolicyIssuer

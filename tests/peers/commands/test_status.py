@@ -6,7 +6,7 @@ import json
 
 from msgspec.structs import replace
 
-from peers.gateway.status import MemberRow, PeerState, PeerStatus, SlotCounts, report_of
+from peers.gateway.model.status import MemberRow, PeerState, PeerStatus, SlotCounts, report_of
 from tests.peers.commands.running import run
 from tests.peers.fake_gateway import ME, WAITING, fake_gateway
 

@@ -22,8 +22,8 @@ from peers.crawler.explanations import (
     UrlState,
     Wait,
 )
-from peers.gateway.messages import WhyAnswered, WhyIdleAnswered
-from peers.gateway.why_json import idle_json, url_json
+from peers.gateway.model.messages import WhyAnswered, WhyIdleAnswered
+from peers.gateway.why.why_json import idle_json, url_json
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import fake_gateway
 

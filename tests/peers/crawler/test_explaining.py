@@ -37,7 +37,7 @@ from peers.crawler.model.wire_messages import (
     LinkUse,
     UrlExplained,
 )
-from peers.gateway.why_rows import _state_rows
+from peers.gateway.why.why_rows import _state_rows
 from peers.policy.ordering import Order, Ordering
 from peers.policy.rules import Action, Rule
 from peers.storage.ledger import Ledger

@@ -15,12 +15,12 @@ from peers.crawler.parsing.extraction import extract_again
 from peers.crawler.parsing.parser_port import StoredText, stored_text
 from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
-from peers.gateway.difference import Difference
-from peers.gateway.rights import Rights
+from peers.gateway.http.rights import Rights
+from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import Answer, Made
-from peers.gateway.settings import GatewaySettings
-from peers.gateway.stored_page import StoredPage
-from peers.gateway.stored_reader import StoredReader
+from peers.gateway.site.difference import Difference
+from peers.gateway.site.stored_page import StoredPage
+from peers.gateway.site.stored_reader import StoredReader
 from peers.storage.messages import ParseRecords
 from tests.peers.gateway.fake_searcher import answer_to
 

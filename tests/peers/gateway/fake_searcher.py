@@ -10,8 +10,8 @@ from mesh.actor import Address, Message
 from peers.crawler.explanations import CrawlFacts, Hold, HostWait, Ruling, UrlFacts, UrlState
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
-from peers.gateway.http import Http
-from peers.gateway.messages import (
+from peers.gateway.http_port import Http
+from peers.gateway.model.messages import (
     AddSeeds,
     AskWhy,
     AskWhyIdle,
@@ -37,7 +37,7 @@ from peers.gateway.messages import (
     WhyAnswered,
     WhyIdleAnswered,
 )
-from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
+from peers.gateway.model.status import PeerState, PeerStatus, SlotCounts, encode
 from peers.history.event import Event, EventKind
 from peers.history.sample import Counters, Gauges, Sample
 from peers.history.wire_messages import HistoryTold

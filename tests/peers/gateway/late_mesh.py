@@ -14,9 +14,9 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask
 from mesh.slots import SlotTable
 from mesh.urls import host_of
-from peers.gateway.messages import PagesFound, SearchPages
+from peers.gateway.model.messages import PagesFound, SearchPages
+from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.searcher import Searcher, SearcherStatistics
-from peers.gateway.settings import GatewaySettings
 from peers.index.wire_messages import (
     CountTerms,
     Excerpt,

@@ -9,7 +9,7 @@ from mesh.conduct import Misbehaved
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.urls import host_of
-from peers.gateway.messages import PagesFound, SearchPages
+from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
 from peers.index.wire_messages import Excerpt, ExcerptsRead, Hit, HitsFound, ReadExcerpts, TermsCounted
 

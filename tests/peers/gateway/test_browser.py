@@ -19,7 +19,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.peers.gateway.fake_searcher import CHINESE_URL, FakeSearcher
-from tests.peers.gateway.test_http import UNLIMITED, running
+from tests.peers.gateway.test_http_port import UNLIMITED, running
 
 pytestmark = pytest.mark.live
 

@@ -33,7 +33,7 @@ from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import parse_query
 from peers.engine.storage import MemoryStorage
-from peers.gateway.messages import FoundPage, PagesFound, SearchPages
+from peers.gateway.model.messages import FoundPage, PagesFound, SearchPages
 from peers.gateway.searcher import Searcher, SearcherStatistics
 from peers.handover.messages import SlotsComplete
 from peers.index.answering import Answerer

@@ -9,9 +9,9 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import DiskFilled
-from peers.gateway.messages import MeterRead, ReadMeter
 from peers.gateway.meter import MEASURE_EVERY_S, REQUESTS_MAX, Meter
-from peers.gateway.status import PeerStatus, encode
+from peers.gateway.model.messages import MeterRead, ReadMeter
+from peers.gateway.model.status import PeerStatus, encode
 from peers.history.event import Event, EventKind, Standing
 from peers.history.messages import Happened, VitalsTaken
 from peers.history.sample import Counters, Gauges

@@ -26,7 +26,7 @@ from mesh.membership.wire_messages import MemberRecord, Rumour
 from mesh.signing_key import SigningKey
 from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
-from peers.gateway.messages import (
+from peers.gateway.model.messages import (
     AddSeeds,
     CheckLinks,
     CheckReadiness,
@@ -41,9 +41,9 @@ from peers.gateway.messages import (
     SeedsAdded,
     StatusGathered,
 )
-from peers.gateway.pages import KEYS, STYLE_URL
+from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
-from peers.gateway.settings import GatewaySettings
+from peers.gateway.site.pages import KEYS, STYLE_URL
 from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.warc import response_record
 from tests.helpers import seen

@@ -21,7 +21,10 @@ from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Mode
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import parse_query
-from peers.gateway.messages import (
+from peers.gateway.errands.page_lookup import CHECK_S_MAX, LOOKUP_S_MAX
+from peers.gateway.errands.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
+from peers.gateway.errands.seeding import REPEAT_S, SEEDING_S_MAX
+from peers.gateway.model.messages import (
     AddSeeds,
     CheckLinks,
     CheckReadiness,
@@ -41,15 +44,12 @@ from peers.gateway.messages import (
     SeedsAdded,
     StatusGathered,
 )
-from peers.gateway.page_lookup import CHECK_S_MAX, LOOKUP_S_MAX
-from peers.gateway.punctuality import HEDGE_S_MAX
-from peers.gateway.relaxation import ENOUGH
-from peers.gateway.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
+from peers.gateway.model.status import PeerStatus, encode
+from peers.gateway.model.wire_messages import StatusTold, StatusWanted
+from peers.gateway.search.punctuality import HEDGE_S_MAX
+from peers.gateway.search.relaxation import ENOUGH
+from peers.gateway.search.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.searcher import EARLY_S, ERRANDS_MAX, METER_READERS_MAX, STARTING, Searcher
-from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
-from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
-from peers.gateway.status import PeerStatus, encode
-from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.history.event import Event
 from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.index.answering import COUNT_MAX, query_of

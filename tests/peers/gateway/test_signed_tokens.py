@@ -14,14 +14,14 @@ from mesh.decree import REVOCATION, Authority, Signer, appoint
 from mesh.membership.messages import DecreesInForce
 from mesh.signed_token import TokenRight, sign_token
 from mesh.signing_key import SigningKey
-from peers.gateway.http import Http, listen
+from peers.gateway.http.sign_in import PASS_S
+from peers.gateway.http_port import Http, listen
+from peers.gateway.model.settings import GatewaySettings
+from peers.gateway.model.status import PeerStatus
 from peers.gateway.routes import application
-from peers.gateway.settings import GatewaySettings
-from peers.gateway.sign_in import PASS_S
-from peers.gateway.status import PeerStatus
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_backend import MESH_ID, ROOT, FakeBackend
-from tests.peers.gateway.test_sign_in import sign_in
+from tests.peers.gateway.http.test_sign_in import sign_in
 
 ANN = SigningKey.of_secret(b"a" * 32)
 BY_ANN = Signer(ANN, MESH_ID, appoint(ROOT, MESH_ID, ANN.public))

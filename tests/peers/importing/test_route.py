@@ -10,11 +10,11 @@ from starlette.applications import Starlette
 from mesh.actor import Message
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.difference import Difference
-from peers.gateway.rights import Rights
+from peers.gateway.http.rights import Rights
+from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, Made, application
-from peers.gateway.settings import GatewaySettings
-from peers.gateway.stored_page import StoredPage, stored_page
+from peers.gateway.site.difference import Difference
+from peers.gateway.site.stored_page import StoredPage, stored_page
 from peers.importing.batch import encode
 from peers.importing.messages import KNOWN, PAGES_MAX, STORED, ImportedPage, ImportPages, PagesImported
 from tests.peers.gateway.asgi_client import Reply, ask

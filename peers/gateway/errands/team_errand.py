@@ -1,0 +1,74 @@
+"""Asking one question of each peer that keeps the slot of a URL, or of its links."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from mesh.actor import Address, Message, Send
+from mesh.ownership import Ownership
+from mesh.urls import host_of
+from peers.gateway.errands.errand import Errand
+from peers.gateway.errands.round import Round
+
+_NOBODY: frozenset[str] = frozenset()  # is known to be silent: a team is small, and all of it is wanted
+
+
+class TeamErrand(Errand):
+    """Asks the owner of the slot and its standbys, and ends with what was told in time.
+
+    Attributes:
+      actor: who answers at each peer.
+      limit_s: seconds after which the answers that came have to do.
+      url: what it is about.
+      team: who is asked, the owner first; who is down is not.
+    """
+
+    actor: ClassVar[str]
+    limit_s: ClassVar[float] = 2.0
+
+    def __init__(self, number: int, me: str, ticket: int, url: str, ownership: Ownership) -> None:
+        super().__init__(number, me, ticket)
+        self.url = url
+        self.slot = ownership.slot_of(host_of(url))
+        self.team = tuple(peer for peer in ownership.team_of(self.slot) if peer in ownership.alive)
+
+    def start(self, now: float) -> list[Send]:
+        request = self._number_question()
+        # Each has a letter of its own: it is for nobody else.
+        questions = {peer: self._question(request, peer) for peer in self.team}
+        self._round = Round(request, self.actor, questions, _NOBODY, now, self.limit_s)
+        return self._end_if_over(now) or self._round.ask()
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        request = self._request_of(message)
+        if request is None or not self._round.accepts(source, request):
+            return None
+        self._take(source.peer, message)
+        self._round.settle(source.peer)
+        return self._end_if_over(now)
+
+    def wake(self, now: float) -> list[Send]:
+        repeated = self._round.wake(now)
+        return self._end_if_over(now) or repeated
+
+    def wake_at(self) -> float:
+        return self._round.wake_at()
+
+    @abstractmethod
+    def _question(self, request: int, peer: str) -> Message: ...
+
+    @abstractmethod
+    def _request_of(self, message: Message) -> int | None:
+        """The number of the question that this answers; None when it is no answer of this kind."""
+
+    @abstractmethod
+    def _take(self, peer: str, answer: Message) -> None:
+        """Note the answer of a peer, of which there is one, if it can be believed."""
+
+    @abstractmethod
+    def _gathered(self) -> Message:
+        """What the errand ends with."""
+
+    def _end_if_over(self, now: float) -> list[Send]:
+        return self._end(self._gathered()) if self._round.is_over(now) else []

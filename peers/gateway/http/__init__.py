@@ -1,0 +1,6 @@
+"""HTTP: the server under the gateway's application, and what a client may have of it. [io]
+
+`server` accepts connections within a `memory_budget`, `connection` speaks HTTP/1.1 on one of them to an
+application (`asgi`). `rights` say who a request is from (a browser after `sign_in`), `quotas` what that
+client has left, `turns` whose request is next. `metrics` are those of a peer and of its process.
+"""

@@ -1,0 +1,312 @@
+"""What is said between the HTTP port and the searcher, and between the searcher and the meter."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mesh.actor import Message
+from mesh.membership.wire_messages import Rumour
+from peers.crawler.explanations import CrawlFacts, UrlFacts
+from peers.engine.explanation import Explanation
+from peers.engine.query import Order
+from peers.engine.query_language import Remark
+from peers.gateway.model.settings import GatewaySettings
+from peers.history.wire_messages import HistoryTold
+from peers.index.wire_messages import FacetCounts
+from peers.storage.wire_messages import ToldVersion
+
+
+class SearchPages(Message, frozen=True):
+    """HTTP to searcher: answer this. Answered by `PagesFound`."""
+
+    ticket: int
+    text: str
+    k: int = 10
+    offset: int = 0  # not used where there is a cursor
+    order: Order = Order.SCORE
+    cursor: str = ""  # of a page before: its `next`
+    wants_facets: bool = False
+    wants_explanations: bool = False
+    hidden: tuple[str, ...] = ()  # domains of which nothing is shown to who asks
+
+
+class SearchedInVain(Message, frozen=True):
+    """HTTP to searcher: a client has searched for these words and found little."""
+
+    asker: int  # a digest of who it is
+    words: tuple[str, ...]
+
+
+class FoundPage(msgspec.Struct, frozen=True):
+    """One result as the JSON of /api/search shows it."""
+
+    url: str
+    title: str
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]  # character spans of the snippet
+    title_highlights: tuple[tuple[int, int], ...]
+    score: float
+    host: str
+    fetched_at: float
+    peer: str
+    date: float = 0.0  # of the last change, seconds since the epoch; 0.0 when the page does not say
+    type: str = ""
+    language: str = ""
+    explanation: Explanation | None = None
+    copies: int = 0  # pages with the same title and text that are not shown
+    has_more_of_site: bool = False  # further results of its host stand behind those of others
+    near_copies: int = 0  # pages with nearly the same text, likewise
+    also_at: tuple[str, ...] = ()  # URLs of copies in other domains
+    is_confirmed: bool = False  # the gateway or a second member knows the page, too
+    published: str = ""  # when the page says it was published, ISO 8601 by its clock; "" when it does not
+
+
+class Relaxed(msgspec.Struct, frozen=True):
+    """What was given up to find more."""
+
+    nowhere: tuple[str, ...] = ()  # words that are on no page
+    is_any: bool = False  # too few pages have all words: these have any of them
+    with_all: int | None = None  # so many have all words, if that was counted
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How much of the mesh an answer speaks for, in slots."""
+
+    slots: int
+    answered: int
+    missing: int
+
+
+class PagesFound(Message, frozen=True):
+    """Searcher to HTTP."""
+
+    ticket: int
+    terms: tuple[str, ...]
+    total: int
+    seconds: float
+    coverage: Coverage
+    hits: tuple[FoundPage, ...]
+    is_exact: bool = True  # False: at least `total` pages match
+    relaxed: Relaxed = Relaxed()
+    remarks: tuple[Remark, ...] = ()
+    facets: FacetCounts | None = None
+    next: str = ""  # cursor of the page after this, "" when there is none
+    order: Order = Order.SCORE
+    is_cached: bool = False
+
+
+class RequestRefused(Message, frozen=True):
+    """Searcher to HTTP: not now, ask again. The peer has just started, or too many ask at once."""
+
+    ticket: int
+    reason: str
+
+
+class FindPage(Message, frozen=True):
+    """HTTP to searcher: the stored copy of this URL, from whichever peer has it."""
+
+    ticket: int
+    url: str
+    at_s: float = 0.0  # of that time, as in `ReadPage`
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class PageFound(Message, frozen=True):
+    """Searcher to HTTP; `records` is empty when no peer has the page."""
+
+    ticket: int
+    url: str
+    fetched_at: float
+    records: bytes
+    gone_at: float = 0.0  # as in `PageRead`
+
+
+class CheckLinks(Message, frozen=True):
+    """HTTP to searcher: which pages that this one links to are stored? Answered by `LinksChecked`."""
+
+    ticket: int
+    url: str
+    links: tuple[str, ...]  # canonical URLs; what is more than a peer may be asked at once is not looked for
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class LinksChecked(Message, frozen=True):
+    """Searcher to HTTP: those that are, as far as their owners have answered in time."""
+
+    ticket: int
+    stored: frozenset[str]
+
+
+class FindVersions(Message, frozen=True):
+    """HTTP to searcher: which versions of this page are kept? Answered by `VersionsFound`."""
+
+    ticket: int
+    url: str
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class VersionsFound(Message, frozen=True):
+    """Searcher to HTTP: those that any peer of the team keeps, the newest first."""
+
+    ticket: int
+    url: str
+    versions: tuple[ToldVersion, ...]
+    is_cut: bool = False  # there are more
+    moved_from: tuple[str, ...] = ()  # URLs where the page was before
+
+
+class GatherStatus(Message, frozen=True):
+    """HTTP to searcher: the status of all live peers."""
+
+    ticket: int
+
+
+class StatusGathered(Message, frozen=True):
+    """Searcher to HTTP: the encoded status of every peer that answered in time."""
+
+    ticket: int
+    statuses: tuple[bytes, ...]
+    members: tuple[Rumour, ...] = ()  # all that have not left
+    down_s: tuple[tuple[str, float], ...] = ()  # of those that are down, for how long it is known here
+
+
+class GatherHistory(Message, frozen=True):
+    """HTTP to searcher: how all live peers were in the last so many seconds. By `HistoryGathered`."""
+
+    ticket: int
+    span_s: float
+
+
+class HistoryGathered(Message, frozen=True):
+    """Searcher to HTTP: what every peer that answered in time remembers."""
+
+    ticket: int
+    now: float  # mesh clock
+    span_s: float
+    told: tuple[tuple[str, HistoryTold], ...]  # by peer
+    silent: tuple[str, ...] = ()  # peers that have not answered in time, or are of an earlier version
+    names: tuple[tuple[str, str], ...] = ()  # what people call members, by id
+
+
+class ChangeGateway(Message, frozen=True):
+    """To HTTP and searcher: answer by these settings from now on; where this peer listens stays."""
+
+    settings: GatewaySettings
+
+
+class CheckReadiness(Message, frozen=True):
+    """HTTP to searcher: would a search speak for every slot now? Answered by `ReadinessTold`."""
+
+    ticket: int
+
+
+class Lacking(msgspec.Struct, frozen=True):
+    """A peer that does not answer for all of its slots."""
+
+    peer: str
+    slots: int  # that it does not answer for
+    has_answered: bool  # it has said so: it brings or compares what belongs to them
+
+
+class ReadinessTold(Message, frozen=True):
+    """Searcher to HTTP: how much of the mesh a search would speak for, and what that waits for."""
+
+    ticket: int
+    coverage: Coverage
+    lacking: tuple[Lacking, ...] = ()
+    unserved: int = 0  # slots that nobody answers for
+
+
+class AddSeeds(Message, frozen=True):
+    """HTTP to searcher: start from these canonical URLs. Answered by `SeedsAdded`."""
+
+    ticket: int
+    urls: tuple[str, ...]
+    are_changed: bool = False  # known ones are to be visited again at once
+    levels: int | None = None  # clicks that are made from them; None for no limit of their own
+
+
+class SeedsAdded(Message, frozen=True):
+    """Searcher to HTTP: the owners have them, durably."""
+
+    ticket: int
+    accepted: int
+    left_out: tuple[str, ...] = ()  # those that the policy of the mesh does not want
+
+
+class AskWhy(Message, frozen=True):
+    """HTTP to searcher: what is known of this canonical URL? Answered by `WhyAnswered`."""
+
+    ticket: int
+    url: str
+
+
+class WhyAnswered(Message, frozen=True):
+    """Searcher to HTTP: what those who keep the URL's slot know of it."""
+
+    ticket: int
+    url: str
+    slot: int
+    owner: str  # "" when nobody owns slots
+    team: tuple[str, ...]  # the owner, and the standbys
+    told: tuple[tuple[str, UrlFacts], ...]  # by peer of the team that has answered in time
+
+
+class AskWhyIdle(Message, frozen=True):
+    """HTTP to searcher: why is so much fetched, and no more? Answered by `WhyIdleAnswered`."""
+
+    ticket: int
+
+
+class WhyIdleAnswered(Message, frozen=True):
+    """Searcher to HTTP: what every peer fetches, and what the rest waits for."""
+
+    ticket: int
+    told: tuple[tuple[str, CrawlFacts], ...]  # by peer
+    silent: tuple[str, ...]  # live peers that have not answered in time
+    down: tuple[str, ...]  # members
+    names: tuple[tuple[str, str], ...] = ()  # what people call members, by id
+
+
+class DrainOrder(Message, frozen=True):
+    """HTTP to searcher: have a peer give its slots away, or take its share again.
+
+    Answered by `DrainOrdered` or `DrainRefused`.
+    """
+
+    ticket: int
+    peer: str  # its id, or the beginning of it if no other begins so
+    is_draining: bool = True
+
+
+class DrainOrdered(Message, frozen=True):
+    """Searcher to HTTP: the mesh knows, or waits for a decree. It drains until its status says `drained`."""
+
+    ticket: int
+    peer: str  # the whole id
+    is_draining: bool
+    is_written_off: bool = False  # it was down, and does not belong to the mesh any more
+    # What has to be decreed about it, by somebody who may, before anything happens; "" for nothing.
+    kind: str = ""
+    body: bytes = b""
+
+
+class DrainRefused(Message, frozen=True):
+    """Searcher to HTTP: that cannot be done, for this reason."""
+
+    ticket: int
+    reason: str
+    is_known: bool  # False: there is no such peer
+
+
+class ReadMeter(Message, frozen=True):
+    """Searcher to meter: this peer's own status. Answered by `MeterRead`."""
+
+    request: int
+
+
+class MeterRead(Message, frozen=True):
+    """Meter to searcher: the encoded `status.PeerStatus`."""
+
+    request: int
+    status: bytes

@@ -1,0 +1,51 @@
+"""The JSON of /readyz and /healthz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:  # commands read this JSON, and know no messages
+    from peers.gateway.model.messages import Lacking, ReadinessTold
+
+NAMED_MAX: Final = 10  # peers that are waited for; the rest is counted
+
+
+class HealthJson(msgspec.Struct, frozen=True):
+    """Whether this peer lives."""
+
+    status: str = "ok"
+
+
+class ReadinessJson(msgspec.Struct, frozen=True):
+    """Whether a search speaks for every slot."""
+
+    status: str  # "ready" or "waiting"
+    slots: int = 0  # of the mesh; 0 while this peer does not know it
+    answered: int = 0
+    missing: int = 0
+    waits_for: tuple[str, ...] = ()  # sentences
+
+
+def readiness_json(told: ReadinessTold) -> ReadinessJson:
+    """Say in words what is waited for, the most important first."""
+    coverage = told.coverage
+    status = "waiting" if coverage.missing else "ready"
+    return ReadinessJson(status, coverage.slots, coverage.answered, coverage.missing, tuple(_reasons(told)))
+
+
+def _reasons(told: ReadinessTold) -> Iterator[str]:
+    if told.unserved:
+        yield f"nobody answers for {told.unserved:,} slots yet"
+    lacking = sorted(told.lacking, key=lambda each: (-each.slots, each.peer))
+    yield from map(_reason, lacking[:NAMED_MAX])
+    if len(lacking) > NAMED_MAX:
+        yield f"{len(lacking) - NAMED_MAX} more peers"
+
+
+def _reason(each: Lacking) -> str:
+    if each.has_answered:
+        return f"{each.peer} brings or compares what belongs to {each.slots:,} slots"
+    return f"{each.peer} with {each.slots:,} slots has not answered"

@@ -1,0 +1,130 @@
+"""The hits of all peers, put into one order, and the part of it that a page shows.
+
+The `MODEL_DEPTH` best by BM25F are ordered anew by the full model (`peers.engine.model`); behind them, the
+order of BM25F goes on. Sorted by date, nothing is ordered anew. The *head* are the first `FOLDED_DEPTH` of
+that order, which are folded (`folding`) as a whole; the *tail* behind it goes on hit by hit, so that what is
+far down costs no more than what is above. All depends on the documents alone, not on where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from mesh.domains import registrable_domain
+from mesh.urls import host_of
+from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
+from peers.gateway.search.cursor import Cursor
+from peers.gateway.search.folding import Likeness, Placed, folded, spread
+from peers.gateway.search.plan import Share
+from peers.index.wire_messages import Hit
+
+FOLDED_DEPTH: Final = 300  # thirty pages
+UNDER_MAX: Final = 3  # of one result: more than there should be, see `copies.groups`
+
+
+class RankedHit(NamedTuple):
+    """A hit in its place."""
+
+    share: Share  # where it is from
+    hit: Hit  # as its peer scored it
+    score: float  # by which it is ordered
+    is_candidate: bool  # of the full model
+    copies: int = 0  # that it stands for
+    near_copies: int = 0  # likewise
+    has_more_of_site: bool = False  # which come later
+    under: tuple[RankedHit, ...] = ()  # its copies in other domains, one of each
+
+
+class HitList:
+    """The best hits of a search.
+
+    Attributes:
+      hits: those to be shown, in order.
+    """
+
+    def __init__(
+        self,
+        found: Sequence[tuple[Share, Hit]],
+        scale: float | None,
+        *,
+        is_head: bool = True,
+        is_spread: bool = False,
+        has_copies: bool = False,
+    ) -> None:
+        """Order hits.
+
+        Args:
+          found: the best of all shares, by falling score, ties by URL.
+          scale: of the model's features, None when nothing is ordered anew.
+          is_head: whether they are the first ones; else those behind a place in the tail.
+          is_spread: whether sites take turns.
+          has_copies: whether copies are results, too, so that nothing is folded.
+        """
+        # Without features there is nothing to mix in: the order is that of the scores.
+        has_model = scale is not None and any(hit.features for _, hit in found[:MODEL_DEPTH])
+        n_candidates = MODEL_DEPTH if has_model else 0
+        of_url = {hit.url: (share, hit) for share, hit in found[:n_candidates]}
+        self._candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in of_url.items()]
+        ranked = [
+            RankedHit(*of_url[each.url], each.score, True)
+            for each in reranked(self._candidates, scale or 0.0)
+        ]
+        ranked += [RankedHit(share, hit, hit.score, False) for share, hit in found[n_candidates:]]
+        n_head = FOLDED_DEPTH if is_head else 0
+        head = _folded(ranked[:n_head], is_spread=is_spread, has_copies=has_copies)
+        self._n_head = len(head)
+        # Where the tail begins, if it is known.
+        self._last_of_head = found[n_head - 1][1] if 0 < n_head <= len(found) else None
+        self.hits = head + ranked[n_head:]
+
+    @property
+    def newest(self) -> float:
+        """Date from which the model counts ages, of the head."""
+        return newest_of(self._candidates)
+
+    def start_of(self, cursor: Cursor) -> int:
+        """Return the index of the first hit behind a cursor."""
+        if not cursor.is_head:
+            return 0
+        if 0 < cursor.rank <= len(self.hits) and self.hits[cursor.rank - 1].hit.url == cursor.url:
+            return cursor.rank
+        # Something was indexed since.
+        places = (number for number, each in enumerate(self.hits, 1) if each.hit.url == cursor.url)
+        return next(places, min(cursor.rank, len(self.hits)))
+
+    def cursor_behind(self, number: int, digest: bytes, step: int) -> Cursor:
+        """Return the cursor for what comes after a hit."""
+        last = self.hits[number]
+        if number >= self._n_head:
+            return Cursor(digest, step, False, last.score, last.hit.url)
+        if number + 1 == self._n_head and self._last_of_head is not None:
+            return Cursor(digest, step, False, self._last_of_head.score, self._last_of_head.url)
+        return Cursor(digest, step, True, last.score, last.hit.url, number + 1)
+
+
+def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -> list[RankedHit]:
+    if has_copies:
+        placed = [Placed(number) for number in range(len(ranked))]
+    else:
+        placed = folded([Likeness(each.hit.content, each.hit.sketch, each.hit.copies) for each in ranked])
+    if is_spread:
+        sites = [host_of(each.hit.url) for each in ranked]
+        placed = spread(placed, lambda each: sites[each.number])
+    return [
+        ranked[each.number]._replace(
+            copies=each.copies,
+            near_copies=each.near_copies,
+            has_more_of_site=each.has_more_of_site,
+            under=_elsewhere(ranked, each) if each.copy_numbers else (),
+        )
+        for each in placed
+    ]
+
+
+def _elsewhere(ranked: Sequence[RankedHit], shown: Placed) -> tuple[RankedHit, ...]:
+    """Return the first of the copies of a result in each other domain."""
+    of_domain: dict[str, RankedHit] = {}
+    for number in (shown.number, *shown.copy_numbers):
+        of_domain.setdefault(registrable_domain(host_of(ranked[number].hit.url)), ranked[number])
+    return tuple(of_domain.values())[1 : 1 + UNDER_MAX]

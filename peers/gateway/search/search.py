@@ -1,0 +1,282 @@
+"""One search from its text to the page of results.
+
+Theory of operation
+===================
+Stages of questions (`stage`). *Checking*, where a page of results is remembered: has an index changed since?
+*Counting* (`counting`): the statistics of the query's terms, from the peers whose counts are not yet known.
+*Searching* (`searching`): one multicast with the sums, answered by each peer with its best pages over the
+slots it answers for; merged by score, ties by URL (`merging`). *Reading* (`reading`): excerpts of the pages
+on the page of results, from peers that know these pages as well as those that gave them (`witnesses`); a hit
+that is denied makes room for another. A long query may be expanded before that (`feedback`):
+the words of the best pages are read, counted, and searched by.
+
+A search speaks for one *serving epoch*: the statistics and the hits it adds up were made under the same
+table of who answers for what, so that each slot is in it once. Who answers under another is asked again
+until both agree. When it changes here, a young search begins anew; when an index turns out to be another
+than was counted, too, but `RESTARTS_MAX` times only.
+
+*Hedging.* Peers that are late, and those that lack some of their slots, are bridged: the others are asked
+for the slots that they are the next best for. What then is taken for an answer is a *plan* (`plan`): all
+peers for themselves, or all but the absent ones, for which others stand in. Whatever plan is answered
+first and leaves out no slot is the answer; the others are dropped as a whole, so every slot counts once.
+Statistics and hits are those of one plan: its stand-ins count, too, before their hits are asked for. When
+no plan can be whole, the one with the most slots is taken, when nobody is waited for any more: so an
+answerer with missing slots is replaced by stand-ins if they miss fewer, and not otherwise.
+`punctuality` says who is bridged from the start, after what time the others are, and how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import msgspec
+
+from mesh.actor import Address, Message, Send
+from peers.engine.query import Order
+from peers.engine.reading import Reading as QueryReading
+from peers.gateway.errands.errand import Errand
+from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
+from peers.gateway.search.counting import Checking, Counting, CountingStage
+from peers.gateway.search.feedback import PAGES, TOLD, expanded, stands_none_out
+from peers.gateway.search.merging import Merging, statistics_of
+from peers.gateway.search.plan import Plan, Share
+from peers.gateway.search.reading import Reading, ReadingWords
+from peers.gateway.search.relaxation import ENOUGH, steps_of
+from peers.gateway.search.result_cache import CachedPage
+from peers.gateway.search.search_task import SearchTask
+from peers.gateway.search.searching import Searching
+from peers.gateway.search.stage import Stage, slots_spoken_for
+from peers.gateway.search.term_statistics import edition_of
+from peers.gateway.search.view import View
+from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
+
+
+class Search(Errand):
+    """Answers one `SearchPages` by one `PagesFound`: goes from stage to stage, and back where it must."""
+
+    _stage: Stage
+
+    def __init__(
+        self,
+        number: int,
+        me: str,
+        order: SearchPages,
+        reading: QueryReading,
+        view: View,
+        cached: CachedPage | None = None,
+    ) -> None:
+        """Begin.
+
+        Args:
+          reading: of the text of the order.
+          view: of this peer; its ownership may be replaced while the search runs.
+          cached: a page of results that is the answer if no index has changed since.
+        """
+        super().__init__(number, me, order.ticket)
+        self._task = SearchTask(me, order, reading, view, self._number_question)
+        self._view = view
+        self._cached = cached
+        self._policy = view.policy  # that the page of results is made under
+        self._step_number = self._task.cursor.step if self._task.cursor else 0
+        self._with_all: int | None = None  # pages that have all words
+        self._lacks_words = False  # of the best pages
+
+    def start(self, now: float) -> list[Send]:
+        self._task.started = now
+        if self._task.query.is_empty:
+            return self._end_without_asking()
+        return self._check(now) if self._cached else self._count(now)
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        if not isinstance(message, TermsCounted | HitsFound | ExcerptsRead):
+            return None
+        stage = self._stage
+        asked = stage.asked_for(source, message)
+        if asked is None:
+            return None
+        stage.take(asked, message, Share(source.peer, asked.absent), now)
+        return self._bridge(stage.bridge_incomplete, now) + self._advance(now)
+
+    def wake(self, now: float) -> list[Send]:
+        stage = self._stage
+        if isinstance(stage, Checking) and now >= stage.late_at:
+            return self._count(now)  # which knows what to do with those that are late
+        sends = self._advance(now)
+        if self._stage is not stage or self.is_done:
+            return sends
+        return sends + stage.repeat(now) + self._bridge(stage.bridge_late, now)
+
+    def wake_at(self) -> float:
+        return inf if self.is_done else self._stage.wake_at()
+
+    def ownership_changed(self, now: float) -> list[Send]:
+        if isinstance(self._stage, Reading) or not self._task.is_young(now):
+            return []
+        self._view.restarts += 1
+        return self._count(now)
+
+    def _end_without_asking(self) -> list[Send]:
+        """A query without a letter in it matches nothing, wherever one looks."""
+        slots = self._view.ownership.table.slot_count
+        coverage = Coverage(slots, slots, 0)
+        return self._end(PagesFound(self.ticket, (), 0, 0.0, coverage, (), remarks=self._task.remarks))
+
+    # --- From stage to stage ---------------------------------------------------------------------
+
+    def _advance(self, now: float) -> list[Send]:
+        """Begin the next stage if this one is over."""
+        stage = self._stage
+        stage.update(now)
+        if stage.is_waiting_for_all():
+            return []
+        match stage:
+            case Checking():
+                return self._end_checking(now)
+            case Counting():
+                plan = stage.plan()
+                if plan is None:
+                    return []
+                stage.end(plan)
+                return self._search(stage, plan, now)
+            case Searching():
+                plan = stage.plan()
+                return (
+                    self._search_further(stage, now)
+                    if plan is None
+                    else self._end_searching(stage, plan, now)
+                )
+            case ReadingWords():
+                return [] if stage.is_open and not stage.is_read() else self._end_reading_words(stage, now)
+            case Reading():
+                return [] if stage.is_open and not stage.is_read() else self._end_reading(stage, now)
+        raise AssertionError(stage)
+
+    def _begin(self, stage: Stage, now: float) -> list[Send]:
+        """Ask what a stage asks first, unless it is over before it has begun."""
+        self._stage = stage
+        sends = stage.begin(now)
+        more = self._advance(now)
+        return sends + more if self._stage is stage and not self.is_done else more
+
+    def _bridge(self, bridge: Callable[[float], list[Send]], now: float) -> list[Send]:
+        """Have others asked; where that makes a plan that is counted already, for their hits at once."""
+        stage = self._stage
+        before = len(stage.plans)
+        sends = bridge(now)
+        if isinstance(stage, Searching) and len(stage.plans) > before:
+            sends += self._search_further(stage, now)
+        return sends
+
+    def _check(self, now: float) -> list[Send]:
+        self._task.ownership = self._view.ownership
+        return self._begin(Checking(self._task, now), now)
+
+    def _end_checking(self, now: float) -> list[Send]:
+        page = self._cached
+        assert page is not None
+        if self._policy is not self._view.policy or not self._view.cache.is_current(page, now):
+            return self._count(now)
+        self._view.cache.hits += 1
+        seconds = now - self._task.started
+        return self._end(
+            msgspec.structs.replace(page.answer, ticket=self.ticket, seconds=seconds, is_cached=True)
+        )
+
+    def _count(self, now: float) -> list[Send]:
+        self._task.ownership = self._view.ownership
+        return self._begin(Counting(self._task, now), now)
+
+    def _search(self, counted: CountingStage, plan: Plan, now: float) -> list[Send]:
+        """Search with the statistics of this plan."""
+        task, statistics = self._task, counted.statistics
+        totals = statistics.totals(plan.slots, task.terms)
+        doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+        reading = task.reading
+        unquoted = reading.unquoted_with_native_forms(doc_freqs)
+        steps = steps_of(reading.with_native_forms(doc_freqs), doc_freqs, unquoted)
+        self._step_number = min(self._step_number, len(steps) - 1)
+        self._is_last_step = self._step_number == len(steps) - 1
+        step = steps[self._step_number]
+        if task.words:
+            step = step._replace(query=expanded(step.query, task.words, statistics_of(task, totals)))
+        return self._begin(Searching(task, counted.plans, statistics, plan, totals, step, now), now)
+
+    def _search_further(self, stage: Searching, now: float) -> list[Send]:
+        """Go on with plans that have been counted since: anew, if what they count is something else."""
+        better = stage.better_plan()
+        if better is not None and self._task.may_restart(now):
+            return self._search(stage, better, now)
+        return stage.search_further(now)
+
+    def _end_searching(self, stage: Searching, plan: Plan, now: float) -> list[Send]:
+        stage.end(plan)
+        if stage.forget_stale(plan) and self._task.may_restart(now):
+            self._task.forget_words()
+            return self._count(now)
+        if not self._is_last_step and stage.total(plan) < stage.step.enough:
+            self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
+            self._step_number += 1
+            self._view.fallbacks += 1
+            return self._search(stage, plan, now)
+        return self._read(stage, plan, now)
+
+    def _read(self, searched: Searching, plan: Plan, now: float) -> list[Send]:
+        self._plan, self._searched = plan, searched
+        self._policy = self._view.policy
+        found, step, task = searched.found_by(plan), searched.step, self._task
+        self._merged = Merging(task, plan, found, searched.totals, searched.greatest, step, self._step_number)
+        if self._merged.is_short and task.may_go_deeper():
+            return self._search(searched, plan, now)
+        if task.may_expand:
+            return self._expand(searched, plan, now)
+        page, query, totals = self._merged.to_read, searched.encoded_query, searched.totals
+        return self._begin(Reading(task, searched.plans, page, query, totals, now), now)
+
+    def _expand(self, searched: Searching, plan: Plan, now: float) -> list[Send]:
+        """Ask for the words of the best pages, if the query gains by them."""
+        task = self._task
+        task.may_expand = False
+        best = self._merged.best(TOLD)
+        if stands_none_out([each.score for each in best]):
+            query, totals = searched.encoded_query, searched.totals
+            return self._begin(ReadingWords(task, searched.plans, best[:PAGES], query, totals, now), now)
+        return self._search(searched, plan, now) if task.is_in_tail else self._read(searched, plan, now)
+
+    def _end_reading_words(self, stage: ReadingWords, now: float) -> list[Send]:
+        """Search by what was typed and by the words; by what was typed alone where not all of them came."""
+        plan, searched = self._plan, self._searched
+        stage.end(plan)
+        words = stage.words(self._task.terms)
+        if words is None:
+            self._lacks_words = True
+            return self._search(searched, plan, now)
+        self._task.take_words(words)
+        self._view.expansions += 1
+        return self._count(now)
+
+    def _end_reading(self, stage: Reading, now: float) -> list[Send]:
+        plan, searched = self._plan, self._searched
+        stage.end(plan)
+        if self._policy is not self._view.policy:  # what has been taken down since is not to be shown
+            return self._read(searched, plan, now)
+        witnesses = self._task.witnesses
+        if stage.has_denials and self._task.may_read_again():
+            return self._read(searched, plan, now)
+        coverage = self._coverage()
+        self._view.incomplete += coverage.missing > 0
+        self._view.cache.misses += 1
+        seconds = now - self._task.started
+        is_poor = self._merged.is_cut or self._lacks_words or witnesses.has_denied
+        answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
+        if not coverage.missing and self._task.order.order is Order.SCORE and not self._task.is_in_tail:
+            self._view.to_compare = searched.question
+        if not coverage.missing and not plan.absent and stage.is_read() and not is_poor:
+            editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}
+            self._view.cache.keep(self._task.order, answer, editions)
+        return self._end(answer)
+
+    def _coverage(self) -> Coverage:
+        slots = self._task.ownership.table.slot_count
+        answered = slots_spoken_for(self._plan, self._searched.edition_found)
+        return Coverage(slots, answered, slots - answered)

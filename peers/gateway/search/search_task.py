@@ -1,0 +1,135 @@
+"""What a search is asked for, and what all its stages share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Final
+
+from peers.engine.model import MODEL_DEPTH
+from peers.engine.query import Kind, Order
+from peers.engine.query_language import Oddity, Remark
+from peers.engine.reading import Reading
+from peers.gateway.model.messages import SearchPages
+from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
+from peers.gateway.search.feedback import may_expand
+from peers.gateway.search.folding import needed_for
+from peers.gateway.search.view import View
+from peers.gateway.search.witnesses import Witnesses
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+
+READINGS_MAX: Final = 4  # of a page of results, where hits are denied
+RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
+YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once
+
+
+class SearchTask:
+    """The order of a search as it was understood, and the mesh that is to carry it out.
+
+    Attributes:
+      me: id of this peer.
+      order: as it came.
+      view: of this peer; its ownership may be replaced while the search runs.
+      ownership: the one that the search speaks for.
+      reading: of what was typed; `query` has all its words, `terms` those whose statistics decide.
+      remarks: on what was odd about the order.
+      digest: tells its cursors from those of other queries.
+      cursor: where to go on; None for the beginning.
+      k: hits on the page.
+      offset: of the first of them, where there is no cursor.
+      started: when it began.
+      number_question: gives the next request number.
+      witnesses: of its hits.
+      may_expand: whether the query is to be expanded, if the best pages are such that it gains by it.
+      words: of the best pages, by which it is (`feedback`).
+    """
+
+    def __init__(
+        self, me: str, order: SearchPages, reading: Reading, view: View, number_question: Callable[[], int]
+    ) -> None:
+        self.me = me
+        self.order = order
+        self.view = view
+        self.ownership = view.ownership
+        self.reading = reading
+        self.query = reading.query
+        self.remarks = reading.remarks
+        self.digest = digest_of(order.text, order.order)
+        self.cursor: Cursor | None = decode_cursor(order.cursor, self.digest) if order.cursor else None
+        if order.cursor and self.cursor is None:
+            self.remarks += (Remark(Oddity.NO_CURSOR),)
+        self.k = min(max(order.k, 1), SNIPPETS_MAX)
+        self.offset = min(max(order.offset, 0), HITS_MAX)
+        self.started = 0.0
+        self.number_question = number_question
+        self.witnesses = Witnesses(me, view)
+        self.forget_words()
+        self._readings_left = READINGS_MAX
+        self._restarts_left = RESTARTS_MAX
+        self._n_deeper = 0
+
+    @property
+    def is_in_tail(self) -> bool:
+        """Does the page begin behind the hits that are folded? By what query follows from those."""
+        return self.cursor is not None and not self.cursor.is_head and not self.may_expand
+
+    def forget_words(self) -> None:
+        """Begin with what was typed."""
+        self.may_expand = may_expand(self.query)
+        self.words: dict[str, float] = {}
+        self.terms = self.reading.terms
+
+    def take_words(self, words: dict[str, float]) -> None:
+        """Go on with a query that the words of the best pages expand."""
+        self.words = words
+        self.terms = tuple(dict.fromkeys((*self.terms, *words)))
+
+    @property
+    def start(self) -> int:
+        """How many results are before the page, in the head."""
+        return self.cursor.rank if self.cursor else self.offset
+
+    @property
+    def is_spread(self) -> bool:
+        """Do sites take turns? Not in the order of dates, nor where one was asked for."""
+        if self.order.order is not Order.SCORE:
+            return False
+        literals = chain.from_iterable(self.query.clauses)
+        return not any(each.kind is Kind.SITE and not each.negated for each in literals)
+
+    def needed(self) -> int:
+        """How many results, of which copies are one, have to be known for the page to be what it is."""
+        end = self.start + self.k
+        return needed_for(end) if self.is_spread else end
+
+    def depth(self) -> int:
+        """How many hits are asked of each share."""
+        if self.is_in_tail:
+            return self.k + 1
+        wanted = self.needed()
+        wanted = wanted if self.order.order is Order.DATE else max(wanted, MODEL_DEPTH)
+        return min((wanted << self._n_deeper) + 1, HITS_MAX)
+
+    def may_go_deeper(self) -> bool:
+        """Ask for leave to ask for twice as many hits, since many are copies."""
+        if self.is_in_tail or self.depth() == HITS_MAX:
+            return False
+        self._n_deeper += 1
+        return True
+
+    def may_read_again(self) -> bool:
+        """Ask for leave to read another page of results, since hits on this one were denied."""
+        self._readings_left -= 1
+        return self._readings_left > 0
+
+    def is_young(self, now: float) -> bool:
+        """May it begin anew under other owners?"""
+        return now < self.started + YOUNG_S
+
+    def may_restart(self, now: float) -> bool:
+        """Ask for leave to begin anew since an index has changed, which uses up one of a few times."""
+        if self._restarts_left == 0 or not self.is_young(now):
+            return False
+        self._restarts_left -= 1
+        self.view.restarts += 1
+        return True

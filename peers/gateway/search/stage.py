@@ -1,0 +1,195 @@
+"""A stage of a search: questions under way for one purpose, and others asked for those that are late."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Final, TypeAlias
+
+from mesh.actor import Address, Message, Send
+from peers.gateway.errands.round import REPEAT_AFTER_S, Round
+from peers.gateway.search.plan import Absent, Plan, Share
+from peers.gateway.search.search_task import SearchTask
+from peers.gateway.search.term_statistics import Edition
+from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
+
+COUNTING_S_MAX: Final = 1.0
+SEARCHING_S_MAX: Final = 1.0
+READING_S_MAX: Final = 0.5
+
+Answer: TypeAlias = TermsCounted | HitsFound | ExcerptsRead
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A round under way: what its answers are, and on whose behalf they are given."""
+
+    round: Round
+    answer: type[Answer]
+    absent: Absent
+
+
+class Stage(ABC):
+    """One of checking, counting, searching, reading; the search goes from one to the next.
+
+    Attributes:
+      plans: ways to have every slot answered once, the one without stand-ins first.
+      late_at: when those that have not answered are late.
+    """
+
+    def __init__(self, task: SearchTask, plans: list[Plan], limit_at: float, now: float) -> None:
+        """Begin without questions; `begin` of the stage asks them.
+
+        Args:
+          limit_at: when the answers that came have to do.
+        """
+        self.plans = plans
+        self.late_at = now + task.view.punctuality.hedge_s
+        self._task = task
+        self._view = task.view
+        self._began = now
+        self._limit_at = limit_at
+        self._asked: list[Asked] = []
+        self._open: list[Asked] = []  # those of them that are not over
+        self._incomplete: set[str] = set()  # peers that have told that they lack slots
+
+    @abstractmethod
+    def begin(self, now: float) -> list[Send]:
+        """The first questions."""
+
+    @abstractmethod
+    def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
+        """Take in the answer of a share to one of the questions."""
+
+    @abstractmethod
+    def end(self, plan: Plan) -> None:
+        """Note who let the stage wait, which ends with this plan."""
+
+    @abstractmethod
+    def _ask_instead(self, late: set[str], now: float) -> list[Send]:
+        """Have others answer for those that are late, within the budget."""
+
+    def asked_for(self, source: Address, message: Answer) -> Asked | None:
+        """The round that this answers. An answer must fit: a peer may send anything under its number."""
+        for asked in self._asked:
+            if isinstance(message, asked.answer) and asked.round.accepts(source, message.request):
+                return asked
+        return None
+
+    def update(self, now: float) -> None:
+        """See which rounds are over."""
+        self._open = [asked for asked in self._asked if not asked.round.is_over(now)]
+
+    @property
+    def is_open(self) -> bool:
+        """Is anybody waited for? As of the last `update`."""
+        return bool(self._open)
+
+    def is_waiting_for_all(self) -> bool:
+        """Does the only plan lack an answer? Asked first: it is cheap, and so most of the time."""
+        return len(self.plans) == 1 and len(self._asked) == 1 and self.is_open
+
+    def repeat(self, now: float) -> list[Send]:
+        """Ask those again that have not answered for a while."""
+        return [send for asked in self._asked for send in asked.round.wake(now)]
+
+    def wake_at(self) -> float:
+        at = self.late_at
+        for asked in self._open:
+            at = min(at, asked.round.wake_at())
+        return at
+
+    def bridge_incomplete(self, now: float) -> list[Send]:
+        """Have others answer for those that have told that they cannot."""
+        if not self._incomplete:
+            return []
+        return self._bridge(self._view.plan(self._incomplete | self._view.punctuality.tardy), now)
+
+    def bridge_late(self, now: float) -> list[Send]:
+        """Have others answer for those that have not yet; again and again, for others may be late then."""
+        if now < self.late_at:
+            return []
+        late = self._waiting()
+        self.late_at = now + self._view.punctuality.hedge_s if late else inf
+        return self._ask_instead(late, now)
+
+    # --- For the stages themselves ---------------------------------------------------------------
+
+    def _ask(
+        self,
+        request: int,
+        questions: Mapping[str, Message],
+        answer: type[Answer],
+        absent: Absent,
+        now: float,
+    ) -> list[Send]:
+        punctuality = self._view.punctuality
+        round_ = Round(request, "indexer", questions, punctuality.silent, now, self._limit_at - now)
+        self._asked.append(Asked(round_, answer, absent))
+        if answer is not ExcerptsRead:
+            punctuality.note_question(request, now, is_test=answer is HitsFound and not absent)
+        return round_.ask()
+
+    def _waiting(self) -> set[str]:
+        return {peer for asked in self._asked for peer in asked.round.waiting}
+
+    def _bridge(self, plan: Plan, now: float) -> list[Send]:
+        """Go on with one more plan."""
+        if plan in self.plans or not plan.stand_ins():
+            return []
+        self._view.hedges += 1
+        self.plans.append(plan)
+        return self._ask_stand_ins(plan, now)
+
+    def _ask_stand_ins(self, plan: Plan, now: float) -> list[Send]:
+        """The first questions to the stand-ins of one more plan."""
+        return []
+
+    def _may_hedge(self, late: set[str], now: float) -> bool:
+        if self._view.punctuality.may_hedge(late, len(self.plans[0].slots), now - self._began):
+            return True
+        self._view.hedges_denied += 1
+        return False
+
+    def _note_missing(self, share: Share, missing: int) -> None:
+        if missing and not share.absent:
+            self._view.punctuality.note_tardy((share.peer,))
+            self._incomplete.add(share.peer)
+
+    def _take_as_foreign(self, asked: Asked, share: Share, now: float) -> None:
+        """Its tables are not ours, or not yet: soon one of us knows more."""
+        self._view.foreign_epochs += 1
+        asked.round.ask_again(share.peer, now)
+
+    def _is_whole(self, plan: Plan, edition: Callable[[Share], Edition | None]) -> bool:
+        """Does it speak for all slots that anybody serves?"""
+        return slots_spoken_for(plan, edition) == self.plans[0].slot_count
+
+    def _best_plan(self, edition: Callable[[Share], Edition | None]) -> Plan:
+        """The one that speaks for most slots, of equal ones that with the fewest stand-ins."""
+        return max(self.plans, key=lambda plan: slots_spoken_for(plan, edition))
+
+
+def slots_spoken_for(plan: Plan, edition: Callable[[Share], Edition | None]) -> int:
+    """For how many slots the answers speak that the shares of a plan gave.
+
+    Args:
+      edition: of the answer of a share; None where there is none.
+    """
+    spoken_for = 0
+    for share, slots in plan.slots.items():
+        of_share = edition(share)
+        if of_share is not None:
+            spoken_for += max(slots - of_share.missing, 0)
+    return spoken_for
+
+
+def limit_of(task: SearchTask, limit_s: float, now: float) -> float:
+    """When a stage before reading ends: however often it begins anew, a search does.
+
+    It asks for hits as long as an answer may take.
+    """
+    latest = task.started + COUNTING_S_MAX + SEARCHING_S_MAX
+    return now + min(limit_s, max(latest - now, REPEAT_AFTER_S))

@@ -1,0 +1,106 @@
+"""What the peers have counted of terms, added up: the statistics that make scores the same everywhere.
+
+Exactness: the numbers of one share are all of one generation of an index, and the shares of a plan all of
+one epoch, whose slots do not overlap; so the sum is that of one peer holding everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from peers.engine.kernels import LENGTH_COUNT
+from peers.gateway.search.plan import Share
+from peers.index.answering import COUNT_MAX
+from peers.index.wire_messages import HitsFound, TermsCounted
+
+TERMS_CACHED_MAX: Final = 20_000  # a share; 2 MB each; the oldest go first
+
+
+class Totals(NamedTuple):
+    """Sums over the mesh."""
+
+    document_count: int
+    field_lengths: tuple[int, ...]  # terms a field
+    doc_freqs: tuple[int, ...]  # in the order of the terms asked
+
+
+class Edition(NamedTuple):
+    """The state of an index of which an answer speaks; those of one edition are about the same documents."""
+
+    generation: int  # index commit
+    missing: int  # slots of those asked for that the peer has not all of
+
+
+def edition_of(answer: TermsCounted | HitsFound) -> Edition:
+    return Edition(answer.generation, answer.missing)
+
+
+def total_of(counts: Iterable[int]) -> int:
+    """The sum, at most what indexers believe: a peer that claims more must not silence the others."""
+    return min(sum(counts), COUNT_MAX)
+
+
+class _Counts:
+    """What one share counted on one edition of its documents."""
+
+    def __init__(self, counted: TermsCounted) -> None:
+        self.edition = edition_of(counted)
+        self.document_count = counted.document_count
+        self.field_lengths = counted.field_lengths
+        self.doc_freqs: dict[str, int] = {}
+
+
+class TermStatistics:
+    """The counts of all shares under one epoch."""
+
+    def __init__(self) -> None:
+        self._shares: dict[Share, _Counts] = {}
+
+    def knows(self, share: Share, terms: Collection[str]) -> bool:
+        """Has it counted all these terms?"""
+        counts = self._shares.get(share)
+        return counts is not None and all(map(counts.doc_freqs.__contains__, terms))
+
+    def lacking(self, shares: Iterable[Share], terms: Collection[str]) -> list[Share]:
+        """Those of the shares that have not yet counted all these terms."""
+        return [share for share in shares if not self.knows(share, terms)]
+
+    def edition(self, share: Share) -> Edition | None:
+        """Of what was counted; None when nothing was."""
+        counts = self._shares.get(share)
+        return counts.edition if counts else None
+
+    def add(self, share: Share, terms: Sequence[str], counted: TermsCounted) -> None:
+        """Take in a share's counts of `terms`; those of another edition are forgotten."""
+        assert (len(counted.field_lengths), len(counted.doc_freqs)) == (LENGTH_COUNT, len(terms))
+        counts = self._shares.get(share)
+        if counts is None or counts.edition != edition_of(counted):
+            counts = self._shares[share] = _Counts(counted)
+        counts.doc_freqs.update(zip(terms, counted.doc_freqs, strict=True))
+        while len(counts.doc_freqs) > TERMS_CACHED_MAX:
+            del counts.doc_freqs[next(iter(counts.doc_freqs))]
+
+    def forget(self, share: Share) -> None:
+        """Count anew what this share has: its index has changed."""
+        self._shares.pop(share, None)
+
+    def forget_stand_ins(self) -> None:
+        self._shares = {share: counts for share, counts in self._shares.items() if not share.absent}
+
+    def totals(self, shares: Iterable[Share], terms: Sequence[str]) -> Totals:
+        """Add up the counts of those shares that have counted all these terms."""
+        counts = [self._shares[share] for share in shares if self.knows(share, terms)]
+        if not counts:
+            return Totals(0, (0,) * LENGTH_COUNT, (0,) * len(terms))
+        lengths = [of_share.field_lengths for of_share in counts]
+        doc_freqs = [map(of_share.doc_freqs.__getitem__, terms) for of_share in counts]
+        return Totals(
+            total_of(of_share.document_count for of_share in counts),
+            tuple(map(total_of, zip(*lengths, strict=True))),
+            tuple(map(total_of, zip(*doc_freqs, strict=True))),
+        )
+
+    def __len__(self) -> int:
+        """Counts held, over all shares."""
+        return sum(len(counts.doc_freqs) for counts in self._shares.values())

@@ -1,0 +1,152 @@
+"""The JSON of /api/search, and of /search with format=json."""
+
+from __future__ import annotations
+
+import msgspec
+
+from peers.engine.explanation import Explanation, printable
+from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
+from peers.gateway.site.pages import Reader, remark_text, word_of
+from peers.index.wire_messages import FacetCounts, FacetValues
+
+_ENGLISH = Reader("en", False)
+
+
+class ExplanationJson(msgspec.Struct, frozen=True):
+    """A number and how it came about; see `explanation`."""
+
+    name: str
+    value: float
+    formula: str
+    parts: list[ExplanationJson]
+
+
+class HitJson(msgspec.Struct, frozen=True):
+    url: str
+    title: str
+    snippet: str
+    score: float  # by which hits are ordered: sorted by date, seconds since the epoch
+    host: str
+    fetched_at: float  # seconds since the epoch, 0 when not known
+    peer: str
+    date: float  # of the last change, likewise
+    type: str  # media type, "" when not known
+    language: str  # primary subtag, likewise
+    explanation: ExplanationJson | msgspec.UnsetType = msgspec.UNSET
+    copies: int = 0  # pages with the same title and text that are not shown
+    has_more_of_site: bool = False  # further results of its host stand behind those of others
+    near_copies: int = 0  # pages with nearly the same text, as far as was looked, likewise
+    is_confirmed: bool = False  # the gateway or a second member of the mesh knows the page, too
+    also_at: list[str] = []  # URLs in other domains with the same title and text, one of each
+    published: str = ""  # when the page says it was published, ISO 8601; "" when it does not
+
+
+class RemarkJson(msgspec.Struct, frozen=True):
+    kind: str
+    about: str  # what was typed
+    text: str
+
+
+class RelaxedJson(msgspec.Struct, frozen=True):
+    """What was given up to find more."""
+
+    nowhere: list[str]  # words that are on no page and were left out
+    is_any: bool  # too few pages have all words: any is enough
+    with_all: int | None  # so many have all words; null when that was not counted
+
+
+class FacetValueJson(msgspec.Struct, frozen=True):
+    value: str
+    count: int
+
+
+class FacetsJson(msgspec.Struct, frozen=True):
+    hosts: list[FacetValueJson]
+    languages: list[FacetValueJson]
+    types: list[FacetValueJson]
+    years: list[FacetValueJson]
+
+
+class FoundJson(msgspec.Struct, frozen=True):
+    """An answer; fields are only ever added."""
+
+    query: str
+    terms: list[str]
+    total: int
+    took_ms: float
+    coverage: Coverage
+    hits: list[HitJson]
+    is_exact: bool  # false: at least `total` pages match
+    sort: str
+    remarks: list[RemarkJson]
+    relaxed: RelaxedJson
+    next: str  # `cursor` of the page after this; "" when there is none
+    is_cached: bool
+    facets: FacetsJson | msgspec.UnsetType = msgspec.UNSET
+
+
+def found_json(query: str, found: PagesFound, took_s: float) -> FoundJson:
+    """Return an answer as programs get it.
+
+    Args:
+      query: as it was typed.
+      took_s: seconds from the request to the answer.
+    """
+    relaxed = found.relaxed
+    return FoundJson(
+        query=query,
+        terms=[printable(term) for term in found.terms],
+        total=found.total,
+        took_ms=round(took_s * 1_000, 3),
+        coverage=found.coverage,
+        hits=[_hit(hit) for hit in found.hits],
+        is_exact=found.is_exact,
+        sort=found.order,
+        remarks=[RemarkJson(each.oddity, each.text, remark_text(_ENGLISH, each)) for each in found.remarks],
+        relaxed=RelaxedJson(
+            [word_of(entry, query) for entry in relaxed.nowhere], relaxed.is_any, relaxed.with_all
+        ),
+        next=found.next,
+        is_cached=found.is_cached,
+        facets=_facets(found.facets) if found.facets else msgspec.UNSET,
+    )
+
+
+def _hit(hit: FoundPage) -> HitJson:
+    return HitJson(
+        hit.url,
+        hit.title,
+        hit.snippet,
+        hit.score,
+        hit.host,
+        hit.fetched_at,
+        hit.peer,
+        hit.date,
+        hit.type,
+        hit.language,
+        _explanation(hit.explanation) if hit.explanation else msgspec.UNSET,
+        hit.copies,
+        hit.has_more_of_site,
+        hit.near_copies,
+        hit.is_confirmed,
+        list(hit.also_at),
+        hit.published,
+    )
+
+
+def _explanation(explanation: Explanation) -> ExplanationJson:
+    return ExplanationJson(
+        printable(explanation.name),
+        explanation.value,
+        explanation.formula,
+        [_explanation(part) for part in explanation.parts],
+    )
+
+
+def _facets(counts: FacetCounts) -> FacetsJson:
+    def values(of_facet: FacetValues) -> list[FacetValueJson]:
+        return [FacetValueJson(value, count) for value, count in of_facet]
+
+    return FacetsJson(
+        values(counts.hosts), values(counts.languages), values(counts.types), values(counts.years)
+    )

@@ -1,0 +1,748 @@
+"""The gateway's HTML: values in, text out. Everything that is put into it is escaped."""
+
+from __future__ import annotations
+
+import html
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from functools import lru_cache
+from hashlib import blake2b, sha256
+from importlib.resources import files
+from itertools import islice
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote, urlencode
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from mesh.urls import is_of_files
+from peers.documents.content import Lack
+from peers.engine.kinds import KINDS, kind_of
+from peers.engine.query import Order
+from peers.engine.query_language import Oddity, Remark
+from peers.engine.reading import QUERY_CHARS_MAX, parse_query
+from peers.gateway.model.member_lines import (
+    MemberLine,
+    Presence,
+    advice,
+    member_lines,
+    printable,
+    searched_words,
+)
+from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
+from peers.gateway.model.readiness_json import ReadinessJson
+from peers.gateway.model.status import PeerState, PeerStatus, Report, Total
+from peers.gateway.model.time_words import utc
+from peers.gateway.site.stored_page import Kind, StoredPage, framed_html
+from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
+from peers.index.wire_messages import HITS_MAX, FacetCounts
+
+HITS_PER_PAGE: Final = 10
+PAGES_MAX: Final = HITS_MAX // HITS_PER_PAGE
+PAGES_AROUND: Final = 2  # linked on both sides of the current one; ten numbers do not fit a phone
+ADDRESS_CHARS_MAX: Final = 90
+FACET_VALUES_SHOWN: Final = 10
+FACET_NAME_CHARS_MAX: Final = 60
+NOWHERE_SHOWN_MAX: Final = 10
+EXPLANATION_LINES_MAX: Final = 500
+PAGES_CACHED: Final = 256  # of results, rendered: 20 kB each
+RESULTS_CACHED: Final = 2_048  # hits made ready to be shown: those of pages of results that are shown again
+
+HUES: Final = 8  # of the letters that stand for sites; see style.css
+WORDS_DAYS_MAX: Final = 6  # a day that is longer ago is named by its date
+
+_static: Final = files("peers.gateway.site").joinpath("static")
+STYLE: Final = _static.joinpath("style.css").read_bytes()
+STYLE_URL: Final = f"/static/style.css?v={blake2b(STYLE, digest_size=6).hexdigest()}"
+ICON: Final = _static.joinpath("icon.svg").read_bytes().strip()
+KEYS: Final = _static.joinpath("keys.js").read_text("utf-8").strip()
+# What a content security policy calls the one script there is (CSP Level 3, 8.2).
+KEYS_SOURCE: Final = f"'sha256-{b64encode(sha256(KEYS.encode()).digest()).decode()}'"
+
+_environment = Environment(
+    loader=PackageLoader("peers.gateway.site"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+
+
+_ICON_URL: Final = "data:image/svg+xml," + quote(ICON, safe=" =:/'<>")
+_KEYS: Final = Markup(KEYS)
+_TOOK: Final = Markup("<took>")  # which nothing that is escaped contains
+
+
+class Reader(NamedTuple):
+    """Whom a page is for."""
+
+    language: str  # of `TEXTS`
+    is_chosen: bool  # by hand: links keep it
+
+    def say(self, key: str, **values: object) -> str:
+        """The text of that key with its values put in, not yet escaped."""
+        return text_in(self.language, key, **values)
+
+    def link(self, path: str, **parameters: object) -> str:
+        """An address of this gateway that keeps the language."""
+        chosen = {"lang": self.language} if self.is_chosen else {}
+        query = urlencode(parameters | chosen)
+        return f"{path}?{query}" if query else path
+
+
+class Here(NamedTuple):
+    """Where the reader is, to come back to in another language."""
+
+    path: str
+    parameters: Mapping[str, object] = {}
+
+
+class _LanguageLink(NamedTuple):
+    code: str
+    name: str
+    href: str
+    is_current: bool
+
+
+class Wish(NamedTuple):
+    """What a page of results was asked with."""
+
+    query: str
+    page: int = 1  # number to be shown
+    order: Order = Order.SCORE
+    wants_facets: bool = True
+    wants_explanations: bool = False
+
+    def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
+        """An address of a page of results that keeps the rest of the wish."""
+        parameters: dict[str, object] = {"q": self.query if query is None else query}
+        parameters |= {"page": page} if page > 1 else {}
+        parameters |= {"sort": self.order.value} if self.order is not Order.SCORE else {}
+        parameters |= {"facets": 0} if not self.wants_facets else {}
+        parameters |= {"explain": 1} if self.wants_explanations else {}
+        parameters |= {"cursor": cursor} if cursor else {}
+        return reader.link("/search", **parameters)
+
+
+class _Result(NamedTuple):
+    """A hit as the template wants it."""
+
+    url: str
+    title: Markup
+    plain_title: str
+    snippet: Markup
+    language: str  # for screen readers; empty where it is none or the reader's
+    letter: str  # stands for its site
+    hue: int  # of the letter, below `HUES`
+    address: str
+    about: list[str]  # date, type, language
+    fetched: str
+    cached: str
+    score: str
+    explanation: list[str]  # lines
+    copies: str  # that it stands for, in words
+    more: str  # address of further results of its site
+    with_copies: str  # address of the results with all copies
+    also_at: list[tuple[str, str]]  # URLs and addresses of copies in other domains
+
+
+class _FacetValue(NamedTuple):
+    name: str
+    pages: str
+    href: str  # of the query narrowed to it
+
+
+class _Facet(NamedTuple):
+    title: str
+    options: list[_FacetValue]
+
+
+class _PageLink(NamedTuple):
+    number: int
+    href: str
+    is_current: bool
+
+
+class _Choice(NamedTuple):
+    """A link to the same results in another way."""
+
+    text: str
+    href: str
+    is_chosen: bool
+
+
+class _Filter(NamedTuple):
+    """What the results are narrowed to, and the way back."""
+
+    text: str
+    href: str  # of the query without it
+
+
+class _Operator(NamedTuple):
+    """A line of the help for searchers."""
+
+    example: str
+    href: str
+    text: str
+
+
+class _StatusRow(NamedTuple):
+    """A member, or all, as the template wants it."""
+
+    name: str
+    gateway: str
+    about: list[str]  # machine and version
+    state: str
+    kind: str  # of the state, for its style
+    numbers: list[str]
+
+
+class _HotHost(NamedTuple):
+    name: str
+    href: str  # to what is known of its home page
+    urls: str
+
+
+_STATUS_COLUMNS: Final = (
+    "status_peer",
+    "status_machine",
+    "status_version",
+    "status_state",
+    "status_pages",
+    "status_pages_now",
+    "status_queue",
+    "status_crawled",
+    "status_answered",
+    "status_complete",
+    "status_wanted",
+    "status_moved",
+    "status_memory",
+)
+_ABOUT_COLUMNS: Final = 4  # of these, before the numbers
+# Operators that narrow, as `query_language` reads them; in a phrase they are text.
+_FILTER: Final = re.compile(
+    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|after|before):[^\s\"()]+)", re.IGNORECASE
+)
+_KIND_TEXTS: Final = {
+    "html": "kind_html",
+    "pdf": "kind_pdf",
+    "word": "kind_word",
+    "excel": "kind_excel",
+    "powerpoint": "kind_powerpoint",
+    "odt": "kind_odt",
+    "ods": "kind_ods",
+    "odp": "kind_odp",
+    "rtf": "kind_rtf",
+    "epub": "kind_epub",
+    "feed": "kind_feed",
+    "xml": "kind_xml",
+    "json": "kind_json",
+    "csv": "kind_csv",
+    "text": "kind_text",
+    "code": "kind_code",
+}
+_LACK_TEXTS: Final = {
+    Lack.ENCRYPTED: "lack_encrypted",
+    Lack.SCANNED: "lack_scanned",
+    Lack.DAMAGED: "lack_damaged",
+    Lack.EXHAUSTING: "lack_exhausting",
+    Lack.OLD: "lack_old",
+}
+_ORDER_TEXTS: Final = {Order.SCORE: "sort_score", Order.DATE: "sort_date"}
+_REMARK_TEXTS: Final = {
+    Oddity.QUOTE_OPEN: "remark_quote_open",
+    Oddity.PARENTHESIS_OPEN: "remark_parenthesis_open",
+    Oddity.PARENTHESIS_EXTRA: "remark_parenthesis_extra",
+    Oddity.OR_ALONE: "remark_or_alone",
+    Oddity.NOT_ALONE: "remark_not_alone",
+    Oddity.TOO_DEEP: "remark_too_deep",
+    Oddity.NO_HOST: "remark_no_host",
+    Oddity.NO_LANGUAGE: "remark_no_language",
+    Oddity.NO_TYPE: "remark_no_type",
+    Oddity.NO_DATE: "remark_no_date",
+    Oddity.NO_VALUE: "remark_no_value",
+    Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
+    Oddity.TOO_LONG: "remark_too_long",
+    Oddity.TOO_MANY_WORDS: "remark_too_many_words",
+    Oddity.COMMONEST_LEFT_OUT: "remark_commonest_left_out",
+    Oddity.NO_SUCH_PHRASE: "remark_no_such_phrase",
+    Oddity.CUT_SHORT: "remark_cut_short",
+    Oddity.TOO_COMPLEX: "remark_too_complex",
+    Oddity.NO_CURSOR: "remark_no_cursor",
+}
+_STATE_TEXTS: Final = {
+    PeerState.CUT_OFF: "state_cut_off",
+    PeerState.UNLICENSED: "state_unlicensed",
+    PeerState.DRAINED: "state_drained",
+    PeerState.DRAINING: "state_draining",
+    PeerState.CLAIMING: "state_claiming",
+    PeerState.MOVING: "state_moving",
+    PeerState.STEADY: "state_steady",
+}
+
+
+def start_page(reader: Reader) -> str:
+    """The page with nothing but the question."""
+    return render("start.html", reader, Here("/"), query="")
+
+
+def help_page(reader: Reader) -> str:
+    """What can be written into the question, with examples."""
+    return render(
+        "help.html",
+        reader,
+        Here("/help"),
+        query="",
+        operators=[
+            _Operator(example, Wish(example).link(reader), text)
+            for example, text in OPERATORS[reader.language]
+        ],
+    )
+
+
+def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float, today: date) -> str:
+    """A page of results.
+
+    Args:
+      took_s: seconds from the request to the answer.
+      today: UTC; days close to it are told by words.
+    """
+    same = msgspec.structs.replace(found, ticket=0, seconds=0.0, is_cached=False)
+    took = reader.say("took", ms=max(1, round(took_s * 1_000)))
+    return _result_page(reader, wish, same, today).replace(_TOOK, escape(took), 1)
+
+
+@lru_cache(maxsize=PAGES_CACHED)
+def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> str:
+    """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
+    page, last = wish.page, _last_page(found.total)
+    has_next = page < last or bool(found.next)
+    return render(
+        "results.html",
+        reader,
+        Here("/search", {"q": wish.query, "page": page}),
+        query=wish.query,
+        wish=wish,
+        page=page,
+        start=(page - 1) * HITS_PER_PAGE + 1,
+        results=[
+            _result(reader, hit, today, *_links_to_more(reader, wish, hit), wish.query) for hit in found.hits
+        ],
+        total=found.total,
+        count=_count(reader, found),
+        given_up=_given_up(reader, found.relaxed),
+        remarks=list(_remarks(reader, found, wish.query)),
+        filters=list(_filters(reader, wish)),
+        facets=_facets(reader, wish, found.facets) if found.facets else [],
+        sorts=[
+            _Choice(reader.say(text), wish._replace(order=order).link(reader), order is wish.order)
+            for order, text in _ORDER_TEXTS.items()
+        ],
+        explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
+        feed=reader.link("/search", q=wish.query, format="rss"),
+        took=_TOOK,
+        is_covered=found.coverage.missing == 0,
+        covered_share=_covered_share(found.coverage),
+        page_links=list(_page_links(reader, wish, found.total)),
+        previous=wish.link(reader, page=page - 1) if 1 < page <= PAGES_MAX + 1 else "",
+        next=wish.link(reader, page=page + 1, cursor=found.next) if has_next else "",
+        first=wish.link(reader),
+    )
+
+
+def status_page(reader: Reader, report: Report, readiness: ReadinessJson, *, may_see: bool) -> str:
+    """What every member is doing, those that are down too, and what to do about them.
+
+    Args:
+      may_see: the reader is an administrator.
+    """
+    total = report.total
+    return render(
+        "status.html",
+        reader,
+        Here("/status"),
+        query="",
+        facts=reader.say(
+            "status_facts",
+            peers=len(report.peers),
+            pages=f"{total.pages_indexed:,}",
+            queue=f"{total.frontier.queued:,}",
+            speed=f"{total.pages_per_second_now:.1f}",
+            searches=f"{total.searches:,}",
+            cached=f"{100 * total.searches_cached / max(1, total.searches):.0f} %",
+        ),
+        columns=[reader.say(column) for column in _STATUS_COLUMNS],
+        advice=advice(report, readiness, reader.say),
+        rows=[
+            *(_status_row(reader, line) for line in member_lines(report, reader.say)),
+            _StatusRow(reader.say("status_all"), "", ["", ""], "", "all", _status_numbers(total)),
+        ],
+        hosts=[
+            _HotHost(
+                address_of(f"http://{host}"),
+                reader.link("/why", url=f"http://{host}/"),
+                reader.say("status_urls", urls=f"{urls:,}"),
+            )
+            for host, urls in total.hot_hosts
+        ],
+        searched=", ".join(searched_words(report)),
+        may_see=may_see,
+    )
+
+
+def remark_text(reader: Reader, remark: Remark) -> str:
+    """A remark as a sentence, not yet escaped."""
+    return reader.say(_REMARK_TEXTS[remark.oddity], text=remark.text)
+
+
+def word_of(entry: str, query: str) -> str:
+    """Return an entry of the dictionary as it was typed; where that was part of a word, without its sign."""
+    for typed in query.split():
+        if parse_query(typed).required == (entry,):
+            return typed
+    return entry.lstrip("".join(map(chr, range(32))))
+
+
+def message_page(reader: Reader, message: str, query: str = "", again: str = "") -> str:
+    """A page that says one thing: what went wrong and what to do.
+
+    Args:
+      again: the address to try again, where that may help.
+    """
+    return render("message.html", reader, Here("/"), message=message, query=query, again=again)
+
+
+def stored_page_view(
+    reader: Reader,
+    url: str,
+    fetched_at: float,
+    gone_at: float,
+    page: StoredPage,
+    query: str = "",
+    stored_links: Sequence[str] | None = None,
+) -> str:
+    """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
+
+    Args:
+      gone_at: when a later visit did not find the page any more, 0.0 when none did.
+      query: that led here; its words are marked.
+      stored_links: as they are written, those that are marked; None where nobody wants to know.
+    """
+    asked = {"url": url, "q": query} if query else {"url": url}
+    return render(
+        "stored.html",
+        reader,
+        Here("/page", asked),
+        links=reader.link("/page", **asked, links="") if page.kind is Kind.HTML else "",
+        n_links=None if stored_links is None else len(stored_links),
+        query=query,
+        url=url,
+        is_shown=bool(page.text) or page.kind in (Kind.HTML, Kind.TEXT),
+        media_type=page.media_type[:100],
+        is_cut=page.is_cut,
+        file=reader.link("/page", url=url, format="file") if _has_file(page) else "",
+        kind=_type_name(reader, page.media_type) if page.kind is Kind.DOCUMENT else "",
+        is_partial=page.is_partial,
+        lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
+        address=address_of(url),
+        has_live=not is_of_files(url),
+        fetched=_day(reader, fetched_at) or "?",
+        gone=_day(reader, gone_at) if gone_at else "",
+        versions=reader.link("/page", url=url, versions=""),
+        keywords=", ".join(page.keywords),
+        related=reader.link("/search", q=" OR ".join(page.keywords)) if page.keywords else "",
+        document=framed_html(url, page, query, stored_links or ()),
+    )
+
+
+def _has_file(page: StoredPage) -> bool:
+    return page.kind is not Kind.HTML and not page.is_partial
+
+
+def marked(text: str, highlights: Sequence[tuple[int, int]]) -> Markup:
+    """Escape a text and put <mark> around its highlights; spans that make no sense are left out."""
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted(highlights):
+        if done <= start < end <= len(text):
+            # html's takes a third of the time of markupsafe's, for texts as short as these.
+            parts += [html.escape(text[done:start]), "<mark>", html.escape(text[start:end]), "</mark>"]
+            done = end
+    return Markup("".join([*parts, html.escape(text[done:])]))
+
+
+def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
+    """Fill a template, with what every page has.
+
+    Args:
+      here: the page itself, for links to it in other languages.
+    """
+    return _environment.get_template(template).render(
+        reader=reader,
+        say=reader.say,
+        link=reader.link,
+        languages=[
+            _LanguageLink(
+                code=code,
+                name=texts["this_language"],
+                href=Reader(code, True).link(here.path, **here.parameters),
+                is_current=code == reader.language,
+            )
+            for code, texts in TEXTS.items()
+        ],
+        style_url=STYLE_URL,
+        icon_url=_ICON_URL,
+        keys=_KEYS,
+        query_chars_max=QUERY_CHARS_MAX,
+        **values,
+    )
+
+
+@lru_cache(maxsize=RESULTS_CACHED)
+def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str, query: str) -> _Result:
+    has_title = bool(hit.title.strip())
+    site = hit.host.rpartition("://")[2].removeprefix("www.")
+    cached = reader.link("/page", url=hit.url, q=query)
+    return _Result(
+        url=cached if is_of_files(hit.url) else hit.url,
+        title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
+        plain_title=hit.title if has_title else hit.url,
+        snippet=marked(hit.snippet, hit.highlights),
+        language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
+        letter=site[:1].upper(),
+        hue=blake2b(site.encode("utf-8", "replace"), digest_size=1).digest()[0] % HUES,
+        address=address_of(hit.url),
+        about=list(_about(reader, hit)),
+        fetched=_fetched(reader, hit.fetched_at, today),
+        cached=cached,
+        score=f"{hit.score:.3f}",
+        explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
+        copies=_copies(reader, hit),
+        more=more,
+        with_copies=with_copies,
+        also_at=[(url, address_of(url)) for url in hit.also_at],
+    )
+
+
+def _copies(reader: Reader, hit: FoundPage) -> str:
+    """Count those that are not named below."""
+    others = hit.copies - len(hit.also_at)
+    told = [(others, "copies" if others > 1 else "copy"), (hit.near_copies, "near_copies")]
+    return " · ".join(reader.say(text, count=f"{count:,}") for count, text in told if count > 0)
+
+
+def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str]:
+    """Return where more results of a site are, and where those that are folded; "" for none."""
+    more = wish.link(reader, f"{wish.query} site:{hit.host}") if hit.has_more_of_site else ""
+    has_copies = hit.copies or hit.near_copies
+    return more, wish.link(reader, f"{wish.query} copies:all") if has_copies else ""
+
+
+def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
+    """What is known of a page beside its text, and not what a reader takes for granted."""
+    changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
+    if published is not None:
+        yield _day_text(reader, published)
+    if changed is not None and published is not None and changed.date() > published:
+        yield reader.say("changed", date=_day_text(reader, changed.date()))
+    elif changed is not None and published is None:
+        yield _day_text(reader, changed.date())
+    if hit.type and hit.type not in KINDS["html"]:
+        yield _type_name(reader, hit.type)
+        if not hit.snippet:
+            yield reader.say("no_text")
+    if hit.language and hit.language != reader.language:
+        yield _language_name(hit.language)
+
+
+def _fetched(reader: Reader, seconds: float, today: date) -> str:
+    """When a page was fetched, in words; empty where that is not known."""
+    day = utc(seconds) if seconds > 0 else None
+    if day is None:
+        return ""
+    match (today - day.date()).days:
+        case 0:
+            return reader.say("fetched_today")
+        case 1:
+            return reader.say("fetched_yesterday")
+        case days if 1 < days <= WORDS_DAYS_MAX:
+            return reader.say("fetched_days_ago", days=days)
+        case _:
+            return reader.say("fetched", date=_day(reader, seconds))
+
+
+def _type_name(reader: Reader, media_type: str) -> str:
+    """What people call a media type or a kind."""
+    kind = kind_of(media_type) or media_type
+    return reader.say(_KIND_TEXTS[kind]) if kind in _KIND_TEXTS else kind[:FACET_NAME_CHARS_MAX]
+
+
+def _kinds(types: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Counts of media types as those of kinds, by the words of `type:`; what is of no kind stays as it is."""
+    counts: Counter[str] = Counter()
+    for media_type, count in types:
+        counts[kind_of(media_type) or media_type] += count
+    return counts.most_common()
+
+
+def _language_name(code: str) -> str:
+    return LANGUAGE_NAMES.get(code, code[:FACET_NAME_CHARS_MAX])
+
+
+def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
+    for remark in found.remarks:
+        yield remark_text(reader, remark)
+    if found.relaxed.nowhere and found.total:
+        words = " ".join(word_of(entry, query) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])
+        yield reader.say("nowhere", words=words)
+
+
+def _given_up(reader: Reader, relaxed: Relaxed) -> str:
+    if not relaxed.is_any:
+        return ""
+    if relaxed.with_all is None:
+        return reader.say("some_words")
+    return reader.say("some_words_of", total=f"{relaxed.with_all:,}")
+
+
+def _filters(reader: Reader, wish: Wish) -> Iterator[_Filter]:
+    """What the query is narrowed to by its operators, each with the query without it."""
+    for match in _FILTER.finditer(wish.query):
+        if match[1] is None:
+            continue
+        others = f"{wish.query[: match.start()].rstrip()} {wish.query[match.end() :].lstrip()}".strip()
+        yield _Filter(match[0][:FACET_NAME_CHARS_MAX], wish.link(reader, others))
+
+
+def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
+    """The column of counts; a value is a link to the query narrowed to it, one alone narrows nothing."""
+
+    def value(name: str, count: int, narrowed_by: str) -> _FacetValue:
+        href = wish.link(reader, f"{wish.query} {narrowed_by}")
+        return _FacetValue(name[:FACET_NAME_CHARS_MAX], f"{count:,}", href)
+
+    def year(name: str, count: int) -> _FacetValue:
+        after = int(name) + 1 if name.isascii() and name.isdigit() and len(name) == 4 else 0
+        return value(name, count, f"after:{name} before:{after:04}")
+
+    # The reader's own language is looked for first.
+    languages = sorted(counts.languages, key=lambda each: each[0] != reader.language)
+    latest = sorted(counts.years, reverse=True)
+    kinds = _kinds(counts.types)
+    facets = [
+        _Facet("facet_hosts", [value(host, count, f"site:{host}") for host, count in counts.hosts]),
+        _Facet("facet_languages", [value(_language_name(code), n, f"lang:{code}") for code, n in languages]),
+        _Facet("facet_types", [value(_type_name(reader, each), n, f"type:{each}") for each, n in kinds]),
+        _Facet("facet_years", [year(*each) for each in latest]),
+    ]
+    return [
+        _Facet(reader.say(title), options[:FACET_VALUES_SHOWN])
+        for title, options in facets
+        if len(options) > 1
+    ]
+
+
+def _status_row(reader: Reader, line: MemberLine) -> _StatusRow:
+    status = line.status
+    kind, state = _state(reader, line)
+    if status is None:
+        blank = [""] * (len(_STATUS_COLUMNS) - _ABOUT_COLUMNS)
+        return _StatusRow(line.peer, "", [line.name, ""], state, kind, blank)
+    # What another peer says of itself becomes a link only if it looks like one.
+    gateway = status.gateway if status.gateway.startswith("http://") else ""
+    about = [line.name, printable(status.version)]
+    return _StatusRow(line.peer, gateway, about, state, kind, _status_numbers(status))
+
+
+def _state(reader: Reader, line: MemberLine) -> tuple[str, str]:
+    """The kind of a member's state, and what it is in words."""
+    match line.presence:
+        case Presence.DOWN:
+            return "down", reader.say("member_down", since=line.since).strip()
+        case Presence.DOOR:
+            return "door", reader.say("member_door")
+        case Presence.SILENT:
+            return "silent", reader.say("member_silent")
+    assert line.status is not None, "who answers has a status"
+    state = reader.say(_STATE_TEXTS[line.status.state])
+    if line.status.relay:
+        state = f"{state}, {reader.say('over_relay', relay=printable(line.status.relay))}"
+    if line.status.disk_full:
+        return "disk_full", f"{reader.say('status_disk_full')}; {state}"
+    return line.status.state.name.lower(), state
+
+
+def _status_numbers(row: PeerStatus | Total) -> list[str]:
+    """In the order of `_STATUS_COLUMNS`, after what a member is."""
+    slots = row.slots
+    return [
+        f"{row.pages_indexed:,}",
+        f"{row.pages_per_second_now:.1f}",
+        f"{row.frontier.queued:,}",
+        f"{slots.held:,} / {slots.owned:,}",
+        f"{slots.answered:,}",
+        f"{slots.complete:,} / {slots.kept:,}",
+        f"{slots.wanted:,}",
+        f"{row.bytes_moved_per_s / 1e6:.1f}",
+        f"{row.private_bytes / 1e6:,.0f}",
+    ]
+
+
+def address_of(url: str) -> str:
+    """The URL as people read it: without scheme, escapes undone where that gives letters."""
+    bare = url.partition("://")[2].removesuffix("/")
+    try:
+        shown = unquote(bare, errors="strict")
+    except UnicodeDecodeError:
+        shown = bare
+    shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
+    return shown if len(shown) <= ADDRESS_CHARS_MAX else shown[: ADDRESS_CHARS_MAX - 1] + "…"
+
+
+def _day(reader: Reader, seconds: float) -> str:
+    """The day in UTC as the reader's language has it; empty for what is no time."""
+    day = utc(seconds)
+    return "" if day is None else _day_text(reader, day.date())
+
+
+def day_of(iso: str) -> date | None:
+    """The day that a date in ISO 8601 begins with; None for what is none."""
+    try:
+        return date.fromisoformat(iso[:10])
+    except ValueError:
+        return None
+
+
+def _day_text(reader: Reader, day: date) -> str:
+    month = reader.say("months").split()[day.month - 1]
+    return reader.say("day", year=day.year, month=month, day=day.day)
+
+
+def _count(reader: Reader, found: PagesFound) -> str:
+    total = found.total
+    if not found.is_exact:
+        return reader.say("at_least", total=f"{total:,}")
+    return reader.say("one_result") if total == 1 else reader.say("many_results", total=f"{total:,}")
+
+
+def _covered_share(coverage: Coverage) -> str:
+    """Per cent, rounded down: 99.9 % is not all."""
+    per_mille = 1_000 * coverage.answered // max(1, coverage.slots)
+    return f"{per_mille // 10}.{per_mille % 10} %"
+
+
+def _last_page(total: int) -> int:
+    return min(PAGES_MAX, -(-total // HITS_PER_PAGE))
+
+
+def _page_links(reader: Reader, wish: Wish, total: int) -> Iterator[_PageLink]:
+    last, page = _last_page(total), wish.page
+    if last <= 1:
+        return
+    for number in range(max(1, page - PAGES_AROUND), min(last, page + PAGES_AROUND) + 1):
+        yield _PageLink(number, wish.link(reader, page=number), number == page)

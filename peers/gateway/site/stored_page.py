@@ -1,0 +1,183 @@
+"""The stored copy of a page, made ready to be shown. Its bytes are hostile and stay so.
+
+What leaves here is text; that it can do no harm is up to the page it is shown in (`templates/stored.html`
+and the policy it is sent with): a frame without scripts, forms, network or an origin.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from mesh.errors import CorruptionError
+from mesh.urls import canonical, canonical_links
+from peers.crawler.fetching.decoding import TooLarge, Undecodable, decode
+from peers.crawler.model.web_request import ROBOTS_TAG
+from peers.crawler.parsing.charset import decode_text
+from peers.crawler.parsing.parser import robots_wish
+from peers.crawler.parsing.parser_port import StoredText
+from peers.documents.content import Lack
+from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
+from peers.storage.warc import HttpResponse, parse_response, read_records
+from peers.storage.wire_messages import PAGES_CHECKED_MAX
+from peers.text.keywords import keywords_of
+
+BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
+SHOWN_CHARS_MAX: Final = 4_000_000  # the longest page of the documentation sites has 3.5 million
+FILE_NAME_CHARS_MAX: Final = 100
+
+_MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
+
+
+class Kind(Enum):
+    """How it can be shown."""
+
+    HTML = "html"
+    TEXT = "text"
+    DOCUMENT = "document"  # of another format: its text is, and the file can be had
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A stored copy."""
+
+    kind: Kind
+    # Of a document what it is, else as the server said, lower case, without parameters: may be anything.
+    media_type: str
+    text: str  # decoded; empty for OTHER, and for DOCUMENT until it was read, see `with_said`
+    is_cut: bool  # longer than SHOWN_CHARS_MAX
+    body: bytes = b""  # without content coding
+    is_partial: bool = False  # the archive has not the whole body
+    lack: Lack | None = None  # why a document has no text
+    is_barred: bool = False  # its site asks that no copy be shown; of HTML see `stored_reader`
+    keywords: tuple[str, ...] = ()  # of what was read elsewhere, the weightiest first
+    base: str = ""  # of what was read elsewhere: the URL that its links are relative to; "" for its own
+
+    @property
+    def is_document(self) -> bool:
+        return self.kind is Kind.DOCUMENT
+
+
+class KeywordsJson(msgspec.Struct, frozen=True):
+    """The JSON of /api/keywords."""
+
+    url: str
+    is_stored: bool  # the mesh has a copy
+    keywords: tuple[str, ...] = ()  # the weightiest first; none where no copy may be shown
+
+
+def stored_page(url: str, records: bytes) -> StoredPage:
+    """Find the answer for `url` in its packed records and decode it.
+
+    Raises:
+      CorruptionError: there is none, or it is not sound.
+    """
+    record = next((r for r in read_records(records) if r.kind == "response" and r.url == url), None)
+    if record is None:
+        raise CorruptionError(f"the records of {url} have no response for it")
+    response = parse_response(record)
+    body, content_type = _body(response), response.header("content-type") or ""
+    media_type = named_media_type(content_type)
+    is_partial = record.headers.get("warc-truncated") == "length"
+    document_format = format_of(body, media_type)
+    if document_format is not None:
+        media_type = media_type_of(document_format, media_type, body)
+    kind = Kind.DOCUMENT if document_format is not None else _kind_of(media_type)
+    wish = robots_wish(response.header_values(ROBOTS_TAG))
+    if wish.is_noarchive or wish.is_nosnippet:
+        return StoredPage(kind, media_type, "", False, is_barred=True)
+    if kind in (Kind.DOCUMENT, Kind.OTHER):
+        return StoredPage(kind, media_type, "", False, body, is_partial)
+    text = decode_text(body, content_type).text
+    is_cut = len(text) > SHOWN_CHARS_MAX
+    return StoredPage(kind, media_type, text[:SHOWN_CHARS_MAX], is_cut, body, is_partial)
+
+
+def barred(page: StoredPage) -> StoredPage:
+    """A copy that is not to be shown, without what it says."""
+    return StoredPage(page.kind, page.media_type, "", False, is_barred=True)
+
+
+def with_said(page: StoredPage, said: StoredText) -> StoredPage:
+    """A copy with what was read of it: its keywords and its base, and of a document the text, too."""
+    keywords = tuple(word for word, _ in keywords_of(said.title, "", said.text))
+    page = replace(page, keywords=keywords, base=canonical(said.base) or "" if said.base else "")
+    if not page.is_document:
+        return page
+    is_cut = len(said.text) > SHOWN_CHARS_MAX
+    return replace(page, text=said.text[:SHOWN_CHARS_MAX], is_cut=is_cut, lack=said.lack)
+
+
+def file_headers(url: str, page: StoredPage) -> dict[str, str]:
+    """Headers with which the body of a stored page does no harm: no browser shows it, but for plain text.
+
+    Source: RFC 6266, 4 and 5; RFC 8187, 3.2.
+    """
+    name = unquote(url.partition("?")[0].rpartition("/")[2])[:FILE_NAME_CHARS_MAX] or "page"
+    plain = "".join(each if each.isascii() and (each.isalnum() or each in "._- ") else "_" for each in name)
+    is_known = page.kind is Kind.DOCUMENT and _MEDIA_TYPE.fullmatch(page.media_type) is not None
+    media_type = page.media_type if is_known else "application/octet-stream"
+    disposition = "attachment"
+    if page.kind is Kind.TEXT:
+        media_type, disposition = "text/plain", "inline"
+    names = f"filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    return {"Content-Type": media_type, "Content-Disposition": f"{disposition}; {names}"}
+
+
+def links_in(url: str, page: StoredPage) -> dict[str, str]:
+    """Return links of a page of HTML to others, by how they are written: the first ones."""
+    from peers.gateway.site.marked_copy import hrefs_in
+
+    hrefs = hrefs_in(page.text, PAGES_CHECKED_MAX)
+    targets = zip(hrefs, canonical_links(page.base or url, hrefs), strict=True)
+    return {href: target for href, target in targets if target is not None and target != url}
+
+
+def framed_html(url: str, page: StoredPage, query: str = "", stored_links: Sequence[str] = ()) -> str:
+    """The document for the frame: links open the live web in a new tab, relative to where they came from.
+
+    Args:
+      query: whose words are marked.
+      stored_links: as they are written, those that are marked.
+    """
+    head = f'<!doctype html><base href="{html.escape(page.base or url)}" target="_blank">'
+    if stored_links:
+        from peers.gateway.site.marked_copy import style_of_links
+
+        head += style_of_links(stored_links)
+    is_markup = page.kind is Kind.HTML
+    markup = page.text if is_markup else html.escape(page.text, quote=False)
+    if query:
+        from peers.gateway.site.marked_copy import (  # loaded with the first copy that wants it
+            jumps,
+            with_marks,
+        )
+
+        copy = with_marks(markup, query)
+        head, markup = head + jumps(copy), copy.markup
+    return head + markup if is_markup else f'{head}<pre style="white-space: pre-wrap">{markup}</pre>'
+
+
+def _kind_of(media_type: str) -> Kind:
+    if media_type in ("text/html", "application/xhtml+xml", ""):
+        return Kind.HTML
+    is_text = media_type.startswith("text/") or media_type in (*TEXT_MEDIA_TYPES, "application/xml")
+    return Kind.TEXT if is_text else Kind.OTHER
+
+
+def _body(response: HttpResponse) -> bytes:
+    """The body without its content coding; as it is where the coding was already undone."""
+    try:
+        return decode(response.body, response.header("content-encoding") or "", BODY_BYTES_MAX).body
+    except Undecodable:
+        return response.body
+    except TooLarge as error:
+        raise CorruptionError(f"a stored page is too large: {error}") from error
