@@ -134,7 +134,7 @@ def _inner(values: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def dates_said(
-    url: str, said: Iterable[Said], lines: Sequence[str], heads: Sequence[str], language: str
+    url: str, said: Sequence[Said], lines: Sequence[str], heads: Sequence[str], language: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what a page says of its last change, and of its publication, the best first, in ISO 8601.
 
@@ -144,14 +144,16 @@ def dates_said(
       heads: its title and first heading, beside which it says its date if it does without markup.
       language: as its `lang` has it, by which 3/4/2024 is read; "" when it does not tell.
     """
-    known = sorted(said, key=itemgetter(0))
-    line = partial(_in_lines, lines[:LINES_MAX], heads, language)
-    changed = list(chain.from_iterable(_read(known, language, is_change=True)))
+    changed: list[datetime] = []
     published: list[datetime] = []
-    for moments in _read(known, language, is_change=False):
-        published += moments if len(moments) == 1 else _of_page(moments, line)
-    if published and not published[0].utcoffset():
-        published = _with_offsets(published, known)
+    if said:
+        known = sorted(said, key=itemgetter(0))
+        line = partial(_in_lines, lines[:LINES_MAX], heads, language)
+        changed = list(chain.from_iterable(_read(known, language, is_change=True)))
+        for moments in _read(known, language, is_change=False):
+            published += moments if len(moments) == 1 else _of_page(moments, line)
+        if published and not published[0].utcoffset():
+            published = _with_offsets(published, known)
     day, month = _DAY_IN_ADDRESS.search(url), _MONTH_IN_ADDRESS.search(url)
     if day is not None:
         named = read_moment("-".join(filter(None, day.group(1, 3, 4, 5, 6))))
@@ -159,16 +161,17 @@ def dates_said(
             published = [each for each in published if each.date() == named.date()] or [named]
     elif month is not None:
         published = [each for each in published if _is_of_month(each, int(month[1]), int(month[2]))]
-    beside = None if published else line()
-    if beside is not None:
-        published = [beside]
-    return _texts([*changed, *published]), _texts(published)
+    if not published and YEAR.search("\n".join(lines[:LINES_MAX])):
+        beside = _in_lines(lines[:LINES_MAX], heads, language)
+        published = [] if beside is None else [beside]
+    return (_texts([*changed, *published]), _texts(published)) if changed or published else ((), ())
 
 
-def _read(known: Sequence[Said], language: str, *, is_change: bool) -> Iterator[list[datetime]]:
-    """Yield by rank the first that are dates; of running text its first date."""
+def _read(known: Sequence[Said], language: str, *, is_change: bool) -> list[list[datetime]]:
+    """Return by rank the first that are dates; of running text its first date."""
+    read: list[list[datetime]] = []
     n_read = 0
-    for rank, group in groupby((each for each in known if each.is_change is is_change), itemgetter(0)):
+    for rank, group in groupby([each for each in known if each.is_change is is_change], itemgetter(0)):
         moments: list[datetime] = []
         for each in islice(group, SAID_MAX):
             moment = read_moment(each.text, language)
@@ -176,10 +179,11 @@ def _read(known: Sequence[Said], language: str, *, is_change: bool) -> Iterator[
                 moment = next(moments_in(each.text, language), None)
             if moment is not None:
                 moments.append(moment)
-        yield moments
+        read.append(moments)
         n_read += len(moments)
         if n_read >= READ_MAX:
             break
+    return read
 
 
 def _of_page(moments: list[datetime], line: Callable[[], datetime | None]) -> list[datetime]:
@@ -190,9 +194,9 @@ def _of_page(moments: list[datetime], line: Callable[[], datetime | None]) -> li
 
 def _with_offsets(moments: list[datetime], known: Sequence[Said]) -> list[datetime]:
     """Return moments in UTC by the clock of where they were written, if they are told by that, too."""
-    told = (read_moment(each.text) for each in known if not each.is_change and _OFFSET.search(each.text))
-    local = {moment: moment for moment in told if moment is not None}
-    return [local.get(moment, moment) for moment in moments]
+    texts = [each.text for each in known if not each.is_change and _OFFSET.search(each.text)]
+    local = {moment: moment for moment in map(read_moment, texts) if moment is not None}
+    return [local.get(moment, moment) for moment in moments] if local else moments
 
 
 def _is_of_month(moment: datetime, year: int, month: int) -> bool:
@@ -203,8 +207,6 @@ def _is_of_month(moment: datetime, year: int, month: int) -> bool:
 
 def _in_lines(lines: Sequence[str], heads: Sequence[str], language: str) -> datetime | None:
     """Return the date of a line that says hardly more, beside a head or before the first paragraph."""
-    if not YEAR.search("\n".join(lines)):
-        return None
     short = [i for i, line in enumerate(lines) if len(line) <= LINE_CHARS_MAX and YEAR.search(line)]
     near: set[int] = set()
     for i, line in enumerate(lines) if short else ():
