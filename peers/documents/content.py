@@ -47,6 +47,7 @@ class Content(msgspec.Struct, frozen=True):
     dates: tuple[str, ...] = ()  # in ISO 8601, best first
     is_cut: bool = False  # there is more than is kept
     lack: Lack | None = None  # why there is no text
+    boilerplate: str = ""  # of markup inside of it, as `parser.ParsedPage` has it: readings of words, menus
 
 
 # Reads a page of HTML that is inside of a document.

@@ -39,7 +39,7 @@ def read_epub(body: bytes, budget: Budget, read_markup: ReadMarkup) -> Content:
         raise Unreadable(Lack.DAMAGED, "no package document")
     markup = book.read(package)
     properties = Properties(markup, budget)
-    lines = TextLimit()
+    lines, boilerplate = TextLimit(), TextLimit()
     headings: list[str] = []
     links: list[tuple[str, str]] = []
     chapters = _chapters(markup, posixpath.dirname(package), budget)
@@ -50,6 +50,8 @@ def read_epub(body: bytes, budget: Budget, read_markup: ReadMarkup) -> Content:
         chapter = read_markup(book.read(name))
         for line in chapter.text.split("\n"):
             lines.add(line)
+        for line in chapter.boilerplate.split("\n"):
+            boilerplate.add(line)
         headings += chapter.headings.split("\n")
         links += chapter.links[: LINKS_MAX - len(links)]
     text = lines.text()
@@ -65,6 +67,7 @@ def read_epub(body: bytes, budget: Budget, read_markup: ReadMarkup) -> Content:
         language=properties.language,
         dates=properties.dates,
         is_cut=lines.is_cut,
+        boilerplate=boilerplate.text(),
     )
 
 

@@ -53,6 +53,7 @@ def read_xml_document(body: bytes, budget: Budget, read_markup: ReadMarkup) -> C
         language=reader.language,
         dates=tuple(reader.dates),
         is_cut=reader.lines.is_cut or not is_whole,
+        boilerplate=reader.boilerplate.text(),
     )
 
 
@@ -66,6 +67,7 @@ class _Reader:
         self.title = ""
         self.headings: list[str] = []  # titles of entries
         self.lines = TextLimit()
+        self.boilerplate = TextLimit()
         self.links: list[tuple[str, str]] = []
         self.dates: list[str] = []
         self.language = ""
@@ -130,6 +132,8 @@ class _Reader:
             content = self._read_markup(text.encode())
             for line in content.text.split("\n"):
                 self.lines.add(line)
+            for line in content.boilerplate.split("\n"):
+                self.boilerplate.add(line)
             self.links += content.links[: LINKS_MAX - len(self.links)]
             return
         self.lines.add(text)

@@ -9,10 +9,11 @@ import msgspec
 
 from mesh.errors import CorruptionError
 from peers.crawler.model.wire_messages import LinkUse
+from peers.importing.folder import Gone
 from peers.importing.importer import bytes_of
 from peers.importing.json_lines import Line, entry_of
 from peers.importing.messages import ImportedPage
-from peers.importing.page import NoPage, Refused, is_private, page_of_entry, page_of_record
+from peers.importing.page import NoPage, Refused, is_private, page_gone, page_of_entry, page_of_record
 from peers.importing.positions import Damage, Position
 from peers.importing.warc_file import Record
 
@@ -22,7 +23,7 @@ BODY_BYTES: Final = 2 << 20  # of one request, unless one page is larger
 class Order(NamedTuple):
     """What a worker is given."""
 
-    found: list[Record | Line]
+    found: list[Record | Line | Gone]
     damages: list[Damage]  # that were found between them
     after: Position  # where to go on reading when all of it is done
     changed_at: float  # when the file was last changed
@@ -43,6 +44,7 @@ class Made(NamedTuple):
     examples: dict[str, str]  # for each reason one URL or place
     damages: list[Damage]
     cpu_s: float
+    n_gone: int = 0  # pages whose files are gone
 
 
 def make(order: Order) -> Made:
@@ -53,7 +55,7 @@ def make(order: Order) -> Made:
     refused: dict[str, int] = {}
     examples: dict[str, str] = {}
     damages = list(order.damages)
-    n_bytes = n_pages = n_noindex = n_private = 0
+    n_bytes = n_pages = n_noindex = n_private = n_gone = 0
     for found in order.found:
         try:
             page = _page(found, order)
@@ -67,7 +69,8 @@ def make(order: Order) -> Made:
             examples.setdefault(str(error), _named(found))
             continue
         n_pages += 1
-        n_noindex += page.document is None
+        n_gone += isinstance(found, Gone)
+        n_noindex += page.document is None and not isinstance(found, Gone)
         n_private += is_private(page.url)
         if pages and n_bytes + bytes_of(page) > BODY_BYTES:
             bodies.append(encode(pages))
@@ -87,6 +90,7 @@ def make(order: Order) -> Made:
         examples,
         damages,
         process_time() - began,
+        n_gone,
     )
 
 
@@ -98,9 +102,11 @@ def decode(body: bytes) -> list[ImportedPage]:
     return _decoder.decode(body)
 
 
-def _page(found: Record | Line, order: Order) -> ImportedPage:
+def _page(found: Record | Line | Gone, order: Order) -> ImportedPage:
     """Never raises anything else: a page that breaks the parser is our bug, and must cost that page only."""
     try:
+        if isinstance(found, Gone):
+            return page_gone(found.url, found.at)
         if isinstance(found, Record):
             return page_of_record(found, order.use, is_own=order.is_own)
         return page_of_entry(entry_of(found.text), order.changed_at, order.use)
@@ -110,7 +116,7 @@ def _page(found: Record | Line, order: Order) -> ImportedPage:
         raise Refused(f"our parser failed ({type(error).__name__})") from error
 
 
-def _named(found: Record | Line) -> str:
+def _named(found: Record | Line | Gone) -> str:
     if isinstance(found, Record):
         return found.headers.get("warc-target-uri", "")[:300] or f"at byte {found.offset}"
     return f"at byte {found.offset}"

@@ -84,22 +84,34 @@ class Checkpoint:
           ConfigError: there is no writing there.
         """
         self._saved_at = time.monotonic()
-        encoded = msgspec.json.encode(Progress(self._peer, tuple(self._done.values())))
-        beside = self.path.with_name(f"{self.path.name}.new")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_bytes(encoded)
-            beside.replace(self.path)
-        except OSError as error:
-            raise _not_kept(self.path, error) from error
+        write_whole(self.path, msgspec.json.encode(Progress(self._peer, tuple(self._done.values()))))
 
     def remove(self) -> None:
         """The import is over: the next one of the same files begins anew."""
         self.path.unlink(missing_ok=True)
 
 
-def checkpoint_path(files: list[Path], gateway: str) -> Path:
-    """Where the checkpoint of these files is kept by default: in the state folder of the user."""
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file of the user's state.
+
+    Raises:
+      ConfigError: there is no writing there.
+    """
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError as error:
+        raise _not_kept(path, error) from error
+
+
+def checkpoint_path(files: list[Path], gateway: str, kind: str = "import") -> Path:
+    """Where the checkpoint of these files is kept by default: in the state folder of the user.
+
+    Args:
+      kind: of what is kept: "folder" for an inventory.
+    """
     try:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     except RuntimeError as error:  # whoever runs in a container may have no home
@@ -108,7 +120,7 @@ def checkpoint_path(files: list[Path], gateway: str) -> Path:
         ) from error
     names = "\n".join([gateway, *map(str, files)])
     digest = blake2b(names.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
-    return state / "tianmesh" / f"import-{digest}.json"
+    return state / "tianmesh" / f"{kind}-{digest}.json"
 
 
 def _not_kept(path: Path, error: OSError) -> ConfigError:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from peers.importing.checkpoint import Checkpoint
+    from peers.importing.folder import Seen
     from peers.importing.running import Plan, Summary
 
 SHOWN_MAX: Final = 10  # damages that are told; --json has more
@@ -92,6 +93,7 @@ def import_files(
     from peers.crawler.model.wire_messages import LinkUse
     from peers.importing.batch import encode
     from peers.importing.checkpoint import Checkpoint, checkpoint_path
+    from peers.importing.inventory import Inventory
     from peers.importing.running import Plan
 
     files = [file.absolute() for file in files]
@@ -104,7 +106,11 @@ def import_files(
         peer = str(client.import_pages(encode([]))["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
     use = LinkUse.FETCH if follow else LinkUse.TEXT
-    plan = Plan(files, gateway, tokens, use, workers, is_own=own, sites=sites, seen={} if watch else None)
+    inventories = {each: Inventory(checkpoint_path([each], gateway, "folder")) for each in sites}
+    seen: dict[Path, Seen] | None = {} if watch else None
+    plan = Plan(
+        files, gateway, tokens, use, workers, is_own=own, sites=sites, seen=seen, inventories=inventories
+    )
     for folder, site in sites.items():
         console.print(f"files of {escape(str(folder))} become pages below {site}")
     try:
@@ -154,7 +160,8 @@ def _watch(plan: Plan, checkpoint: Callable[[], Checkpoint], pause_s: float, con
         changed = _run(plan, checkpoint(), Console(quiet=True))
         if changed.pages:
             files = "file" if changed.pages == 1 else "files"
-            console.print(f"{changed.pages:,} changed {files}, {changed.stored:,} new versions")
+            gone = f", {changed.gone:,} of them deleted" if changed.gone else ""
+            console.print(f"{changed.pages:,} changed {files}{gone}, {changed.stored:,} new versions")
 
 
 def _run(plan: Plan, kept: Checkpoint, console: Console) -> Summary:
@@ -190,6 +197,8 @@ def _show(summary: Summary) -> None:
     for reason, count in summary.refused.most_common():
         example = summary.examples.get(reason, "")
         console.print(f"refused: {count:,} {escape(reason)}{escape(f', as {example}') if example else ''}")
+    if summary.gone:
+        console.print(f"{summary.gone:,} files are gone: their pages are found no more")
     if summary.not_indexed:
         console.print(f"{summary.not_indexed:,} pages ask not to be indexed: they are kept and not found")
     if summary.private_hosts:

@@ -5,7 +5,9 @@ at a host that nobody can ask (`mesh.urls.FILES_DOMAIN`), and is shown as the st
 number made of machine and folder, so that two folders of one name do not replace each other's pages. Or the
 folder is the copy of a site, whose URL is given.
 
-The date of a page is when its file was last changed, and so is its version: what has not changed is known.
+The date of a page is when its file was last changed, and so is its version (a minute later, so that the date
+is believed): what has not changed is known. Pages whose files are gone leave the index as those do whose
+server says so.
 Hidden files, links, and what is no file are passed over.
 """
 
@@ -14,7 +16,8 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from hashlib import blake2b
 from mimetypes import guess_type
@@ -27,6 +30,7 @@ from mesh.errors import ConfigError
 from mesh.urls import FILES_DOMAIN, canonical
 from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
 from peers.crawler.parsing.dates import FRESH_S
+from peers.importing.inventory import Inventory
 from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.warc_file import Record
 from peers.storage.warc import warc_date
@@ -34,6 +38,15 @@ from peers.storage.warc import warc_date
 LABEL_CHARS_MAX: Final = 40  # of the name of a folder in that of its host
 _WORD: Final = re.compile(r"\w+")
 _UNKNOWN: Final = "application/octet-stream"
+
+
+class Gone(NamedTuple):
+    """A page whose file is there no more."""
+
+    offset: int
+    after: Position
+    url: str
+    at: float  # version of its absence, seconds since the epoch
 
 
 class Seen(NamedTuple):
@@ -70,18 +83,36 @@ def bytes_in(folder: Path) -> int:
 
 
 def read_folder(
-    folder: Path, site: str, start: Position = BEGINNING, seen: dict[Path, Seen] | None = None
-) -> Iterator[Record | Damage]:
-    """Yield the files, in the order of their names, from a position on.
+    folder: Path,
+    site: str,
+    start: Position = BEGINNING,
+    seen: dict[Path, Seen] | None = None,
+    inventory: Inventory | None = None,
+) -> Iterator[Record | Gone | Damage]:
+    """Yield the files, in the order of their names, from a position on; then pages whose files are gone.
 
     Args:
       seen: what files were like when they were read before; those that are still like that are passed over,
         and others are noted.
+      inventory: of the pages that were given before.
     """
+    inventory = inventory or Inventory()
+    unread: list[OSError] = []
+    files = list(_files_in(folder, unread.append))
+    urls = {path: site + quote(os.fsencode(path.relative_to(folder))) for path, state in files if state.size}
+    versions = {
+        urls[path]: inventory.version_of(urls[path], state.changed_ns / 1e9 + FRESH_S)
+        for path, state in files
+        if path in urls
+    }
+    inventory.note(versions)
+    if seen is not None:
+        for path in [each for each in seen if each not in urls and each.is_relative_to(folder)]:
+            del seen[path]
     n_bytes = 0
-    for number, (path, state) in enumerate(_files_in(folder)):
+    for number, (path, state) in enumerate(files):
         offset, n_bytes = n_bytes, n_bytes + state.size
-        if number < start.skip or not state.size or (seen is not None and seen.get(path) == state):
+        if number < start.skip or path not in urls or (seen is not None and seen.get(path) == state):
             continue
         if state.size > DOCUMENT_BYTES_MAX:
             yield Damage(offset, f"{path} is larger than {DOCUMENT_BYTES_MAX >> 20} MiB")
@@ -93,13 +124,14 @@ def read_folder(
             continue
         if seen is not None:
             seen[path] = state
-        below = quote(os.fsencode(path.relative_to(folder)))
-        yield _record(site + below, body, path.name, state, Position(n_bytes, number + 1))
+        after = Position(n_bytes, number + 1)
+        yield _record(urls[path], body, path.name, state.changed_ns / 1e9, versions[urls[path]], after)
+    if not unread:  # what is in a folder that cannot be read may be there
+        for url, at in inventory.missing(site, versions, time.time()).items():
+            yield Gone(n_bytes, Position(n_bytes, len(files)), url, at)
 
 
-def _record(url: str, body: bytes, name: str, state: Seen, after: Position) -> Record:
-    changed_at = state.changed_ns / 1e9
-    seen_at = changed_at + FRESH_S  # so that the date is believed, and is that of every import
+def _record(url: str, body: bytes, name: str, changed_at: float, seen_at: float, after: Position) -> Record:
     media_type, packing = guess_type(name)
     head = f"Content-Type: {_UNKNOWN if packing or media_type is None else media_type}\r\n"
     head += f"Last-Modified: {formatdate(changed_at, usegmt=True)}\r\n"
@@ -107,8 +139,8 @@ def _record(url: str, body: bytes, name: str, state: Seen, after: Position) -> R
     return Record(after.offset, after, headers, f"HTTP/1.1 200 OK\r\n{head}\r\n".encode() + body)
 
 
-def _files_in(folder: Path) -> Iterator[tuple[Path, Seen]]:
-    for where, folders, names in os.walk(folder):
+def _files_in(folder: Path, on_error: Callable[[OSError], None] | None = None) -> Iterator[tuple[Path, Seen]]:
+    for where, folders, names in os.walk(folder, onerror=on_error):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for name in sorted(names):
             path = Path(where, name)

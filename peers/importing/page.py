@@ -156,6 +156,16 @@ def page_of(
     )
 
 
+def page_gone(url: str, at: float) -> ImportedPage:
+    """What takes a page out of the index: the answer that it is gone.
+
+    Args:
+      at: version, seconds since the epoch.
+    """
+    answer = PageFetched(url, 410, "Gone", "1.1", (), b"", b"", "", at, 0.0, 0)
+    return ImportedPage(url, at, answer.status, kept_response(answer, Stamp(0, at), "", None), None)
+
+
 def is_private(url: str) -> bool:
     """Is the host of a page an address, or a name of this machine, that the crawler would not ask?"""
     name = hostname_of(url)

@@ -25,7 +25,8 @@ from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import Made, Order, decode, encode, make
 from peers.importing.checkpoint import Checkpoint
-from peers.importing.folder import Seen, bytes_in, read_folder
+from peers.importing.folder import Gone, Seen, bytes_in, read_folder
+from peers.importing.inventory import Inventory
 from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.originals import with_originals
@@ -64,6 +65,7 @@ class Summary:
     pages: int = 0  # of those, that could be pages
     stored: int = 0
     known: int = 0  # were there already
+    gone: int = 0  # whose files were deleted
     not_indexed: int = 0  # kept, but ask not to be indexed
     private_hosts: int = 0  # pages of hosts that nobody would crawl
     refused: Counter[str] = field(default_factory=Counter)
@@ -98,6 +100,7 @@ class Plan(NamedTuple):
     is_own: bool = False  # the files are exports of this mesh
     sites: Mapping[Path, str] = {}  # of those that are folders: see `folder.site_of`
     seen: dict[Path, Seen] | None = None  # files of folders that are passed over while they are like this
+    inventories: Mapping[Path, Inventory] = {}  # of folders: what was given of them
 
 
 class _Opened(NamedTuple):
@@ -158,6 +161,7 @@ class _FileImport:
         self._on_progress = on_progress
         self._making: deque[Future[Made]] = deque()
         self._sending: deque[tuple[Made, list[Future[Counter[str]]]]] = deque()
+        self._is_refused = False  # by a peer
 
     def run(self) -> None:
         position = self._checkpoint.position_in(self._file)
@@ -173,6 +177,8 @@ class _FileImport:
                     self._send_made()
                 while self._sending:
                     self._finish_sent()
+            if self._file in self._plan.inventories and not self._is_refused:
+                self._plan.inventories[self._file].note_gone()
             self._checkpoint.note(self._file, Position(0), is_whole=True)
         self._on_progress(self._file, size_of(self._file), self._summary)
 
@@ -192,6 +198,7 @@ class _FileImport:
         outcomes: Counter[str] = Counter()
         for future in futures:
             outcomes += future.result()
+        self._is_refused |= any(outcome.startswith(REFUSED) for outcome in outcomes)
         self._count(made, outcomes)
         self._checkpoint.note(self._file, made.after)
         self._on_progress(self._file, made.after.offset, self._summary)
@@ -200,6 +207,7 @@ class _FileImport:
         summary = self._summary
         summary.read += made.n_read
         summary.pages += made.n_pages
+        summary.gone += made.n_gone
         summary.not_indexed += made.n_noindex
         summary.private_hosts += made.n_private
         summary.making_cpu_s += made.cpu_s
@@ -242,19 +250,23 @@ def _opened(file: Path) -> Iterator[_Opened]:
 
 def _orders(opened: _Opened, start: Position, plan: Plan, summary: Summary) -> Iterator[Order]:
     """Cut a file into orders of about the same size."""
-    found: list[Record | Line] = []
+    found: list[Record | Line | Gone] = []
     damages: list[Damage] = []
     n_bytes, after = 0, start
     began = time.process_time()
     site = plan.sites.get(opened.file)
-    records = _records(opened, start, summary)
-    for each in read_folder(opened.file, site, start, plan.seen) if site is not None else records:
+    records: Iterator[Record | Line | Gone | Damage] = _records(opened, start, summary)
+    if site is not None:
+        records = read_folder(opened.file, site, start, plan.seen, plan.inventories.get(opened.file))
+    for each in records:
         if isinstance(each, Damage):
             damages.append(each)
             continue
         found.append(each)
         after = each.after
-        n_bytes += len(each.block if isinstance(each, Record) else each.text)
+        n_bytes += len(
+            each.block if isinstance(each, Record) else each.text if isinstance(each, Line) else each.url
+        )
         if n_bytes >= BATCH_BYTES or len(found) >= BATCH_RECORDS:
             summary.reading_cpu_s += time.process_time() - began
             yield Order(found, damages, after, opened.changed_at, plan.use, plan.is_own)

@@ -20,7 +20,7 @@ import trio
 
 from peers.crawler.fetching.body_budget import BodyBudget
 from peers.crawler.fetching.decoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX
-from peers.crawler.fetching.response_lines import head_end, readable_head
+from peers.crawler.fetching.response_lines import ChunkLines, head_end, readable_head
 from peers.crawler.fetching.tls_records import TlsRecords
 from peers.crawler.model.web_request import FailureReason
 from peers.documents.formats import SIGNATURE_BYTES
@@ -122,7 +122,8 @@ class Connection:
         self._limits = limits
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes_max)
         self._head = bytearray()  # what has come and h11 has not seen, until the head is complete
-        self._bytes_received = 0  # of the current answer
+        self._chunk_lines: ChunkLines | None = None  # of the current answer, as
+        self._bytes_received = 0
         self._is_used = False  # has carried a complete exchange before
         self._is_at_end = False
 
@@ -213,8 +214,11 @@ class Connection:
             if isinstance(event, h11.Response):
                 if len(event.headers) > self._limits.header_count_max:
                     raise ExchangeError(FailureReason.HEADER_TOO_LARGE, f"{len(event.headers)} headers")
+                is_chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
+                has_body = event.status_code not in (204, 304)
+                self._chunk_lines = ChunkLines() if is_chunked and has_body else None
                 if self._head:  # the body has begun
-                    self._http.receive_data(bytes(self._head))
+                    self._take(bytes(self._head))
                     self._head.clear()
                 return event
             if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
@@ -285,7 +289,13 @@ class Connection:
             event = self._http.next_event()
             if event is not h11.NEED_DATA:
                 return cast(h11.Event | type[h11.PAUSED], event)
-            self._http.receive_data(await self._receive())
+            self._take(await self._receive())
+
+    def _take(self, data: bytes) -> None:
+        """Have h11 read some of the body, nothing at the end of the connection."""
+        mended = self._chunk_lines.mended(data) if self._chunk_lines else data
+        if mended or not data:
+            self._http.receive_data(mended)
 
     async def _receive(self) -> bytes:
         """Return what comes next, nothing at the end of the connection."""

@@ -2,7 +2,8 @@
 
 h11 takes a head for broken as a whole if one line of it is. Browsers read on, and a crawler must: a
 robots.txt that cannot be read forbids a site. What decides where a message ends stays as strict as h11 is: of
-these headers only the white space before the colon is forgiven, which RFC 9112, 5.1 lets a client remove.
+these headers only the white space before the colon is forgiven, which RFC 9112, 5.1 lets a client remove, and
+of chunks that their lines end with LF alone (2.2), which browsers and curl take.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2: token
 _NOT_IN_VALUES: Final = re.compile(rb"[\x00\r\x0b\x0c]")
 _PACKING: Final = frozenset((b"gzip", b"x-gzip", b"deflate"))
+_CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,20}")  # as h11 takes
+CHUNK_LINE_BYTES_MAX: Final = 16_384  # then it is handed on as it is, and refused
 _FRAMING: Final = frozenset((b"content-length", b"transfer-encoding"))
 
 
@@ -76,3 +79,55 @@ def _readable_header(line: bytes, packed: list[bytes]) -> bytes | None:
             return name + b": chunked"
         value = value if said == codings else b" " + b",".join(said).strip()
     return name + b":" + value
+
+
+class ChunkLines:
+    """Ends the lines of a body in chunks as h11 wants them; one per body.
+
+    What is no chunk, and what follows the last one, is handed on as it is.
+    """
+
+    def __init__(self) -> None:
+        self._line = bytearray()  # the beginning of one
+        self._data_left = 0  # bytes, before the next line
+        self._is_behind_data = False  # the next line is that which ends a chunk, and empty
+        self._is_trailer = False
+        self._is_over = False
+
+    def mended(self, received: bytes) -> bytes:
+        """Return what has come, but for a line that has not ended."""
+        pieces: list[bytes] = []
+        at = 0
+        while at < len(received) and not self._is_over:
+            if self._data_left:
+                piece = received[at : at + self._data_left]
+                self._data_left -= len(piece)
+                at += len(piece)
+                pieces.append(piece)
+                continue
+            end = received.find(b"\n", at) + 1
+            self._line += received[at : end or len(received)]
+            at = end or len(received)
+            if end or len(self._line) > CHUNK_LINE_BYTES_MAX:
+                pieces.append(self._ended_line())
+        return b"".join((*pieces, received[at:]))
+
+    def _ended_line(self) -> bytes:
+        line = bytes(self._line)
+        self._line.clear()
+        if not line.endswith(b"\n"):
+            self._is_over = True
+            return line
+        line = line[:-1].removesuffix(b"\r")
+        if self._is_trailer:
+            self._is_over = not line
+        elif self._is_behind_data:
+            self._is_over = bool(line)
+            self._is_behind_data = False
+        else:
+            size = _CHUNK_SIZE.match(line)
+            self._data_left = int(size[0], 16) if size else 0
+            self._is_behind_data = self._data_left > 0
+            self._is_trailer = not self._is_behind_data
+            self._is_over = size is None
+        return line + b"\r\n"

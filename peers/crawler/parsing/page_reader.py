@@ -18,7 +18,14 @@ from peers.crawler.parsing.parser import (
     resolved_links,
     robots_wish,
 )
-from peers.documents.content import HEADINGS_CHARS_MAX, TITLE_CHARS_MAX, Content, Lack, ReadMarkup
+from peers.documents.content import (
+    HEADINGS_CHARS_MAX,
+    TEXT_CHARS_MAX,
+    TITLE_CHARS_MAX,
+    Content,
+    Lack,
+    ReadMarkup,
+)
 from peers.documents.formats import (
     TEXT_MEDIA_TYPES,
     UNKNOWN_MEDIA_TYPES,
@@ -91,7 +98,9 @@ def read_markup(markup: bytes) -> Content:
     except NotHtml:
         return Content()
     links = ((link.url, link.anchor) for link in page.links if not link.url.startswith(INSIDE))
-    return Content(page.title, page.headings, page.text, tuple(links), page.language)
+    return Content(
+        page.title, page.headings, page.text, tuple(links), page.language, boilerplate=page.boilerplate
+    )
 
 
 def read_nothing(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Content:
@@ -107,6 +116,7 @@ def _page_of(url: str, content: Content, robots_tags: Sequence[str], media_type:
         title=(title_of(content) or last_segment(url))[:TITLE_CHARS_MAX],
         headings=content.headings[:HEADINGS_CHARS_MAX],
         text=content.text,
+        boilerplate=content.boilerplate[: max(0, TEXT_CHARS_MAX - len(content.text))],
         links=() if wish.is_nofollow else resolved_links(url, hrefs),
         # What a program writes into every file is that of its menus rather than that of the text.
         language=language_of(content.text) or content.language,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from html import escape
 
 import pytest
 
-from peers.crawler.parsing.page_reader import read_markup
+from peers.crawler.parsing.page_reader import read_markup, read_page
 from peers.documents import content as contents
 from peers.documents import zip_file
 from peers.documents.budget import Budget
@@ -93,6 +94,15 @@ def test_rows_of_open_document_are_lines_however_often_they_are_repeated() -> No
         "</table:table-cell></table:table-row></table:table>"
     )
     assert read(Format.ODS, files.open_document(body, "spreadsheet")).text == "Prices\na b"
+
+
+@pytest.mark.parametrize("kind", ["epub+zip", "rss+xml"])
+def test_readings_in_chapters_and_entries_are_found_as_those_of_pages_are(kind: str) -> None:
+    markup = "<p><ruby>東京<rt>とうきょう</rt></ruby>へ</p>"
+    feed = f"<rss><channel><item><description>{escape(markup)}</description></item></channel></rss>"
+    body = files.book(f"<html><body>{markup}</body></html>") if kind == "epub+zip" else feed.encode()
+    page = read_page("http://a.test/a", body, f"application/{kind}").page
+    assert (page.text, page.boilerplate) == ("東京へ", "とうきょう")
 
 
 def test_chapters_of_a_book_are_read_as_pages_are() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,8 +14,11 @@ from mesh.urls import is_of_files
 from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing import command
+from peers.importing.batch import Order, decode, make
 from peers.importing.checkpoint import Checkpoint
-from peers.importing.folder import Seen, bytes_in, read_folder, site_of
+from peers.importing.folder import Gone, Seen, bytes_in, read_folder, site_of
+from peers.importing.inventory import Inventory
+from peers.importing.json_lines import Line
 from peers.importing.page import is_private, page_of_record
 from peers.importing.positions import Damage, Position
 from peers.importing.running import Plan, Summary, run
@@ -72,6 +76,62 @@ def test_a_folder_is_read_on_from_where_it_was_and_what_has_not_changed_is_passe
     assert [record.headers["warc-target-uri"] for record in records(notes, seen)] == [f"{SITE}2024/a.txt"]
 
 
+def test_a_deleted_file_is_gone_and_one_that_comes_back_is_newer(notes: Path, tmp_path: Path) -> None:
+    def versions() -> dict[str, tuple[int, float]]:
+        """Of each page its status and version, as a process of its own reads them."""
+        inventory = Inventory(tmp_path / "state" / "folder.json")
+        read = list(read_folder(notes, SITE, inventory=inventory))
+        inventory.note_gone()
+        found: list[Record | Line | Gone] = [each for each in read if not isinstance(each, Damage)]
+        made = make(Order(found, [], Position(0), 0.0, LinkUse.TEXT))
+        pages = [page for body in made.bodies for page in decode(body)]
+        assert made.n_gone == sum(page.status == 410 and page.document is None for page in pages)
+        assert made.n_noindex == 0
+        return {page.url: (page.status, page.fetched_at) for page in pages}
+
+    url, path, away = f"{SITE}2024/a.txt", notes / "2024" / "a.txt", tmp_path / "a.txt"
+    before = versions()
+    assert len(before) == 3
+    path.rename(away)
+    without = versions()
+    assert without.keys() == before.keys()
+    assert without[url][0] == 410
+    assert without[url][1] > before[url][1]
+    assert url not in versions(), "it is said once"
+    away.rename(path)
+    again = versions()
+    assert again[url][0] == 200
+    assert again[url][1] > without[url][1]
+    assert versions() == again
+
+
+def test_what_is_in_a_folder_that_cannot_be_read_is_not_gone(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scandir(path: Path) -> Any:
+        if str(path).endswith("2024"):
+            raise PermissionError(13, "not for you")
+        return whole(path)
+
+    whole, inventory = os.scandir, Inventory()
+    assert len(list(read_folder(notes, SITE, inventory=inventory))) == 3
+    monkeypatch.setattr("os.scandir", scandir)
+    assert list(read_folder(notes, SITE, inventory=inventory)) == []
+
+
+def test_pages_of_a_folder_under_another_address_stay(notes: Path) -> None:
+    inventory = Inventory()
+    assert len(list(read_folder(notes, SITE, inventory=inventory))) == 3
+    other = list(read_folder(notes, "http://other.test/", inventory=inventory))
+    assert not any(isinstance(each, Gone) for each in other)
+
+
+def test_what_is_no_inventory_is_told(tmp_path: Path) -> None:
+    (tmp_path / "folder.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(ConfigError):
+        Inventory(tmp_path / "folder.json")
+
+
 def test_the_place_of_a_folder_is_not_told_but_tells_folders_of_one_name_apart(tmp_path: Path) -> None:
     here, there = site_of(tmp_path / "My notes"), site_of(tmp_path / "b" / "My notes")
     assert here != there
@@ -114,20 +174,25 @@ def test_a_folder_that_is_watched_is_imported_again_as_far_as_it_changes(
     notes: Path, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wait(seconds: float) -> None:
-        """Change a file in the first pause, nothing in the second; then somebody has enough."""
+        """Change a file in the first pause, delete it in the second; then somebody has enough."""
         pauses.append(seconds)
         if len(pauses) == 1:
             (notes / "2024" / "a.txt").write_text("other words", encoding="utf-8")
-        elif len(pauses) > 2:
+        elif len(pauses) == 2:
+            (notes / "2024" / "a.txt").unlink()
+        elif len(pauses) > 3:
             raise KeyboardInterrupt
 
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", wait)
     console = Console(record=True)
     plan = Plan([notes], gateway.url, "", LinkUse.TEXT, 0, pause_s=0.0, sites={notes: SITE}, seen={})
+    plan = plan._replace(inventories={notes: Inventory()})
     checkpoint = notes.with_name("checkpoint")
     run(plan, Checkpoint(checkpoint, "me"), lambda file, done, summary: None)
     with pytest.raises(KeyboardInterrupt):
         command._watch(plan, lambda: Checkpoint(checkpoint, "me"), 60.0, console)
-    assert pauses == [60.0] * 3
-    assert console.export_text() == "1 changed file, 0 new versions\n", "the gateway knows its URL"
+    assert pauses == [60.0] * 4
+    assert console.export_text() == (
+        "1 changed file, 0 new versions\n1 changed file, 1 of them deleted, 0 new versions\n"
+    ), "the gateway knows its URL"

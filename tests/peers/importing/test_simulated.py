@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+import msgspec
 import pytest
 
 from mesh.actor import Address
@@ -12,6 +13,7 @@ from mesh.urls import host_of
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.importing.importer import ImporterStatistics
 from peers.importing.messages import KNOWN, LATE, STORED, ImportedPage, ImportPages, PagesImported
+from peers.importing.page import page_gone
 from simulations.crawl import SimulatedCrawl
 from simulations.network import Network
 from simulations.ports import Listener, document_of, records_of
@@ -104,6 +106,23 @@ def test_pages_of_files_are_on_their_teams_and_are_not_fetched(peers: int) -> No
     again = Import(run, pages, run.peers[-1])
     again.finish()
     assert set(again.outcomes.values()) == {KNOWN}
+
+
+def test_a_page_whose_file_is_gone_leaves_the_index_of_every_peer_until_it_is_back() -> None:
+    run = SimulatedCrawl(SyntheticWeb(21, PAGES), peers=3, seed=21)
+    page, other = pages_of(SyntheticWeb(21, PAGES))[:2]
+    Import(run, [page, other]).finish()
+    assert copies_missing(run, [page, other]) == []
+    gone = Import(run, [page_gone(page.url, 2.0)], run.peers[-1])
+    gone.finish()
+    assert gone.outcomes == {page.url: STORED}
+    run.world.run(until=run.world.now + 10.0)
+    assert not any(page.url in index.urls for index in run.indexes.values())
+    assert copies_missing(run, [other]) == []
+    back = msgspec.structs.replace(page, fetched_at=3.0, document=document_of(page.url, seen(3.0)))
+    Import(run, [back], run.peers[1]).finish()
+    run.world.run(until=run.world.now + 10.0)
+    assert copies_missing(run, [page]) == []
 
 
 def test_links_to_follow_are_fetched_and_the_pages_themselves_are_not() -> None:

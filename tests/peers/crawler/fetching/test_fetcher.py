@@ -208,6 +208,15 @@ async def test_a_chunked_body_is_put_together(nursery: trio.Nursery) -> None:
     assert body_of(await fetch_from(nursery, saying(answer))) == b"abcde"
 
 
+async def test_chunks_may_end_their_lines_with_line_feeds_alone(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HEAD + b"Transfer-Encoding: chunked\n\n3\nabc\n2;x=y\nd\n\n0\nA: b\n\n"))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    for _ in range(2):
+        assert body_of(await fetcher.fetch(FetchPage("http://h0.test/"))) == b"abcd\n"
+    assert host.connection_count == 1
+
+
 async def test_a_chunked_body_that_was_packed_for_the_way_is_put_together_and_told_as_packed(
     nursery: trio.Nursery,
 ) -> None:
@@ -447,9 +456,10 @@ async def test_a_reset_in_the_body_is_a_reset(nursery: trio.Nursery) -> None:
     [
         HELLO + b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled",
         HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nsmuggled",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\n\nsmuggled",
         page(b"right") + b"too long",
     ],
-    ids=["second answer", "length and chunks", "wrong length"],
+    ids=["second answer", "length and chunks", "chunks without CR", "wrong length"],
 )
 async def test_nothing_is_smuggled_into_the_next_answer(nursery: trio.Nursery, answer: bytes) -> None:
     host = WebHost(saying(answer))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.crawler.fetching.response_lines import head_end, readable_head
+from peers.crawler.fetching.response_lines import CHUNK_LINE_BYTES_MAX, ChunkLines, head_end, readable_head
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -89,3 +89,39 @@ def test_the_end_is_found_across_pieces() -> None:
     head = bytearray(OK + b"A: b\r\n\r\nbody")
     assert head_end(head, 0) == head_end(head, len(head) - 6) == len(head) - 4
     assert head_end(head[:-5], 0) == 0
+
+
+def mended(body: bytes, cuts: list[int]) -> bytes:
+    """Give a body in pieces."""
+    lines = ChunkLines()
+    ends = sorted(min(cut, len(body)) for cut in cuts)
+    pieces = [body[a:b] for a, b in zip([0, *ends], [*ends, len(body)], strict=True)]
+    return b"".join(map(lines.mended, pieces))
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=20), max_size=4),
+    st.lists(st.sampled_from([b"\n", b"\r\n"]), min_size=11, max_size=11),
+    st.lists(st.integers(0, 120), max_size=5),
+    st.binary(max_size=10),
+)
+def test_lines_of_chunks_may_end_with_lf_alone(
+    chunks: list[bytes], ends: list[bytes], cuts: list[int], next_answer: bytes
+) -> None:
+    parts = [part for chunk in chunks for part in (b"%X;x=y" % len(chunk), chunk)]
+    lines = [*parts, b"0", b"A: b", b""]
+    as_sent = b"".join(line + end for line, end in zip(lines, ends, strict=False))
+    strict = b"".join(line + b"\r\n" for line in lines)
+    assert mended(as_sent + next_answer, cuts) == strict + next_answer
+    assert mended(strict + next_answer, cuts) == strict + next_answer
+
+
+@given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=3))
+def test_what_is_no_chunk_is_handed_on(rest: bytes, cuts: list[int]) -> None:
+    assert mended(b"no size\r\n" + rest, cuts) == b"no size\r\n" + rest
+    assert mended(b"1\r\nab\r\n" + rest, cuts) == b"1\r\nab\r\n" + rest
+
+
+def test_a_line_without_end_is_not_held_back_for_ever() -> None:
+    endless = b"0" * (CHUNK_LINE_BYTES_MAX + 1)
+    assert mended(endless, [1, 2]) == endless

@@ -176,12 +176,49 @@ def test_pages_say_when_they_were_published(body: str, day: str) -> None:
             "<time datetime=2019-01-01>x</time><p class=date>5 March 2024",
             "2024-03-05T00:00:00+00:00",
         ),
+        ("2024/03/5-things", "<time datetime=2024-03-31>x</time>", "2024-03-31T00:00:00+00:00"),
+        ("191211_a/", "<time datetime=2019-12-11>x</time>", "2019-12-11T00:00:00+00:00"),
+        ("2023/43/a", "<time datetime=2023-10-16>x</time>", "2023-10-16T00:00:00+00:00"),
         ("2024/13/45/a", "", ""),
         ("2024/03/1234567/a", "", ""),
     ],
 )
 def test_the_address_of_a_page_has_its_day_or_contradicts_others(path: str, body: str, said: str) -> None:
     assert published(body, f"http://a.test/{path}")[0] == said
+
+
+HEAD = "<title>A day of ours</title><h1>A day of ours</h1><p>5 March 2024"
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "<p class=date>1 June 2023<p class=date>5 March 2024<p class=date>7 June 2023",
+        "<p class=date>1 June 2023<p class=date>7 June 2023",
+        "<time datetime=2023-06-01>x</time><time datetime=2024-03-05>x</time>",
+        "<meta itemprop=datePublished content=1988><meta itemprop=datePublished content=2001>",
+    ],
+)
+def test_of_several_days_that_of_the_line_beside_the_title_is_of_the_page(others: str) -> None:
+    assert published(HEAD + LONG + others)[0][:10] == "2024-03-05"
+
+
+def test_a_day_that_is_told_alone_comes_before_the_line() -> None:
+    assert published("<p class=date>1 June 2023" + HEAD)[0][:10] == "2023-06-01"
+
+
+def test_a_moment_in_utc_is_of_the_day_where_it_was_written() -> None:
+    meta = '<meta property="article:published_time" content="2024-03-06T03:00:00+00:00">'
+    assert published(meta)[0] == "2024-03-06T03:00:00+00:00"
+    assert published(meta + "<time datetime=2024-03-05T22:00:00-05:00>x</time>") == (
+        "2024-03-05T22:00:00-05:00",
+        at(2024, 3, 6, 3),
+    )
+
+
+def test_many_changes_do_not_keep_the_publication_from_being_read() -> None:
+    changes = "<meta itemprop=dateModified content=2024-04-06>" * 20
+    assert published(f"{changes}<time datetime=2024-03-05>x</time>")[0][:10] == "2024-03-05"
 
 
 def test_publication_and_change_are_both_kept() -> None:
