@@ -37,7 +37,7 @@ _UNKNOWN: Final = "application/octet-stream"
 
 
 class Seen(NamedTuple):
-    """What a file was like when it was read."""
+    """The size and time of change of a file when it was read."""
 
     size: int
     changed_ns: int
