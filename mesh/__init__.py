@@ -1,4 +1,4 @@
-"""What all peers agree on, and how they talk. Imports nothing of ours.
+"""The rules on which all peers agree, and how peers talk to each other. Imports nothing of ours.
 
 Agreement
     `config`       the constitution of a mesh, and how one member is reached; `reach` whether over a relay

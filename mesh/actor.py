@@ -1,4 +1,4 @@
-"""What an actor is, and the one thing it can do to the world: send.
+"""The contract of an actor, and the one thing it can do to the world: send.
 
 An actor is a state machine with a name. Messages and the time come in as arguments; what it
 wants done comes back as a list of sends. It never awaits and never reads a clock, a socket, a
@@ -41,7 +41,7 @@ class Send(NamedTuple):
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """What an actor lets be seen of itself: plain counters and gauges."""
+    """The figures that an actor shows of itself: plain counters and gauges."""
 
 
 class Actor(ABC):
@@ -77,7 +77,7 @@ class Actor(ABC):
         return inf
 
     def before_commit(self) -> None:  # noqa: B027 (most have nothing to write)
-        """Write to the table what most changes move, such as counters: once a commit, not once a change."""
+        """Write to the table, once a commit, the values that most changes move, such as counters."""
 
     def observe(self) -> Statistics:
         """Counters and gauges for tests, status pages and simulations."""

@@ -92,7 +92,7 @@ def key_in(folder: Path, key: Path | None = None) -> Path:
 
 
 def signer_in(folder: Path, key: Path | None = None) -> Signer | None:
-    """Return who can sign for the mesh of a folder: its administrator, else its root; None for nobody.
+    """Return the signer for the mesh of a folder: its administrator, else its root; None without such a key.
 
     Raises:
       ConfigError: there is a key that cannot be used.
@@ -109,7 +109,7 @@ def signer_in(folder: Path, key: Path | None = None) -> Signer | None:
 def tokens_for(
     folder: Path, key: Path | None = None, right: TokenRight = TokenRight.ORDERS
 ) -> Callable[[], str]:
-    """Return what gives the token of a moment: signed by who can sign here, else the peer's own, else "".
+    """Return a function that gives the current token: of the signer here, else the peer's own, else "".
 
     Raises:
       ConfigError: there is a key, or a token, that cannot be used.
@@ -122,7 +122,7 @@ def tokens_for(
 
 
 def tokens_by(signer: Signer, right: TokenRight = TokenRight.ORDERS) -> Callable[[], str]:
-    """Return what gives a token of some minutes, anew before the last one ends.
+    """Return a function that gives a token of some minutes, and a new one before the last one ends.
 
     Args:
       right: no more than is needed, since the gateway that is asked learns the token.

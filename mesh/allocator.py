@@ -1,4 +1,4 @@
-"""What the C library's allocator is told before a node makes threads, and how it gives memory back. [io]
+"""Settings of the C library's allocator, made before a node starts threads, and return of freed memory. [io]
 
 Theory of operation
 ===================
@@ -59,7 +59,7 @@ def settle_allocator() -> None:
 
 
 def giver_back() -> Callable[[], object] | None:
-    """Return what gives freed memory back to the system; None where the allocator does it by itself."""
+    """Return a function that gives freed memory back to the system; None where the allocator does that."""
     trim = _of_c_library("malloc_trim")
     return None if trim is None else partial(trim, 0)
 

@@ -1,4 +1,4 @@
-"""The peer's side of a relay: it keeps what it was lent, and dials out for each caller. [io]
+"""The peer's side of a relay: it keeps the ports that it was lent, and dials out for each caller. [io]
 
 For the relay's side, and what both promise, see `relay`.
 """
@@ -25,7 +25,7 @@ STREAMS_MAX: Final = 4_096  # at a time; a relay that asks for more is not obeye
 
 
 class BorrowingStatistics(Statistics, frozen=True):
-    """What a relayed peer lets be seen: gauges first, then counters since the start."""
+    """Statistics of a relayed peer: gauges first, then counters since the start."""
 
     is_relayed: bool
     streams: int
@@ -124,7 +124,7 @@ class Borrower:
 
 
 def _near(endpoint: str) -> tuple[str, int]:
-    """Where this machine reaches what is bound to an endpoint of its own."""
+    """Return the host and port at which this machine reaches a socket bound to an endpoint of its own."""
     host, port = host_and_port(endpoint)
     address = ip_address(host)
     if address.is_unspecified:
@@ -133,7 +133,7 @@ def _near(endpoint: str) -> tuple[str, int]:
 
 
 async def _beat(control: trio.SocketStream) -> None:
-    """Say now and then that we are there; that the relay is not, who listens finds out."""
+    """Send heartbeats to the relay; that the relay is gone is noticed by the reader of the connection."""
     with suppress(trio.BrokenResourceError):
         while True:
             await control.send_all(BEAT)

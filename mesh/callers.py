@@ -1,4 +1,4 @@
-"""Who is connected to the ports that a relay has lent to a peer, how many, and how fast they come.
+"""The connections to the ports that a relay has lent to a peer: from where, how many, and how fast they come.
 
 Anybody can connect there. Whom the peer's sockets have not let in is a *stranger*, and the relay sees that by
 how little they have told it (`handshakes`); of strangers there are few at a time, so that a crowd of idlers

@@ -33,7 +33,7 @@ WEIGHT_MAX_DEFAULT: Final = 1_000  # ten times the weight of a peer by default
 
 
 class Right(IntFlag):
-    """What a member may do beside gossip."""
+    """The rights of a member beside gossip."""
 
     CRAWL = 1  # and keep what it crawls: have a weight
     ANSWER = 2  # have a serving weight
@@ -44,7 +44,7 @@ ALL_RIGHTS: Final = Right.CRAWL | Right.ANSWER | Right.IMPORT
 
 
 class Grant(msgspec.Struct, frozen=True, array_like=True):
-    """What the root grants to the holder of two keys."""
+    """The id, the term, the rights and the largest weight that the root grants to the holder of two keys."""
 
     serial: Annotated[str, Meta(pattern="^[a-z2-7]{16}$")]  # the peer's id
     valid_until: float = inf  # seconds since the epoch; inf for ever
@@ -53,7 +53,7 @@ class Grant(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def weight_allowed(self) -> int:
-        """The largest weight that its holder may have: what a peer keeps it also answers for."""
+        """The largest weight that its holder may have: a peer also answers for the pages that it keeps."""
         return self.weight_max if Right.CRAWL & self.rights and Right.ANSWER & self.rights else 0
 
     def allows(self, weight: int, serving: int) -> bool:
@@ -73,7 +73,7 @@ class Certificate:
     voucher: Voucher | None = None  # the root's word for that invitation
 
     def is_valid(self, root_public: bytes) -> bool:
-        """Tell whether the root stands for exactly this, at whatever time; published keys are never valid."""
+        """Tell whether the root stands for exactly this; times are not checked, published keys not valid."""
         signed = _signed(self.mesh_id, self.curve_public, self.signing_public, self.grant)
         signer = root_public
         if self.voucher is not None:
@@ -88,13 +88,13 @@ class Certificate:
         return self.grant == granted and serial in voucher.serials()
 
     def encoded(self) -> bytes:
-        """What of it stands in records and configurations, beside the keys: about 100 bytes, or 230."""
+        """Encode all but the keys for records and configurations: about 100 bytes, or 230 with a voucher."""
         beside = () if self.voucher is None else (self.voucher,)
         return msgspec.msgpack.encode((self.grant, self.signature, *beside))
 
 
 class _Encoded(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What `Certificate.encoded` has written."""
+    """The content of the bytes that `Certificate.encoded` writes."""
 
     grant: Grant
     signature: bytes
@@ -104,7 +104,7 @@ class _Encoded(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 def read_certificate(
     mesh_id: bytes, curve_public: bytes, signing_public: bytes, encoded: bytes
 ) -> Certificate | None:
-    """Put together what `Certificate.encoded` told and the keys; None when that is malformed."""
+    """Put a certificate together from `Certificate.encoded` and the keys; None when that is malformed."""
     told = _encoded_in(encoded)
     if told is None or isnan(told.grant.valid_until):
         return None
@@ -118,7 +118,7 @@ def peer_in(certificate: str) -> str:
 
 
 def rights_in(certificate: str) -> Right:
-    """Read what the certificate of a configuration (hexadecimal) allows; all that there is, if it is none."""
+    """Read the rights in a configuration's certificate (hexadecimal); all rights, if it is none."""
     told = _encoded_in(bytes.fromhex(certificate))
     return Right(told.grant.rights) if told else ALL_RIGHTS
 

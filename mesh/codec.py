@@ -35,7 +35,7 @@ _Messages = TypeVar("_Messages", bound=Message)
 
 
 class Envelope(msgspec.Struct, Generic[_Messages], frozen=True, array_like=True):
-    """One frame: a message and the actors at both ends of it, on whatever peers."""
+    """One frame: a message and the actors at both ends of it, on any peers."""
 
     version: int
     source: Name
@@ -134,7 +134,7 @@ def _version_in(frame: bytes) -> int:
 
 
 class _Version(msgspec.Struct, frozen=True, array_like=True):
-    """What frames of all versions begin with."""
+    """The field with which frames of all versions begin."""
 
     version: int
 

@@ -11,6 +11,6 @@ _THRESHOLDS: Final = (50_000, 50, 100)
 
 
 def relax_collector() -> None:
-    """Have the collector of this process look seldom, and never at what is there by now."""
+    """Have this process's garbage collector run seldom, and never look at the objects that exist by now."""
     gc.freeze()  # what is imported stays
     gc.set_threshold(*_THRESHOLDS)

@@ -1,4 +1,4 @@
-"""How each member behaves: what it may make this peer do in a minute, and what it has done wrong.
+"""How each member behaves: the work it may cause this peer in a minute, and the offences it has committed.
 
 Theory of operation
 ===================
@@ -40,7 +40,7 @@ Limit = Annotated[int, Meta(ge=1)]
 
 
 class Quota(StrEnum):
-    """What is counted of what a member sends."""
+    """The parts of a member's messages that are counted, each with a limit of its own."""
 
     LINKS = "links"
     PAGES = "pages"  # to be kept as copies
@@ -51,7 +51,7 @@ class Quota(StrEnum):
 
 
 class Offence(StrEnum):
-    """What no honest member does; the values are for people."""
+    """The kinds of misbehaviour that no honest member shows; the values are for people."""
 
     FORGED_RECORDS = "forged records"
     FORGED_DECREES = "forged decrees"
@@ -84,7 +84,7 @@ Charge: TypeAlias = Callable[[Any], tuple[Quota, float]]
 
 
 class ConductSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What one member may send this peer in a minute, and when it is put into quarantine."""
+    """The amounts that one member may send this peer in a minute, and when it is put into quarantine."""
 
     links_per_minute: Annotated[
         Limit,
@@ -108,7 +108,7 @@ class ConductSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     half_life_s: Annotated[float, Meta(gt=0, description="in which half of the points are forgiven")] = 120.0
 
     def allowances(self) -> dict[Quota, int]:
-        """Return what is allowed in a minute of each."""
+        """Return the amount of each quota that a member may use in a minute."""
         return {
             Quota.LINKS: self.links_per_minute,
             Quota.PAGES: self.pages_per_minute,
@@ -128,7 +128,7 @@ class Misbehaved(Message, frozen=True):
 
 
 class MemberConduct(msgspec.Struct, frozen=True):
-    """What one member has done wrong."""
+    """The offences of one member, and the points that they amount to now."""
 
     peer: str
     points: float  # of now
@@ -158,7 +158,7 @@ class _Record:
 
 
 class Conduct:
-    """By member what it has sent and done; see the theory of operation above."""
+    """The amounts sent and the offences committed, by member; see the theory of operation above."""
 
     def __init__(
         self,
@@ -285,7 +285,7 @@ class Conduct:
 
 
 def reasons_of(offences: Mapping[str, int]) -> str:
-    """Say in a few words what a member has done."""
+    """Say in a few words which offences a member has committed: the first three, with their counts."""
     return ", ".join(f"{count} {name}" for name, count in list(offences.items())[:3])
 
 

@@ -1,4 +1,4 @@
-"""What all peers of one mesh must agree on, and how one member is reached and reaches the others."""
+"""Settings that all peers of one mesh must share, and how one member is reached and reaches the others."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class DoorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A member at whose door a newcomer may knock."""
+    """A member with a door at which a newcomer may knock."""
 
     endpoint: Annotated[str, Meta(pattern="^tcp://", description="tcp://host:port")]
     key: Annotated[str, Meta(min_length=40, max_length=40, description="its public CURVE key, Z85")]
@@ -129,7 +129,7 @@ class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 def config_in(path: Path) -> Path:
-    """Return the file that a person means who names a configuration, or the folder that it is in.
+    """Return the configuration file at the path that a person gave: the file itself, or the folder it is in.
 
     Raises:
       ConfigError: there is none, or there are those of several nodes.

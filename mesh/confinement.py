@@ -1,4 +1,4 @@
-"""A process that works on what strangers made gives up what it does not need. [io]
+"""Confinement of a process that works on content of strangers: it gives up all that it does not need. [io]
 
 Who finds a hole in a parser written in C can do what the user can that runs it: read the key of the peer, ask
 the network, stop other programs. So a process that has loaded what it works with keeps its memory, the
@@ -115,7 +115,7 @@ _UNKNOWN_CALLS: Final = (435, 437)  # clone3 openat2: their arguments are in mem
 
 
 def confine() -> list[str]:
-    """Give up, until this process ends, what work on pages does not need; return what did not succeed."""
+    """Give up, until this process ends, all rights that work on pages does not need; return the failures."""
     libc = _libc_of_confined()
     if isinstance(libc, str):
         return [libc]
@@ -137,7 +137,7 @@ def confine_program(readable: Iterable[Path], writable: Iterable[Path]) -> list[
 
 
 def _libc_of_confined() -> ctypes.CDLL | str:
-    """Give up new privileges, as all else wants; return what the rest is done with, or why nothing is."""
+    """Give up new privileges first, as all else requires; return libc, or the reason for no confinement."""
     if sys.platform != "linux":
         return f"no confinement: {sys.platform} has neither seccomp nor Landlock"
     libc = ctypes.CDLL(None, use_errno=True)
@@ -146,7 +146,7 @@ def _libc_of_confined() -> ctypes.CDLL | str:
 
 
 def _readable() -> set[Path]:
-    """Return where Python and the libraries are, and what the kernel says of this process."""
+    """Return the paths that a confined process may read: Python, libraries, devices, and itself in /proc."""
     packages = {name.partition(".")[0] for name in sys.modules}
     places = {Path(place) for name in packages for place in getattr(sys.modules.get(name), "__path__", ())}
     prefixes = {Path(each) for each in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
@@ -214,7 +214,7 @@ def _refuse_calls(libc: ctypes.CDLL) -> list[str]:
 
 
 def _filter(machine: _Machine, pid: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield instructions: what they do, how many to skip if it is so and if it is not, with what."""
+    """Yield instructions: operation, how many to skip if it is true, how many if it is false, operand."""
     yield _LOAD, 0, 0, _MACHINE_AT
     yield _IS, 1, 0, machine.audit
     yield _RETURN, 0, 0, _REFUSE

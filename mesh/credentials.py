@@ -1,4 +1,4 @@
-"""What a membership needs of cryptography: to sign its own record and to judge those of others."""
+"""The cryptography of a membership: signing its own record and judging those of others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Credentials(Protocol):
         """
 
     def grant_of(self, record: MemberRecord) -> Grant:
-        """What the certificate of a genuine record grants; the time of its end is not asked."""
+        """Return the grant in the certificate of a genuine record; the time of its end is not checked."""
 
     def joins_until(self, record: MemberRecord) -> float:
         """When the invitation of a genuine record ends for newcomers; inf for one that needed none."""
@@ -83,7 +83,7 @@ def _is_valid(certificate: Certificate, root_public: bytes) -> bool:
 
 @lru_cache(maxsize=MEMBERS_MAX)
 def _is_signed(signing_key: bytes, signed: bytes, signature: bytes) -> bool:
-    """`verify_signature`, remembered: every member passes on what every member says of itself."""
+    """`verify_signature`, cached: every member passes on the signed records of all members."""
     return verify_signature(signing_key, signed, signature)
 
 

@@ -1,4 +1,4 @@
-"""What the owner of a mesh decrees: a signed document with a number, in force from one time until another.
+"""The decrees of the owner of a mesh: signed documents with a number, in force from one time until another.
 
 Theory of operation
 ===================
@@ -98,7 +98,7 @@ class Decree(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Who can issue decrees of one mesh: a key, and what makes it count there."""
+    """An issuer of decrees of one mesh: a key, and the warrant that makes it count there."""
 
     key: SigningKey
     mesh_id: bytes  # MeshConfig.digest()
@@ -138,13 +138,13 @@ def appoint(root: SigningKey, mesh_id: bytes, administrator: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """The judge of whatever administrators sign: it knows the mesh and its public root key."""
+    """The judge of everything that administrators sign: it knows the mesh and its public root key."""
 
     root_public: bytes
     mesh_id: bytes
 
     def refusal_of(self, decree: Decree) -> str:
-        """Tell why this is no decree of the mesh, "" when it is; takes 0.3 ms, whatever the bytes."""
+        """Tell why this is no decree of the mesh, "" when it is; takes 0.3 ms, for any bytes."""
         if decree.kind not in KINDS:
             return f"this version of tianmesh knows no decree of kind {decree.kind!r}"
         if not isfinite(decree.effective_from) or isnan(decree.valid_until):

@@ -1,4 +1,4 @@
-"""What must arrive: repeated until it is answered, a few at a time, and given up aloud.
+"""Delivery of messages that must arrive: repeated until answered, a few at a time, handed back if given up.
 
 Theory of operation
 ===================
@@ -69,7 +69,7 @@ class DeliveryStatistics(msgspec.Struct, frozen=True):
 
 
 class Parcel(NamedTuple, Generic[Key, Item]):
-    """What is sent and answered as one."""
+    """An item that is sent to one receiver and answered as one."""
 
     receiver: str
     key: Key
@@ -77,7 +77,7 @@ class Parcel(NamedTuple, Generic[Key, Item]):
 
 
 class Due(NamedTuple, Generic[Key, Item]):
-    """What follows from the passing of time."""
+    """The parcels to send, and those that are given up, because time has passed."""
 
     leaving: list[Parcel[Key, Item]]  # to be sent now, for the first time or again
     given_up: list[Parcel[Key, Item]]  # not answered in time, and forgotten here
@@ -96,7 +96,7 @@ class _Waiting(Generic[Item]):
 
 @dataclass(slots=True)
 class _Lane(Generic[Key, Item]):
-    """Whatever waits for one receiver."""
+    """The parcels that wait for one receiver, under way or queued."""
 
     under_way: dict[Key, _Waiting[Item]] = field(default_factory=dict)
     queue: OrderedDict[Key, _Waiting[Item]] = field(default_factory=OrderedDict)
@@ -182,14 +182,14 @@ class Delivery(Generic[Key, Item]):
         (lane.under_way.get(key) or lane.queue[key]).item = item
 
     def remove_receiver(self, receiver: str) -> list[Parcel[Key, Item]]:
-        """Take back whatever waits for a receiver, in the order of coming."""
+        """Take back all parcels that wait for a receiver, in the order of coming."""
         parcels = list(self.parcels_for(receiver))
         self._lanes.pop(receiver, None)
         self._open.pop(receiver, None)
         return parcels
 
     def hasten(self, receiver: str, now: float) -> None:
-        """Have what is under way to a receiver sent again now."""
+        """Have the parcels that are under way to a receiver sent again now."""
         lane = self._lanes.get(receiver)
         if lane is not None:
             for waiting in lane.under_way.values():
@@ -197,7 +197,7 @@ class Delivery(Generic[Key, Item]):
             self._look_at(lane, now)
 
     def wake(self, now: float) -> Due[Key, Item]:
-        """Return what is to be sent now, and what is given up."""
+        """Return the parcels to send now, and those that are given up."""
         due: Due[Key, Item] = Due([], [])
         if self._look_s <= now:
             for receiver in [each for each, lane in self._lanes.items() if lane.look_s <= now]:
@@ -223,11 +223,11 @@ class Delivery(Generic[Key, Item]):
         )
 
     def receivers(self) -> list[str]:
-        """Return for whom anything waits."""
+        """Return the receivers for which parcels wait."""
         return list(self._lanes)
 
     def parcels_for(self, receiver: str) -> Iterator[Parcel[Key, Item]]:
-        """Yield whatever waits for a receiver, in the order of coming."""
+        """Yield the parcels that wait for a receiver, in the order of coming."""
         lane = self._lanes.get(receiver)
         if lane is not None:
             for part in (lane.under_way, lane.queue):
@@ -235,17 +235,17 @@ class Delivery(Generic[Key, Item]):
                     yield Parcel(receiver, key, waiting.item)
 
     def parcels(self) -> list[Parcel[Key, Item]]:
-        """Return whatever waits."""
+        """Return all parcels that wait."""
         return [parcel for receiver in self._lanes for parcel in self.parcels_for(receiver)]
 
     def under_way_since(self, receiver: str) -> float:
-        """When the first of what is under way to a receiver came here; inf when nothing is."""
+        """Return when the first parcel under way to a receiver came here; inf when none is under way."""
         lane = self._lanes.get(receiver)
         first = next(iter(lane.under_way.values()), None) if lane is not None else None
         return inf if first is None else first.since_s
 
     def first_keys(self) -> Iterator[Key]:
-        """Yield the key of what has waited longest for each receiver."""
+        """Yield for each receiver the key of the parcel that has waited longest."""
         for lane in self._lanes.values():
             yield next(iter(lane.under_way or lane.queue))
 
@@ -286,7 +286,7 @@ class Delivery(Generic[Key, Item]):
     def _fill_window(
         self, receiver: str, lane: _Lane[Key, Item], now: float, leaving: list[Parcel[Key, Item]]
     ) -> None:
-        """Let go what there is room for."""
+        """Move parcels from the queue into the window while it has room."""
         while lane.queue:
             key, waiting = next(iter(lane.queue.items()))
             if not self._has_room(lane, waiting.n_bytes):
@@ -310,7 +310,7 @@ class Delivery(Generic[Key, Item]):
         return Parcel(receiver, key, waiting.item)
 
     def _look_through(self, receiver: str, now: float, due: Due[Key, Item]) -> None:
-        """Give up, and repeat, what it is time for in a lane, and find out when that is again."""
+        """Give up or repeat the parcels of a lane for which it is time, and find out when that is again."""
         lane, give_up_s = self._lanes[receiver], self._settings.give_up_s
         for key, item in self._overdue(lane, now):
             due.given_up.append(Parcel(receiver, key, item))
@@ -322,7 +322,7 @@ class Delivery(Generic[Key, Item]):
         lane.look_s = min(times, default=inf)
 
     def _overdue(self, lane: _Lane[Key, Item], now: float) -> list[tuple[Key, Item]]:
-        """What has been here too long; a queue is in the order of coming."""
+        """Return the parcels that have been here too long; a queue is in the order of coming."""
         give_up_s = self._settings.give_up_s
         overdue = [
             (key, each.item) for key, each in lane.under_way.items() if each.since_s + give_up_s <= now

@@ -44,7 +44,7 @@ def keep_reserve() -> None:
 
 @contextmanager
 def for_disk() -> Iterator[None]:
-    """Let what the block opens have the reserve; so it should do nothing else. Costs 3 us."""
+    """Let the block open files from the reserve of descriptors; it should do nothing else. Costs 3 us."""
     _note_user(1)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Whether a disk has space left, and what a system says when it has none. [io]"""
+"""Whether a disk has space left, and the errors that a system gives when it has none. [io]"""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ FULL_BYTES: Final = 1 << 20  # with less free, a write that was cut short was so
 
 
 def is_full(folder: Path) -> bool:
-    """Tell whether so little is free on the disk of a folder that what has failed there did so for that."""
+    """Tell whether so little of a folder's disk is free that a write failed there for lack of space."""
     return shutil.disk_usage(folder).free < FULL_BYTES

@@ -1,4 +1,4 @@
-"""Registrable domains: what somebody has registered, and answers for with all names below it.
+"""Registrable domains: names that somebody has registered, and answers for with all names below them.
 
 The Public Suffix List says under which names anybody may register one (`cn`, `edu.cn`, `github.io`). It
 comes with its library; a list of another day changes few names, and no two peers have to agree on it.
@@ -28,7 +28,7 @@ def registrable_domain(host: str) -> str:
 
 
 def may_speak_for(host: str, other: str) -> bool:
-    """Tell whether what one host says of another, or by its looks, counts as that one's own word.
+    """Tell whether one host's word about another, or its likeness to it, counts as that other's own word.
 
     It does within a registrable domain. What strangers say of a page is a link to it and no more: they cannot
     hide it, take its place, or write its history.

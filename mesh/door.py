@@ -108,7 +108,7 @@ class Door:
         await trio.serve_listeners(self._receive_visitor, [self._listener])
 
     async def receive(self) -> tuple[Visit, bytes, bytes]:
-        """Wait for a question: who waits for the answer, its proven CURVE key (Z85), and the frame."""
+        """Wait for a question: the visit to answer, its proven CURVE key (Z85), and the frame."""
         return await self._questions.receive()
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class Door:
                 self._visitors.pop(scope, None)
 
     async def _visit(self, stream: trio.SocketStream) -> Attend | None:
-        """Answer a question, or return who attends to a relayed peer."""
+        """Answer a question, or return the function that attends to a relayed peer."""
         magic = await _read(stream, len(MAGIC))
         if magic == MAGIC:
             await self._exchange(stream)

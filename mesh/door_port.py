@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 
 class DoorPort:
-    """Both sides of admission, over a transport whose door may be closed (then nobody comes)."""
+    """Both sides of admission, over a transport with a door that may be closed (then nobody comes)."""
 
     name: ClassVar[str] = "door"
 
@@ -113,7 +113,7 @@ class DoorPort:
                 deliver(self._address, "membership", PortsAsked(handle, key, envelope.message))
 
     def _note(self, visit: Visit, version: int) -> int:
-        """Let a stranger wait for what the membership says; the handle for its answer."""
+        """Let a stranger wait for the membership's answer; return the handle for that answer."""
         handle = next(self._handles)
         self._visits[handle] = visit, version
         if len(self._visits) > VISITS_MAX:
@@ -144,7 +144,7 @@ class DoorPort:
             raise RemoteProtocolError("no answer to being called back")
 
     def _complain(self, text: str, *fields: object) -> None:
-        """Tell a person now and then what keeps this peer out."""
+        """Log the reason that keeps this peer out, now and then as a warning for a person."""
         now = trio.current_time()
         is_due = now >= self._complained_at + SHUT_TOLD_S
         if is_due:

@@ -1,4 +1,4 @@
-"""What must arrive even after a crash of the sender: parcels that lie in a table until they are answered.
+"""Delivery that outlives a crash of the sender: parcels that lie in a table until they are answered.
 
 In memory there is what is under way, without its content, and two numbers for each receiver: to one that does
 not answer for a while there may be millions of parcels. Behind the window a lane is the table itself, in
@@ -25,7 +25,7 @@ WEIGHT_BYTES: Final = 4
 
 
 class DurableParcel(NamedTuple, Generic[Item]):
-    """What is sent and answered as one."""
+    """A numbered item that is sent to one receiver and answered as one."""
 
     receiver: str
     number: int
@@ -35,7 +35,7 @@ class DurableParcel(NamedTuple, Generic[Item]):
 
 @dataclass(slots=True)
 class _Rest:
-    """What waits for a receiver in the table only: all with greater numbers than what is in memory."""
+    """Parcels for a receiver that are in the table only: all with greater numbers than those in memory."""
 
     n_parcels: int = 0
     last_loaded: int = 0  # the number up to which parcels are, or were, in memory
@@ -52,7 +52,7 @@ class DurableDelivery(Generic[Item]):
         encode: Callable[[Item], bytes],
         decode: Callable[[bytes], Item],
     ) -> None:
-        """Take up what an earlier life left in the table: of that, all is due at once.
+        """Take up the parcels that an earlier life left in the table: all of them are due at once.
 
         Args:
           table: nothing else is in it.
@@ -117,11 +117,11 @@ class DurableDelivery(Generic[Item]):
         self._remove(receiver, number, weight)
 
     def hasten(self, receiver: str, now: float) -> None:
-        """Have what is under way to a receiver given out again now; what is behind follows as room comes."""
+        """Have parcels under way to a receiver given out again now; those behind follow as room comes."""
         self._delivery.hasten(receiver, now)
 
     def wake(self, now: float) -> list[DurableParcel[Item]]:
-        """Return what is to be sent now."""
+        """Return the parcels to send now."""
         loaded = self._load(now) if self._loadable else {}
         parcels = []
         for receiver, number, _ in self._delivery.wake(now).leaving:
@@ -139,7 +139,7 @@ class DurableDelivery(Generic[Item]):
         return -inf if self._loadable else self._delivery.wake_at()
 
     def receivers(self) -> list[str]:
-        """Return for whom anything waits."""
+        """Return the receivers for which parcels wait."""
         return list(dict.fromkeys([*self._delivery.receivers(), *self._rests]))
 
     def weights(self) -> Mapping[str, int]:
@@ -147,7 +147,7 @@ class DurableDelivery(Generic[Item]):
         return self._weights
 
     def under_way_since(self, receiver: str) -> float:
-        """Since when what was sent first, and not answered, is under way; inf when nothing is."""
+        """Return since when the first unanswered parcel to a receiver is under way; inf when none is."""
         return self._delivery.under_way_since(receiver)
 
     @property
@@ -156,7 +156,7 @@ class DurableDelivery(Generic[Item]):
         return len(self._delivery)
 
     def _load(self, now: float) -> dict[int, bytes]:
-        """Move what there is room for from the table into the windows; return its content by number."""
+        """Move parcels from the table into windows while there is room; return their content by number."""
         loaded: dict[int, bytes] = {}
         for receiver in self._loadable:
             rest = self._rests[receiver]

@@ -1,4 +1,4 @@
-"""Errors, sorted by whose fault they are.
+"""Errors, sorted by the party at fault: a person, this machine, another peer, or us.
 
     TianmeshError
     ├── ConfigError           a person: a setting, a key file, a port in use, the wrong mesh
@@ -29,7 +29,7 @@ class ConfigError(TianmeshError):
 
 
 class StorageError(TianmeshError):
-    """This machine could not keep what it was given."""
+    """This machine could not keep the data that it was given."""
 
 
 class StorageFull(StorageError):
@@ -41,7 +41,7 @@ class CorruptionError(StorageError):
 
 
 class RemoteProtocolError(TianmeshError):
-    """Another peer sent what the protocol does not allow."""
+    """Another peer sent something that the protocol does not allow."""
 
 
 class LocalProtocolError(TianmeshError):

@@ -30,7 +30,7 @@ _PIN: Final = re.compile(r"sha256=((?:[0-9a-f]{2}:?){31}[0-9a-f]{2})", re.IGNORE
 
 
 class GatewayError(TianmeshError):
-    """The gateway did not do what it was asked; the text is its own."""
+    """The gateway did not do as it was asked; the text is its own."""
 
 
 class GatewayUnreachable(GatewayError):
@@ -85,7 +85,7 @@ class GatewayClient:
         return self._ask("GET", "/api/history?" + urlencode({"span": span}))
 
     def readiness(self) -> dict[str, Any]:
-        """Whether the mesh answers for all slots, and what it waits for, as /readyz gives it.
+        """Return whether the mesh answers for all slots, and the reasons why not yet, as /readyz gives them.
 
         Raises:
           GatewayError: this is no gateway of ours, or an older one.
@@ -150,7 +150,7 @@ class GatewayClient:
         return answer
 
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
-        """Have a peer give its slots away, or take its share again; return what /api/drain answers.
+        """Have a peer give its slots away, or take its share again; return the answer of /api/drain.
 
         Args:
           peer: its id or the beginning of it.
@@ -159,11 +159,11 @@ class GatewayClient:
         return self._ask("POST", "/api/drain", body)
 
     def keywords(self, url: str) -> dict[str, Any]:
-        """What a stored page is about: the answer of /api/keywords."""
+        """Return the words that a stored page is about: the answer of /api/keywords."""
         return self._ask("GET", "/api/keywords?" + urlencode({"url": url}))
 
     def why(self, url: str) -> dict[str, Any]:
-        """What is known of a URL: the answer of /api/why."""
+        """Return the facts that are known of a URL: the answer of /api/why."""
         return self._ask("GET", "/api/why?" + urlencode({"url": url}))
 
     def why_idle(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class GatewayClient:
         return self._ask("GET", "/api/why/idle")
 
     def decrees(self, kind: str, subject: str) -> dict[str, Any]:
-        """What has been decreed of a kind about a subject: the answer of GET /api/decrees."""
+        """Return the decrees of a kind about a subject: the answer of GET /api/decrees."""
         return self._ask("GET", "/api/decrees?" + urlencode({"kind": kind, "subject": subject}))
 
     def next_number(self, kind: str, subject: str) -> int:
@@ -183,7 +183,7 @@ class GatewayClient:
         self._ask("POST", "/api/decrees", msgspec.msgpack.encode(decree))
 
     def import_pages(self, body: bytes) -> dict[str, Any]:
-        """Give pages of files to their owners; return what /api/import answers.
+        """Give pages of files to their owners; return the answer of /api/import.
 
         Args:
           body: MessagePack of `peers.importing.messages.ImportedPage`; of none, to ask for leave.
@@ -202,7 +202,7 @@ class GatewayClient:
         return answer
 
     def _answer(self, method: str, path: str, body: bytes | None) -> tuple[int, dict[str, Any]]:
-        """The status and the JSON of an answer, whatever it says."""
+        """Return the status and the JSON of an answer, also of a refusal."""
         headers = {"Accept": "application/json"}
         if token := self._token if isinstance(self._token, str) else self._token():
             headers["Authorization"] = f"Bearer {token}"
@@ -252,7 +252,7 @@ def _pause_of(response: http.client.HTTPResponse) -> float | None:
 
 
 class _PinnedConnection(http.client.HTTPSConnection):
-    """A connection to whoever shows one certificate, whatever stands in it; the others are told nothing."""
+    """A connection to the holder of one certificate, regardless of its fields; others are told nothing."""
 
     def __init__(self, host: str, port: int, pin: bytes) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -37,7 +37,7 @@ class Handshakes:
         self._by_address: dict[str, dict[int, None]] = {}  # descriptors, the oldest first
 
     def note_event(self, event: int, descriptor: int) -> None:
-        """Follow what the monitors of the sockets say."""
+        """Follow an event from the monitors of the sockets."""
         if event & (zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED):
             self._forget(descriptor)
         if event & zmq.EVENT_ACCEPTED and (other_end := other_end_of(descriptor)) is not None:
@@ -47,7 +47,7 @@ class Handshakes:
                 self._make_room()
 
     def _make_room(self) -> None:
-        """Let one go: who is through with its handshake out of our sight, who is not out of the socket."""
+        """Drop one connection: only from this list if its handshake is done, else from the socket too."""
         crowd = max(self._by_address.values(), key=len)
         descriptor = next(iter(crowd))
         other_end = self._ends[descriptor]

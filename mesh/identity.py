@@ -1,4 +1,4 @@
-"""Who a peer is: a CURVE key pair to be reached by, and a signing key for what others pass on.
+"""The identity of a peer: a CURVE key pair to be reached by, and a key to sign records that others pass on.
 
 Both follow from one secret of 32 bytes, so that a key file holds one number and a simulated peer can
 be made from a seed. CURVE proves who is at the other end of a connection; a signature proves who wrote
@@ -80,7 +80,7 @@ def verify_signature(signing_public: bytes, data: bytes, signature: bytes) -> bo
 
 
 def is_curve_key(key: bytes) -> bool:
-    """Tell whether `key` is the Z85 text of a public CURVE key, and none whose secret is published."""
+    """Tell whether `key` is the Z85 text of a public CURVE key, and not one with a published secret."""
     if len(key) != CURVE_KEY_CHARS or key in PUBLISHED_CURVE_KEYS:
         return False
     try:

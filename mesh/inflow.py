@@ -1,4 +1,4 @@
-"""What connections have brought that never became a message, and an end to those with too much of it. [io]
+"""Bytes from connections that never became a message, and an end to connections with too many of them. [io]
 
 Theory of operation. libzmq hands over whole messages, and bounds single parts and the number of whole
 messages only: of a message of endlessly many parts nothing is ever handed over, and all of it is kept. But
@@ -55,7 +55,7 @@ class Inflow:
         self._connections: dict[int, _Connection] = {}
 
     def note_event(self, event: int, descriptor: int, now: float) -> None:
-        """Follow what the monitor of the socket says; messages may have come before."""
+        """Follow an event from the monitor of the socket; messages may have come before."""
         if event & zmq.EVENT_DISCONNECTED:
             self._connections.pop(descriptor, None)
         elif event & zmq.EVENT_ACCEPTED:

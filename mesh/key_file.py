@@ -49,7 +49,7 @@ def save_identity(path: Path, identity: Identity) -> None:
 
 
 def load_identity(path: Path) -> Identity:
-    """Read what `save_identity` wrote.
+    """Read the identity that `save_identity` wrote.
 
     Raises:
       ConfigError: the file is absent, readable by others, or no key of a peer.
@@ -63,19 +63,19 @@ def save_root_key(path: Path, root: SigningKey) -> None:
 
 
 def load_root_key(path: Path) -> SigningKey:
-    """Read what `save_root_key` wrote, as `load_identity` does."""
+    """Read the key that `save_root_key` wrote, as `load_identity` does."""
     return SigningKey.of_secret(_load(path, ROOT_FIELD))
 
 
 def save_administrator(path: Path, administrator: Signer) -> None:
-    """Write an administrator's secret with what makes it count, as `save_identity` does."""
+    """Write an administrator's secret with its warrant and its mesh, as `save_identity` does."""
     beside = {WARRANT_FIELD: administrator.warrant.hex(), MESH_FIELD: administrator.mesh_id.hex()}
     what = f"the key {administrator.key.public.hex()} of an administrator"
     _save(path, ADMIN_FIELD, administrator.key.secret, what, beside)
 
 
 def load_administrator(path: Path) -> Signer:
-    """Read what `save_administrator` wrote, as `load_identity` does."""
+    """Read the file that `save_administrator` wrote, as `load_identity` does."""
     values = _load_all(path)
     try:
         warrant, mesh_id = (bytes.fromhex(values[name]) for name in (WARRANT_FIELD, MESH_FIELD))

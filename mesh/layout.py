@@ -1,4 +1,4 @@
-"""How all that a peer keeps in its table is laid out, as a number: no version misreads what another wrote."""
+"""The layout of the rows in a peer's table, as a number: no version misreads the rows of another one."""
 
 from __future__ import annotations
 

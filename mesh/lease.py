@@ -1,4 +1,4 @@
-"""One peer behind a relay, as the relay has it: its control connection, and those who call it. [io]
+"""One peer behind a relay, as the relay sees it: its control connection and its callers. [io]
 
 For what this is all about see `relay`.
 """
@@ -52,7 +52,7 @@ class Counts:
 
 
 class _Awaited:
-    """A caller for whom the peer has been asked to come."""
+    """A caller for which the peer has been asked to open a stream."""
 
     def __init__(self) -> None:
         self.is_taken = False  # a stream is good once
@@ -62,10 +62,10 @@ class _Awaited:
 
 
 class Lease:
-    """What a peer was lent, once: from the door's answer until its control connection is gone."""
+    """The ports lent to a peer, once: from the door's answer until its control connection is gone."""
 
     def __init__(self, peer: str, counts: Counts, has_room: Callable[[], bool], answer_s: float) -> None:
-        """Args: has_room: whether the relay bears another caller, whomever of."""
+        """Args: has_room: whether the relay bears another caller, of any peer."""
         self.peer = peer
         self.id = secrets.token_bytes(LEASE_BYTES)
         self.secret = secrets.token_bytes(SECRET_BYTES)
@@ -142,7 +142,7 @@ class Lease:
             nursery.cancel_scope.cancel()
 
     async def _speak(self, control: trio.SocketStream) -> None:
-        """Send what the peer is asked for, and signs of life; that it is cut off, who hears it finds out."""
+        """Send the peer orders for streams, and heartbeats; that it is gone is noticed by the reader."""
         order = order_of(CONTROL, 0)  # the first one says that the ports are open
         with suppress(trio.BrokenResourceError):
             while True:

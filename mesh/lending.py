@@ -13,7 +13,7 @@ class Lending:
     """The ports of one relay, in threes."""
 
     def __init__(self, ports: range) -> None:
-        """Args: ports: those that may be lent; what is left over of threes is not."""
+        """Args: ports: those that may be lent, three to each peer; one or two left over are not lent."""
         last = min(len(ports) // PORTS_EACH, RELAYED_MAX)
         self._firsts = tuple(ports.start + PORTS_EACH * index for index in range(last))
         self._lent: dict[str, int] = {}  # by peer the first of its three
@@ -22,7 +22,7 @@ class Lending:
         return len(self._lent)
 
     def offers(self, peer: str, before: int, claimed: Set[int]) -> Iterator[int]:
-        """Yield what may be lent to a peer, the best first: the first port of each free three.
+        """Yield the ports that may be lent to a peer, the best first: the first port of each free three.
 
         Args:
           before: the first that it had last; 0 when it had none.

@@ -1,4 +1,4 @@
-"""The table of a live peer: LMDB behind an overlay of what is not yet on disk. [io]
+"""The table of a live peer: LMDB behind an overlay of the changes that are not yet on disk. [io]
 
 Theory of operation. Puts and deletes go into an overlay in memory; reads look there first. A commit
 has three steps, so that fsync never runs on the trio thread and one fsync covers many messages:
@@ -163,7 +163,7 @@ class LmdbTable:
         return len(self._overlay) > 0
 
     def begin_commit(self) -> Batch | None:
-        """Freeze what changed since the last commit, None when nothing did.
+        """Freeze the changes since the last commit, and return them as a batch; None if there are none.
 
         The caller has the batch written in a worker thread, then calls `finish_commit`, or
         `abandon_commit` when writing failed. One batch at a time.
@@ -179,7 +179,7 @@ class LmdbTable:
         return self._batch
 
     def finish_commit(self, batch: Batch) -> None:
-        """Read from the disk what `batch` has written; from now on its changes may be promised."""
+        """Read the rows of `batch` from the disk from now on; its changes may now be promised."""
         assert batch is self._batch, "not the batch that was begun"
         assert batch.is_written, "a batch that failed is abandoned, not finished"
         self._batch = None
@@ -215,7 +215,7 @@ class LmdbTable:
         self.finish_commit(batch)
 
     def close(self) -> None:
-        """Close the file. What was not committed is lost."""
+        """Close the file. Changes that were not committed are lost."""
         self._version += 1
         self._snapshot.abort()
         self._env.close()

@@ -17,7 +17,7 @@ class LogHandler(logging.StreamHandler[TextIO]):
         self._n_missing = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, below what a full disk may have left of another one."""
+        """Write a line, below any part of another one that a full disk may have left."""
         try:
             text = self.format(record)
         except Exception:

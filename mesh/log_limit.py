@@ -1,4 +1,4 @@
-"""So many lines a minute of each kind in the log: what others make a node say fills no disk."""
+"""A limit to the lines of each kind a minute in the log, so that others cannot fill the disk through it."""
 
 from __future__ import annotations
 

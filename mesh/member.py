@@ -1,4 +1,4 @@
-"""One member of a mesh as a running process: keys, sockets, membership, and what else it is for. [io]
+"""One member of a mesh as a running process: keys, sockets, membership, and the rest of its work. [io]
 
 The bootstrap node is a member with nothing else; a peer adds its crawler, storage, index and gateway
 (`peers.peer`).
@@ -248,7 +248,7 @@ class Member:
 
 
 def why_not_from(mesh: MeshConfig, keys: tuple[bytes, bytes], certificate: bytes) -> str:
-    """Say what is wrong with a configuration whose certificate is not from its mesh, and what to do.
+    """Say why a configuration does not fit its certificate, which is not from its mesh, and how to mend it.
 
     What all peers must agree on is in the certificate: whoever edits it makes it that of another mesh. Which
     of the numbers was edited can be found by trying the others.
@@ -275,7 +275,7 @@ FOUNDED: Final = {"replicas": range(1, 9), "analysis_version": range(1, 33), "sl
 
 
 def _edited(mesh: MeshConfig) -> Iterator[MeshConfig]:
-    """What a mesh may have been before somebody edited one number."""
+    """Yield the configurations that a mesh may have had before somebody edited one number."""
     for field, values in FOUNDED.items():
         yield from (replace(mesh, **{field: value}) for value in values if value != getattr(mesh, field))
 

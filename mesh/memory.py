@@ -17,7 +17,7 @@ class MemoryUsed(NamedTuple):
 
 
 def memory_used() -> MemoryUsed:
-    """Return what there is now on Linux; elsewhere the most that ever was resident, for both."""
+    """Return the memory in use now on Linux; elsewhere the most that ever was resident, for both."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             _, resident, of_files = map(int, file.read().split()[:3])  # pages; proc(5)

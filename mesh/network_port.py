@@ -1,4 +1,4 @@
-"""The port "network": carries out whom the membership wants to talk to. [io]"""
+"""The port "network": carries out the orders of the membership about connections. [io]"""
 
 from __future__ import annotations
 

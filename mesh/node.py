@@ -45,7 +45,7 @@ class Node:
         ]
 
     def send_at_once(self, depart: Callable[[Outgoing], None]) -> None:
-        """Hand what goes to other peers to `depart` when it is sent, instead of returning it.
+        """Hand messages for other peers to `depart` when they are sent, instead of returning them.
 
         So others work on a question that is put to all while the actors of this peer do, not after them.
         """
@@ -55,7 +55,7 @@ class Node:
         return name in self._actors
 
     def receive_remote(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
-        """Hand in what an actor of another peer has sent, unless that is over its quota or in quarantine.
+        """Hand in a message of another peer's actor, unless a quota or a quarantine forbids that.
 
         Raises:
           RemoteProtocolError: no such actor takes that from others, or it does not believe it.
@@ -72,7 +72,7 @@ class Node:
             raise
 
     def receive(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
-        """Hand a message to one actor, deliver what stays here, return what leaves."""
+        """Hand a message to one actor, deliver its sends that stay here, return those that leave."""
         self._stirred.add(actor)
         sends = self._actors[actor].receive(source, message, now)
         return self._deliver(self._addresses[actor], sends, now) if sends else []
@@ -104,16 +104,16 @@ class Node:
         return min(self._wake_times.values())
 
     def before_commit(self) -> None:
-        """Have the actors write what goes with their changes; to be called before these are committed."""
+        """Have the actors write the values that go with their changes; to be called before the commit."""
         for write in self._write_counters:
             write()
 
     def actor(self, name: str) -> Actor:
-        """One of the actors, for who wants to know more than it lets be seen."""
+        """Return one of the actors, for callers that need more than its statistics."""
         return self._actors[name]
 
     def observe(self) -> dict[str, Statistics]:
-        """What each actor lets be seen, by actor name."""
+        """Return the statistics of each actor, by actor name."""
         return {name: actor.observe() for name, actor in self._actors.items()} | {
             CONDUCT: self.conduct.observe()
         }

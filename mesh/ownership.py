@@ -1,4 +1,4 @@
-"""One peer's view of who is responsible for what, at one epoch.
+"""One peer's view, at one epoch, of the peers that are responsible for each slot.
 
 Theory of operation
 ===================
@@ -48,7 +48,7 @@ class Ownership:
         missed: int = 0,
         importers: Iterable[str] | None = None,
     ) -> None:
-        """Note who is responsible.
+        """Note which members own slots, answer for them, and may import.
 
         Args:
           table: from the weights of the live members.
@@ -79,7 +79,7 @@ class Ownership:
         return next(iter(self.table.team_of(slot)), None)
 
     def team_of(self, slot: int) -> tuple[str, ...]:
-        """All peers that must have what is stored: owner, standbys, and who answers until they are ready."""
+        """Return the peers that must store a slot: owner, standbys, and answerers until those are ready."""
         team = self._teams.get(slot)
         if team is None:
             team = self.table.team_of(slot)
@@ -90,7 +90,7 @@ class Ownership:
 
     @cached_property
     def owned(self) -> npt.NDArray[np.bool_]:
-        """Mask over slots: what this peer is to crawl."""
+        """Return a mask over slots: true for those that this peer is to crawl."""
         return self.table.slots_of(self.me)
 
     @cached_property
@@ -140,7 +140,7 @@ class Ownership:
 
     @cached_property
     def serving_epoch(self) -> bytes:
-        """8 bytes that are equal on two peers exactly when both agree on who answers for what.
+        """Return 8 bytes that are equal on two peers exactly when both agree on the answerers of all slots.
 
         What else the epoch tells is nothing to a search: a newcomer that serves nothing yet disturbs none.
         """
@@ -151,7 +151,7 @@ class Ownership:
         return digest.digest()
 
     def answerer_of(self, slot: int) -> str | None:
-        """The peer whose index answers for the slot; None when nobody serves."""
+        """Return the peer that answers for the slot from its index; None when nobody serves."""
         return self.serving.owner_of(slot)
 
     @cached_property

@@ -42,7 +42,7 @@ def check_place(folder: Path, fstab: Path = FSTAB) -> None:
 
 
 def check_disk(home: Path, data: Path) -> None:
-    """Make sure that what earlier starts of a node have kept is on the disk that is there now.
+    """Make sure that the data of earlier starts of a node are on the disk that is there now.
 
     Args:
       home: folder of its configuration.

@@ -1,4 +1,4 @@
-"""What a port is: the code of a driver that may block, addressed like an actor."""
+"""The contract of a port: the code of a driver that may block, addressed like an actor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DiskFilled(Message, frozen=True):
 
 
 class SpaceFound(Message, frozen=True):
-    """A port to cell: what had no space is written, though nothing of cell may have been waiting for it."""
+    """A port to cell: writes that lacked space are done, though nothing of cell may have waited for them."""
 
 
 class Port(Protocol):
@@ -30,7 +30,7 @@ class Port(Protocol):
     name: ClassVar[str]
 
     def receive(self, source: Address, message: Message) -> None:
-        """Take an order; called on the event loop's thread, so it only notes what is to be done."""
+        """Take an order; called on the event loop's thread, so it only notes the work to be done."""
 
     async def run(self, deliver: Deliver) -> None:
-        """Carry out orders and deliver answers until cancelled; then finish what was begun."""
+        """Carry out orders and deliver answers until cancelled; then finish the work that was begun."""

@@ -22,7 +22,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def write_private_text(path: Path, text: str) -> None:
-    """Write a file, or leave it as it was: a full disk or a crash costs nothing of what it had.
+    """Write a file, or leave it as it was: a full disk or a crash costs nothing of its old content.
 
     A link to a file stays one.
 

@@ -86,7 +86,7 @@ def _say_last(sentence: str) -> None:
 
 @asynccontextmanager
 async def reloading(reload: Callable[[], None]) -> AsyncIterator[None]:
-    """Call `reload` at each SIGHUP meanwhile; what is wrong is said in the log, and what was goes on."""
+    """Call `reload` at each SIGHUP meanwhile; its errors go to the log, and the old settings stay."""
     if _has_terminal():  # which goes away then, and the node with it
         yield
         return

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Reach(StrEnum):
-    """What `[member] relay` says."""
+    """The values of `[member] relay`: when this peer is to be reached over a relay."""
 
     AUTO = "auto"  # when others do not reach it otherwise
     ALWAYS = "always"

@@ -28,7 +28,7 @@ Call: TypeAlias = Callable[[], Awaitable[object]]
 
 
 async def why_unreachable(record: MemberRecord, seen_from: str, call_door: Call) -> str:
-    """Say what keeps others from a peer, with the fix; "" when nothing does.
+    """Say why others do not reach a peer, with the fix; "" when they do.
 
     Args:
       seen_from: the address from which it has come to us.
@@ -101,7 +101,7 @@ async def _failure_of(endpoint: str, call: Call) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Trio tells that no attempt has succeeded, and why not in what caused that."""
+    """Return the innermost cause as text: trio itself only tells that no attempt has succeeded."""
     while error.__cause__ is not None or isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__ or error
     number = error.errno if isinstance(error, OSError) else None

@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 class RelayStatistics(Statistics, frozen=True):
-    """What a relay lets be seen: gauges first, then counters since the start."""
+    """Statistics of a relay: gauges first, then counters since the start."""
 
     relayed: int  # peers that have ports
     callers: int  # connections to them
@@ -55,7 +55,7 @@ class RelayStatistics(Statistics, frozen=True):
 
 
 class Lent(NamedTuple):
-    """What a peer is told of its ports."""
+    """The ports that a peer is lent, as it is told of them: endpoints, lease and secret."""
 
     places: tuple[str, str, str]  # endpoints for its record: inbox, multicast, door
     lease: bytes
@@ -63,7 +63,7 @@ class Lent(NamedTuple):
 
 
 class Relay:
-    """What one member lends to others. `serve` must run."""
+    """The relay of one member: ports that it lends to others. `serve` must run."""
 
     def __init__(self, listen: str, announced: str, ports: range, *, answer_s: float = ANSWER_S) -> None:
         """Lend ports of this machine.
@@ -124,7 +124,7 @@ class Relay:
             logger.info("ports taken back peer=%s first=%d", peer, ports.first)
 
     def attends(self, head: bytes) -> Attend:
-        """Find out what a connection to the door is for that begins so.
+        """Return the function that attends to a connection to the door, by the bytes that it begins with.
 
         Raises:
           RemoteProtocolError: for nothing here.
@@ -186,7 +186,7 @@ class Relay:
 
 
 class _Ports:
-    """What one peer has of a relay."""
+    """The ports and the leases that one peer has of a relay."""
 
     def __init__(self, first: int, listeners: list[trio.SocketListener]) -> None:
         self.first = first

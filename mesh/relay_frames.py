@@ -1,4 +1,4 @@
-"""What a relay and the peer behind it say to each other, beside the streams that are carried.
+"""The frames between a relay and the peer behind it, beside the streams that are carried.
 
 At the relay's door, in place of a question, once for the control connection and once for every stream:
 
@@ -36,7 +36,7 @@ SILENT_S: Final = 15.0  # three of them lost: the other one is gone
 
 
 def head_of(lease: bytes, number: int, secret: bytes) -> bytes:
-    """What a connection to the relay begins with."""
+    """Return the bytes with which a connection to the relay begins."""
     return MAGIC + lease + number.to_bytes(NUMBER_BYTES, "big") + _proof(secret, lease, number)
 
 
@@ -58,7 +58,7 @@ def order_of(number: int, socket: int) -> bytes:
 
 
 def order_in(order: bytes) -> tuple[int, int]:
-    """Number and socket; whether there is such a socket is for who reads it to check."""
+    """Return number and socket; the caller has to check whether there is such a socket."""
     return int.from_bytes(order[:NUMBER_BYTES], "big"), order[NUMBER_BYTES]
 
 

@@ -66,7 +66,7 @@ class RelayPort:
             tell(Borrowed(order.server_key, None, f"{order.endpoint} ({why})"))
 
     async def _ask(self, tell: partial[None], order: Borrow) -> tuple[PortsLent | None, str]:
-        """What is lent, or why nothing is."""
+        """Return the ports that are lent, or the reason why none are."""
         # Who is behind the door has not told so far what it speaks.
         frame = encode("membership", "membership", order.borrow, VERSION_BEFORE)
         try:

@@ -59,11 +59,11 @@ class RuntimeStatistics(Statistics, frozen=True):
 
 
 class Wire(Protocol):
-    """What brings frames to other peers and back; see `transport.Transport`."""
+    """The carrier of frames to and from other peers; see `transport.Transport`."""
 
     @property
     def peers(self) -> Set[str]:
-        """Who receives what is published."""
+        """Return the peers that receive published frames."""
 
     def send(self, peer_id: str, frames: bytes, /) -> bool: ...
 
@@ -129,7 +129,7 @@ class Runtime:
         self._alarm = trio.CancelScope()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Drive the node until cancelled; ports and a last commit then finish what was begun.
+        """Drive the node until cancelled; ports and a last commit then finish the work that was begun.
 
         After an error nothing more is committed: a handler may have stopped half way.
 
@@ -167,7 +167,7 @@ class Runtime:
         return isinstance(self._failed, StorageFull)
 
     def observe(self) -> dict[str, Statistics]:
-        """What each actor lets be seen, by actor name."""
+        """Return the statistics of each actor, by actor name."""
         return self._node.observe()
 
     def _hand_in(self, hand: _Hand, source: Address, actor: str, message: Message) -> None:
@@ -192,7 +192,7 @@ class Runtime:
             self._has_work_to_commit.set()
 
     def _receive_frame(self, peer: str, frame: bytes) -> None:
-        """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""
+        """Hand a frame of another peer to the actor it is for; any fault of the frame is counted."""
         conduct, now = self._node.conduct, self.clock.now()
         if not conduct.admits_bytes(peer, len(frame), now):
             return
@@ -295,7 +295,7 @@ class Runtime:
             await trio.sleep(COMMIT_PAUSE_S if n_promises < MANY_PROMISES else GATHERING_PAUSE_S)
 
     def _note_failed(self, error: StorageError) -> None:
-        """Say once that commits fail; what would only have more wait for one is to stop."""
+        """Log once that commits fail; on a full disk stop work that would only make more wait for one."""
         if self._failed is None:
             logger.error("commit failed, will be tried again error=%s", error)
         self._failed = error

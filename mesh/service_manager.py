@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class ServiceManager:
-    """Who started this process, where that is one that wants to be told.
+    """The program that started this process, where that is one that wants to be told of its state.
 
     Attributes:
       beat_s: seconds between two signs of life; None where nobody waits for them.

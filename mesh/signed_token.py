@@ -1,4 +1,4 @@
-"""A token: for a while its bearer may do at every gateway of a mesh what the administrator who signed it may.
+"""A signed token: at every gateway of a mesh its bearer has rights of an administrator, for a while.
 
 Theory of operation
 ===================
@@ -96,7 +96,7 @@ class TokenJudge:
         self._known: dict[bytes, SignedToken] = {}  # by a digest of its text, the last ones verified
 
     def revoke(self, subjects: frozenset[str]) -> None:
-        """Take nothing any more that these keys have signed; who is expelled stays so."""
+        """Accept no tokens any more that these keys have signed; expelled keys stay expelled."""
         self._revoked |= subjects
 
     def is_revoked(self, signer: str) -> bool:
@@ -108,7 +108,7 @@ class TokenJudge:
         return _digest(text) in self._known
 
     def judge(self, text: bytes, now_s: float) -> Judgement:
-        """Tell what a text is worth; takes 0.3 ms at most, whatever the bytes.
+        """Tell whether a text is a valid token; takes 0.3 ms at most, for any bytes.
 
         Args:
           now_s: seconds since the epoch.

@@ -1,4 +1,4 @@
-"""How many slots there can be; apart from `slots`, so that who only checks a number loads no numpy."""
+"""How many slots there can be; apart from `slots`, so that code that only checks a number loads no numpy."""
 
 from __future__ import annotations
 

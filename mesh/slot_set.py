@@ -49,7 +49,7 @@ def encode_slots(mask: SlotMask) -> bytes:
 
 
 def without_third_form(encoded: bytes) -> bytes:
-    """Return what `encode_slots` has made in one of the first two forms: peers of version 4 know no other."""
+    """Return slots from `encode_slots` in one of the first two forms: peers of version 4 know no other."""
     if encoded[:1] != _SPLIT:
         return encoded
     _, _, _, mask_bytes = _SPLIT_HEAD.unpack_from(encoded)
@@ -105,7 +105,7 @@ def encode_slot_list(slots: Iterable[int], slot_count: int) -> bytes:
 
 
 def decode_any_slots(encoded: bytes) -> SlotMask:
-    """Return a new mask of shape (SLOTS_MAX,), for who does not know how many slots the mesh has.
+    """Return a new mask of shape (SLOTS_MAX,), for callers that do not know the mesh's number of slots.
 
     Raises:
       RemoteProtocolError: no slot set.

@@ -43,7 +43,7 @@ def slot_of(host: str, slot_count: int) -> int:
 
 
 class SlotTable:
-    """Who is ranked first, second, ... R-th for every slot; immutable.
+    """The peers ranked first, second, ... R-th for every slot; immutable.
 
     A pure function of the slot count, the replica count, the weights of the peers, and pins if there are any.
 

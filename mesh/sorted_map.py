@@ -19,7 +19,7 @@ REBUILD_SHARE = 16  # more than one waiting key per so many sorted ones: sort al
 
 
 class SortedMap(Generic[Value]):
-    """Map bytes to values; `walk` yields in key order. Get and put cost what a dict costs."""
+    """Map bytes to values; `walk` yields in key order. Get and put cost the same as in a dict."""
 
     def __init__(self) -> None:
         self._values: dict[bytes, Value] = {}

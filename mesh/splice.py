@@ -1,4 +1,4 @@
-"""Two connections made one: what comes in at either goes out at the other. [io]
+"""Two connections made one: bytes that come in at either go out at the other. [io]
 
 Nothing is kept but one piece for each direction: who sends faster than the other end takes is slowed down
 by TCP.
@@ -25,7 +25,7 @@ async def splice(
     *,
     idle_s: float = IDLE_S,
 ) -> bool:
-    """Carry bytes both ways until who serves has ended, either breaks, or nothing comes for too long.
+    """Carry bytes both ways until `served` has ended, either breaks, or nothing comes for too long.
 
     Args:
       served: leads to the socket that was called; when it has ended there is nothing more to say.

@@ -1,4 +1,4 @@
-"""What orders the versions of a page, wherever they are kept, compared or indexed."""
+"""The order of the versions of a page, wherever they are kept, compared or indexed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VisitNumber: TypeAlias = Annotated[int, Meta(ge=0, le=VISITS_MAX)]
 
 
 class Stamp(NamedTuple):
-    """Which version of its page this is: of two the greater one is newer, whatever clocks say.
+    """A mark of a page's version: of two the greater one is newer, regardless of clocks.
 
     The number of the visit comes first, since a clock may be set back, and who visits a page next may be
     another peer with another clock. The time tells versions of the same visit apart: two peers make one when

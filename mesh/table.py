@@ -22,7 +22,7 @@ class Table(Protocol):
     def get(self, key: bytes) -> bytes | None: ...
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return what `get` does of each key, in one step."""
+        """Return the value of `get` for each key, in one step."""
 
     def put(self, key: bytes, value: bytes) -> None: ...
 

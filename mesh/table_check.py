@@ -45,7 +45,7 @@ class _Header(NamedTuple):
 
 
 def check_table(folder: Path) -> str | None:
-    """Return what is wrong with the table in a folder; None when it is sound, or there is none.
+    """Return the damage found in the table of a folder; None when it is sound, or there is none.
 
     Raises:
       StorageError: it cannot be looked through.

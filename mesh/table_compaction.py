@@ -1,4 +1,4 @@
-"""Give back what a table takes on disk beyond what it holds, before it is opened. [io]
+"""Compaction of a table before it is opened: gives back the disk space that its content does not need. [io]
 
 A file of LMDB never shrinks, and while somebody reads an old state of it, nothing that was freed since is
 used again. So a reader that stands still may leave a table many times larger than its rows. Who opens a table
@@ -29,7 +29,7 @@ SPARE_BYTES: Final = 64 << 20  # less is not worth a copy
 
 
 def compact_if_sparse(folder: Path) -> bool:
-    """Make the table of a folder as small as what it holds, if it takes far more; tell whether it did.
+    """Make the table of a folder as small as its content, if it takes far more; tell whether it did.
 
     Who calls it makes sure that nobody writes. Where others read, or there is no room for the new file, it
     stays as it is, and the log says so.

@@ -1,4 +1,4 @@
-"""What the kernel knows of a TCP connection that libzmq owns, by the number of its descriptor. [io]
+"""Facts that the kernel knows of a TCP connection of libzmq, by the number of its descriptor. [io]
 
 A descriptor may be closed by libzmq and be something else's at any moment, so who wants to shut a connection
 down says which one it means, by the name of its other end.

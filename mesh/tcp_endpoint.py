@@ -101,7 +101,7 @@ def listen_on(endpoint: str) -> socket.socket:
 
 
 def bind_error(endpoint: str, code: int | None) -> ConfigError:
-    """Say in one sentence why an endpoint cannot be listened on and what to do."""
+    """Return an error: one sentence on why an endpoint cannot be listened on, and the remedy."""
     match code:
         case errno.EADDRINUSE:
             return ConfigError(

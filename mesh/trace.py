@@ -1,4 +1,4 @@
-"""A trace: what a crawl fetched, page by page, in a file that peers write and simulations play.
+"""A trace: the fetches of a crawl, page by page, in a file that peers write and simulations play.
 
 Theory of operation
 ===================
@@ -53,7 +53,7 @@ class TraceEnd(NamedTuple):
 
 
 def pack_header(about: Mapping[str, str] | None = None) -> bytes:
-    """What a trace begins with.
+    """Pack the first block of a trace: format, version and origin.
 
     Args:
       about: where it comes from, for people.
@@ -77,7 +77,7 @@ def pack_pages(pages: Iterable[TracedPage]) -> Iterator[tuple[int, bytes]]:
 
 
 def pack_end(pages: int, blocks: int) -> bytes:
-    """What a trace ends with."""
+    """Pack the last block of a trace, with its counts of pages and blocks."""
     return pack_block(msgpack.packb({"pages": pages, "blocks": blocks}))
 
 
@@ -100,7 +100,7 @@ def read_trace(path: Path, damages: list[Damage] | None = None) -> Iterator[Trac
 
 
 def write_trace(path: Path, pages: Iterable[TracedPage], about: Mapping[str, str] | None = None) -> int:
-    """Write a whole trace, over what is there, block by block; return how many pages it has.
+    """Write a whole trace, over any file that is there, block by block; return how many pages it has.
 
     Raises:
       ConfigError: the file cannot be written.

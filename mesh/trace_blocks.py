@@ -1,4 +1,4 @@
-"""The blocks of a trace: zstd frames that say how long they are and what their content has to add up to.
+"""The blocks of a trace: zstd frames that give the size and the checksum of their content.
 
 Each is a frame of RFC 8878 with its content size and checksum, so `zstd -d` unpacks the whole file, and one
 that is damaged is noticed. Behind it the next is found by the number that frames begin with.
@@ -19,7 +19,7 @@ _READ_BYTES: Final = 1 << 20
 
 
 class Block(NamedTuple):
-    """What one frame holds."""
+    """The content of one frame, and its place in the file."""
 
     number: int  # from 0
     offset: int  # in the file
@@ -47,7 +47,7 @@ def pack_block(content: bytes) -> bytes:
 
 
 def read_blocks(file: BinaryIO) -> Iterator[Block | Damage]:
-    """Yield all blocks from where the file stands, and a `Damage` for what is none."""
+    """Yield all blocks from the position of the file on, and a `Damage` for each part that is none."""
     window = _Window(file)
     number = 0
     while window.fill(_HEAD_BYTES):
@@ -88,7 +88,7 @@ class _Window:
         return len(self.data)
 
     def take_all(self) -> bytes:
-        """Pass over all that is at hand, and what comes next if that is nothing."""
+        """Return all bytes at hand, or the next ones if there are none, and move past them."""
         self.fill(1)
         data, self.data = self.data, b""
         self._start += len(data)
@@ -99,7 +99,7 @@ class _Window:
         self._start -= len(data)
 
     def go_to_next(self, after: int) -> None:
-        """Go to what looks like the next frame behind the one at an offset, or to the end of the file."""
+        """Go to the next apparent frame behind the one at an offset, or to the end of the file."""
         self._start = after + 1
         self._file.seek(self._start)
         self.data = b""

@@ -95,7 +95,7 @@ class TransportLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TransportStatistics(Statistics, frozen=True):
-    """What has gone through since the start; bytes are those of frames, before encryption."""
+    """Traffic since the start; bytes are those of frames, before encryption."""
 
     messages_sent: int = 0
     bytes_sent: int = 0
@@ -115,7 +115,7 @@ class TransportStatistics(Statistics, frozen=True):
 
 @dataclass(slots=True)
 class _Link:
-    """What we hold of a member that we send to."""
+    """A member that we send to: its endpoints, key, socket, and large messages under way."""
 
     endpoint: str
     multicast_endpoint: str
@@ -232,13 +232,13 @@ class Transport:
         self._allowed.allow(curve_public, peer_id)
 
     def disallow(self, peer_id: str) -> None:
-        """Take nothing more from this peer; what it sends over an open connection is dropped."""
+        """Take nothing more from this peer; messages that it sends over an open connection are dropped."""
         self._allowed.disallow(peer_id)
         if self._relay is not None:
             self._relay.evict(peer_id)
 
     def subscribe(self, topic: bytes) -> None:
-        """Hear multicasts whose topic begins so; b"" hears all."""
+        """Hear multicasts with a topic that begins so; b"" hears all."""
         self._ear.socket.setsockopt(zmq.SUBSCRIBE, topic)
         self._ear.wake_reader()
 
@@ -266,7 +266,7 @@ class Transport:
         self._connect_publisher(multicast_endpoint)
 
     def disconnect(self, peer_id: str) -> None:
-        """Send no more to this peer; what is queued has `LINGER_MS` to go. An unknown peer is no error."""
+        """Send no more to this peer; queued messages have `LINGER_MS` to go. An unknown peer is no error."""
         self._unlink(peer_id, LINGER_MS)
 
     def _unlink(self, peer_id: str, linger_ms: int) -> None:
@@ -301,7 +301,7 @@ class Transport:
         return True
 
     def publish(self, topic: bytes, frames: bytes | Sequence[bytes]) -> None:
-        """Send to all connected peers that subscribe to the topic; who is too slow misses it."""
+        """Send to all connected peers that subscribe to the topic; peers that are too slow miss it."""
         parts = (frames,) if isinstance(frames, bytes) else frames
         size = _checked_size(parts)
         self._publisher.send_multipart((topic, *parts), zmq.NOBLOCK)
@@ -312,7 +312,7 @@ class Transport:
         self._counts["multicast_bytes_sent"] += size
 
     async def receive_forever(self, take: Callable[[list[Received]], object]) -> None:
-        """Hand in what comes, sent and multicast, at least one message and at most 256 at a time.
+        """Hand in the messages that come, sent and multicast, at least one and at most 256 at a time.
 
         A multicast comes without its topic. Each sender's messages are in the order it sent them,
         those sent and those multicast each for themselves. While `take` works, TCP slows the senders down.
@@ -323,7 +323,7 @@ class Transport:
             nursery.start_soon(self._pump, self._ear, take)
 
     async def receive_door(self) -> tuple[Visit, bytes, bytes]:
-        """Wait for a stranger's question: what to answer on, its proven CURVE key (Z85), the frame."""
+        """Wait for a stranger's question: the visit to answer, its proven CURVE key (Z85), the frame."""
         assert self._door is not None, "this peer has no door"
         return await self._door.receive()
 

@@ -1,4 +1,4 @@
-"""The canonical form of URLs, and what all peers derive from it: host, origin, fingerprint, path traps.
+"""The canonical form of URLs, and values all peers derive from it: host, origin, fingerprint, path traps.
 
 The form is that of the WHATWG URL standard (ada-url), narrowed to what a crawler may fetch and to one
 spelling per resource: no fragment, no credentials, percent-encoding normalised. Peers agree on owners and
@@ -124,7 +124,7 @@ def is_of_files(url: str) -> bool:
 
 
 def has_host(url: str) -> bool:
-    """Return whether `host_of` has anything to find in what may be any string."""
+    """Tell whether `host_of` would find a host in a string, which need not be a URL."""
     return url.startswith(("http://", "https://")) and "/" in url[8:]
 
 
@@ -134,7 +134,7 @@ def hostname_of(url: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Return scheme and authority of a canonical URL, `https://a.org:8080`: what a robots.txt is for."""
+    """Return scheme and authority of a canonical URL, `https://a.org:8080`: the scope of a robots.txt."""
     return url[: url.index("/", 8)]
 
 

@@ -1,4 +1,4 @@
-"""Which version of the protocol is spoken with whom, while a mesh is upgraded peer by peer.
+"""The version of the protocol that is spoken with each member, while a mesh is upgraded peer by peer.
 
 A peer is written to in the newest version that both speak, as far as it has told, and in the one before until
 it has: every member of a mesh speaks that. What is for everybody is written once, so it is in the version
@@ -13,7 +13,7 @@ from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE
 
 
 class Versions:
-    """What the other members have told by their frames since this process began."""
+    """The protocol versions of the other members, as told by their frames since this process began."""
 
     def __init__(self) -> None:
         self._heard: set[str] = set()
@@ -33,7 +33,7 @@ class Versions:
         return PROTOCOL_VERSION if is_known else VERSION_BEFORE
 
     def with_all(self, peers: Set[str]) -> int:
-        """The version to write in what all these members receive."""
+        """Return the version to write in messages that all these members receive."""
         are_known = peers <= self._heard and peers.isdisjoint(self._behind)
         return PROTOCOL_VERSION if are_known else VERSION_BEFORE
 

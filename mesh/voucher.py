@@ -26,7 +26,7 @@ _SERIAL_BYTES: Final = 10
 
 
 class Terms(msgspec.Struct, frozen=True, array_like=True):
-    """What the members of an invitation get, all the same."""
+    """The uses and end of an invitation, and the rights and largest weight that each of its members gets."""
 
     uses: Annotated[int, Meta(ge=1, le=USES_MAX)]
     joins_until: float  # seconds since the epoch; later no newcomer is let in with it
@@ -47,12 +47,12 @@ class Voucher(msgspec.Struct, frozen=True, array_like=True):
         return tuple(_serial(self.public, number) for number in range(self.terms.uses))
 
     def is_valid(self, mesh_id: bytes, root_public: bytes) -> bool:
-        """Tell whether the root signed exactly this, at whatever time."""
+        """Tell whether the root signed exactly this; the times in it are not checked."""
         return verify_signature(root_public, _signed(mesh_id, self.public, self.terms), self.signature)
 
 
 def vouch(root: SigningKey, mesh_id: bytes, public: bytes, terms: Terms) -> Voucher:
-    """Have the root stand for an invitation whose public key this is."""
+    """Have the root stand for an invitation with this public key."""
     return Voucher(public, terms, root.sign(_signed(mesh_id, public, terms)))
 
 

@@ -1,4 +1,4 @@
-"""What holds the event loop, so that nothing else of the process can happen meanwhile. [io]
+"""Steps that hold the event loop, so that nothing else of the process can happen meanwhile. [io]
 
 A member that does not answer is suspected by others, so no step of a task should take longer than
 `HELD_S_MAX`. The watchdog measures every step, and what was done in it is told by who drives the node
@@ -82,7 +82,7 @@ class Watchdog(Instrument):
             self._looked_s, self._looked_cpu_s = began_s, thread_time()
 
     def note(self, name: str, seconds: float) -> None:
-        """Tell what a part of the step that is under way did, and how long it took."""
+        """Note the name and the duration of a part of the step that is under way."""
         if seconds > self._longest_s:
             self._name, self._longest_s = name, seconds
 

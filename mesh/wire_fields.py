@@ -1,4 +1,4 @@
-"""What fields of messages between peers are made of: plain values with limits, checked while decoding.
+"""The types of fields in messages between peers: plain values with limits, checked while decoding.
 
 A field longer or larger than its limit makes the whole frame a `RemoteProtocolError`, counted against its
 sender. Limits of a single conversation stand with its messages, in the file `wire_messages.py` of its room.

@@ -1,4 +1,4 @@
-"""Processes in which what strangers made is worked on, so that none of it can hold up or end the peer. [io]
+"""Processes that work on content of strangers, so that none of it can hold up or end the peer. [io]
 
 Theory of operation. A thread that takes a page apart has the interpreter's lock while the event loop wants
 it, and a thread that loops in a library cannot be ended. A process can. The processes of a workshop are
@@ -59,7 +59,7 @@ Answer: TypeAlias = bytes | Fault
 
 
 class WorkshopStatistics(Statistics, frozen=True):
-    """Counters since the start, and what there is now."""
+    """Counters since the start, and gauges of processes and memory."""
 
     processes: int  # now
     begun: int
@@ -138,7 +138,7 @@ class Workshop:
         )
 
     async def _trip(self, waiting: deque[bytes], n: int, take: Callable[[Answer], None]) -> Fault | None:
-        """Have a process carry out the first `n` of what waits; what is answered waits no more.
+        """Have a process carry out the first `n` of the waiting orders; answered orders wait no more.
 
         Returns: why the process has ended before it had answered all.
         """
@@ -245,7 +245,7 @@ class _Process:
         return await self._receive(length)
 
     async def note_used(self) -> None:
-        """Take what follows the answers of a trip; raises as `answer`."""
+        """Read the processor time and memory that follow the answers of a trip; raises as `answer`."""
         self.cpu_s, private, resident = USED.unpack(await self._receive(USED.size))
         self.memory = MemoryUsed(private, resident)
 

@@ -41,7 +41,7 @@ OUT_OF_TIME: Final = signal.SIGPROF  # ends the process whose order takes too lo
 
 
 class WorkLimits(NamedTuple):
-    """What strangers may make a process use."""
+    """The resources that strangers may make a process use."""
 
     cpu_s: float  # for one order
     memory_bytes: int  # of address space
@@ -90,7 +90,7 @@ def _settle_down(limits: WorkLimits) -> None:
 
 
 def _receive_orders(peer: socket.socket) -> list[bytes]:
-    """Wait for all orders of a trip, so that who writes them need not read yet; none at the end."""
+    """Wait for all orders of a trip, so that their writer need not read yet; none at the end."""
     head = _read(peer, COUNT.size)
     count = COUNT.unpack(head)[0] if head else 0
     return [_read(peer, *LENGTH.unpack(_read(peer, LENGTH.size))) for _ in range(count)]

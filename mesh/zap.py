@@ -1,4 +1,4 @@
-"""Who may connect: the answers to ZeroMQ's authentication requests. [io]
+"""Authentication: the answers to ZeroMQ's requests whether a peer may connect. [io]
 
 libzmq asks on an inproc endpoint, one request per handshake of a server socket with a ZAP domain, and
 lets no message of that connection through before the answer. Source: ZeroMQ RFC 27/ZAP.
@@ -54,7 +54,7 @@ class AllowList:
             self._answer(head, ADMITTED, peer_id)
 
     def disallow(self, peer_id: str) -> None:
-        """Let no new connection of this peer in; what comes over open ones is for `has` to stop."""
+        """Let no new connection of this peer in; messages over open ones are for `has` to stop."""
         key = self._keys.pop(peer_id, None)
         if key is not None:
             del self._peers[key]

@@ -79,14 +79,14 @@ class TrioSocket(Generic[Item]):
         self.socket.close(linger_ms)
 
     def _read_woken(self) -> list[Item]:
-        """Read what has arrived; most likely something has, so that it need not be asked."""
+        """Read the messages that have arrived; most likely one has, so the socket need not be asked."""
         try:
             return self._read_batch([self._read(self.socket)])
         except zmq.Again:
             return []
 
     def _read_batch(self, batch: list[Item]) -> list[Item]:
-        """Read what has arrived besides."""
+        """Add to the batch the other messages that have arrived, up to `BATCH_ITEMS_MAX` in all."""
         try:
             # To look whether there is more costs a fifth of an exception that says no.
             while len(batch) < BATCH_ITEMS_MAX and self._is_readable():

@@ -50,7 +50,7 @@ def make_actors(
     further: MakeHolders = lambda me, table, life: [],
     cell: CellSettings | None = None,
 ) -> list[Actor]:
-    """Make the actors of a peer, which take up what the table remembers.
+    """Make the actors of a peer, which go on from the state that the table keeps.
 
     All of them want to be told of `OwnershipChanged`, in this order. Who stands among the holders has a store
     that the handover moves.

@@ -83,7 +83,7 @@ def tianmesh(
 
 
 def run() -> None:
-    """Run what the command line says; an error becomes one sentence and an exit code."""
+    """Run the command line; an error becomes one sentence and an exit code."""
     try:
         app()
     except TianmeshError as error:

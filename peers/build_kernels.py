@@ -44,7 +44,7 @@ class KernelBuildHook(BuildHookInterface[Any]):
 
 
 def sources_digest(root: Path) -> str:
-    """Return what tells the sources of kernels from others, 16 hex digits."""
+    """Return a digest of the sources of kernels, 16 hex digits."""
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted([*root.glob("peers/**/*.h"), *root.glob("peers/**/*.c")]):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())

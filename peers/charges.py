@@ -1,4 +1,4 @@
-"""What each message of another member costs of its quotas, and what of it is content; see `mesh.conduct`."""
+"""The quota charge of each message of another member, and the messages of content; see `mesh.conduct`."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from mesh.errors import INTERRUPTED
 
 
 def main() -> None:
-    """Run the command; whoever stops it while it begins gets a word and no traceback."""
+    """Run the command; Ctrl-C while it begins gives one line and no traceback."""
     try:
         from peers.application import run
 

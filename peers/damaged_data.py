@@ -1,4 +1,4 @@
-"""What becomes of a data folder whose table is damaged: it is set aside, and the peer begins anew. [io]
+"""The handling of a data folder with a damaged table: it is set aside, and the peer begins anew. [io]
 
 A peer with an empty disk is still the same peer to the others: they bring it what they have of its slots.
 What only it had is in its archive, whose records have checksums of their own and can be imported.

@@ -48,7 +48,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def kernels_of(extension: str) -> Callable[[Kernel], Kernel]:
-    """Return a decorator: it makes the kernel of an extension module of a function that says what it does."""
+    """Return a decorator: it puts the kernel of an extension module in the place of its Python signature."""
     try:
         kernels = import_module(extension)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Gives memory back that was freed, now and then: the allocator keeps what is in pieces. [io]
+"""Gives freed memory back now and then: the allocator keeps memory that is in pieces. [io]
 
 Commits, merges and parsing make large arrays in several threads. What they free stays with the process in
 pieces: a peer that had indexed 18,000 pages held 279 MB of memory of its own, and 154 MB after giving back.

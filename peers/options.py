@@ -1,4 +1,4 @@
-"""What several commands share: options with one meaning, and how they answer programs. [io]"""
+"""Shared by several commands: options with one meaning, and answers to programs. [io]"""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def administrator_of(
 
 
 def reader_of(gateway: str, token: str, data: Path) -> GatewayClient:
-    """Return a client that sees what administrators see, likewise. Raises as `administrator_of` does.
+    """Return a client that sees all that administrators see, likewise. Raises as `administrator_of` does.
 
     Where others could read a token on the way none is made for that: it sees what everybody sees.
     """
@@ -155,7 +155,7 @@ def reader_of(gateway: str, token: str, data: Path) -> GatewayClient:
 
 
 def client_with(gateway: str, token: str | Callable[[], str]) -> GatewayClient:
-    """Return a client that sends a token, or what gives the one of the moment; "" for none.
+    """Return a client that sends a token, or the one that a function gives each time; "" for none.
 
     Raises:
       ConfigError: others could read it on the way, and nobody has said that they may; the gateway is none.
@@ -167,7 +167,7 @@ def client_with(gateway: str, token: str | Callable[[], str]) -> GatewayClient:
 
 
 def _would_show(client: GatewayClient, token: str | Callable[[], str]) -> bool:
-    """Would a client show a token to others who may not see it?"""
+    """Would a client show a token to others that may not see it?"""
     if not client.is_readable or os.environ.get(TOKEN_IN_CLEAR) == "1":
         return False
     return bool(token if isinstance(token, str) else token())
@@ -205,7 +205,7 @@ def print_json(value: Any) -> None:
 
 
 def read_told(told: dict[str, Any], kind: type[Told]) -> Told:
-    """Read what a gateway says.
+    """Decode the answer of a gateway.
 
     Raises:
       GatewayError: another version says it otherwise.

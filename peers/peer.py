@@ -250,7 +250,7 @@ def _index_in(data: Path, workshop: Workshop | None) -> Index:
 
 
 def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
-    """Refuse to run in a mesh whose terms are made by newer rules: the same word would not be found.
+    """Refuse to run in a mesh with terms made by newer rules: the same word would not be found.
 
     One that was founded by older rules goes on by ours: a peer that is upgraded indexes its pages anew. While
     others are still to be, words that only one of both versions has are not found everywhere.
@@ -316,7 +316,7 @@ class _Observable(Protocol):
 
 
 def _observed(**parts: _Observable | None) -> dict[str, object]:
-    """What those parts tell that there are."""
+    """Return the statistics of those parts that exist, by name."""
     return {name: part.observe() for name, part in parts.items() if part is not None}
 
 
@@ -331,14 +331,14 @@ def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visit
 
 
 def _reach(folder: Path, config: WebConfig) -> bytes:
-    """Return a digest of what decides which hosts can be reached."""
+    """Return a digest of the settings and addresses that decide which hosts can be reached."""
     table = (folder / config.resolver).read_bytes() if config.resolver else b""
     settings = msgspec.json.encode((config.resolver, config.allow_private, config.proxy))
     return sha256(settings + table).digest()
 
 
 def _renderer(config: WebConfig, fetcher: Fetcher, workshop: Workshop) -> Renderer | None:
-    """What shows pages in a browser, where some have to be.
+    """The renderer that shows pages in a browser, where some have to be.
 
     Raises:
       ConfigError: there is no such browser.

@@ -1,4 +1,4 @@
-"""How a peer is: what its actors count, and what the system says of its process. [io]"""
+"""The vitals of a peer: the counts of its actors, and the system's figures of its process. [io]"""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DISK_SPEED_S: Final = 600.0  # and that of the disk's getting full: merges write
 
 
 class _Used(NamedTuple):
-    """What of the machine the process of a peer uses, and those that work for it."""
+    """The resources of the machine that the process of a peer uses, with its helpers."""
 
     cpu_seconds: float  # user and system, since the start
     private_bytes: int
@@ -55,7 +55,7 @@ class _Used(NamedTuple):
 
 
 class _Disk(NamedTuple):
-    """What there is of a peer's disk; see `PeerStatus`."""
+    """The free space of a peer's disk, the speed at which it fills, and a limit reached; see `PeerStatus`."""
 
     free_bytes: int
     bytes_per_s: float
@@ -167,7 +167,7 @@ class Vitals:
 
 
 def vitals_of(status: PeerStatus, search_classes: tuple[int, ...]) -> VitalsTaken:
-    """Return what of a status the history of a peer is told.
+    """Return the part of a status that the history of a peer is told.
 
     Args:
       search_classes: searches of people and programs here, by how long they took.
@@ -209,7 +209,7 @@ _CRAWLING: Final = {PeerState.CUT_OFF: Crawling.CUT_OFF, PeerState.UNLICENSED: C
 
 
 def misconduct_of(seen: Mapping[str, Statistics]) -> tuple[MemberMisconduct, ...]:
-    """Return what other members have done wrong, the worst first."""
+    """Return the offences of other members, the worst first."""
     conduct = seen[CONDUCT]
     assert isinstance(conduct, ConductStatistics)
     return tuple(
@@ -219,7 +219,7 @@ def misconduct_of(seen: Mapping[str, Statistics]) -> tuple[MemberMisconduct, ...
 
 
 class _OfActors(NamedTuple):
-    """What those actors of a peer count that its status tells of."""
+    """The statistics of those actors that the status of a peer tells of."""
 
     crawl: CrawlStatistics
     cell: CellStatistics
@@ -260,7 +260,7 @@ class Speed:
 
 
 def _free_bytes(folder: Path) -> int | None:
-    """What a disk has left for us; None when it cannot be asked."""
+    """The bytes that a disk has left for us; None when it cannot be asked."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:
@@ -268,7 +268,7 @@ def _free_bytes(folder: Path) -> int | None:
 
 
 def _table_bytes(folder: Path) -> int:
-    """What the table takes of the disk, however large its file says it is."""
+    """The bytes of the disk that the table takes, however large its file says it is."""
     try:
         return 512 * (folder / "table" / "data.mdb").stat().st_blocks
     except OSError:
@@ -317,7 +317,7 @@ def _is_balanced(membership: MembershipStatistics) -> bool:
 
 
 def store_counts(seen: Iterable[Statistics], wanted: Mapping[str, int]) -> dict[str, StoreCounts]:
-    """Return by name what is known of the stores of a peer.
+    """Return the counts of each store of a peer, by its name.
 
     Args:
       seen: the statistics of its actors.
@@ -338,7 +338,7 @@ def store_counts(seen: Iterable[Statistics], wanted: Mapping[str, int]) -> dict[
 
 
 def _waiting_count(cell: CellStatistics, indexer: IndexerStatistics) -> int:
-    """What is not yet durable on every peer where it belongs, or not yet findable."""
+    """The number of changes not yet durable on every peer where they belong, or not yet findable."""
     return (
         cell.pending
         + cell.unindexed
@@ -351,7 +351,7 @@ def _waiting_count(cell: CellStatistics, indexer: IndexerStatistics) -> int:
 
 
 def _activity(crawl: CrawlStatistics, cell: CellStatistics, indexer: IndexerStatistics) -> int:
-    """A number that grows with whatever this peer does; equal twice means nothing happened."""
+    """A number that grows with every action of this peer; equal twice means nothing happened."""
     fetches = sum(crawl.fetch_status.values())
     links = crawl.links_found + crawl.links_sent + crawl.links_received
     return fetches + links + crawl.urls_seen + cell.stored + cell.replicated + indexer.committed

@@ -1,4 +1,4 @@
-"""Waiting until a mesh can be asked: what commands do that want complete answers. [io]"""
+"""Waiting until a mesh can be asked, for commands that want complete answers. [io]"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PartialOption = Annotated[
 
 
 class NotReady(TianmeshError):
-    """A part of the mesh does not answer; the text says how much, and what that waits for."""
+    """A part of the mesh does not answer; the text says how much, and the reasons."""
 
 
 def wait_until_ready(

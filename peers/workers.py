@@ -1,4 +1,4 @@
-"""Processes that do what takes processor time for a command, beside the one that reads and writes. [io]"""
+"""Processes for the processor work of a command, beside the one that reads and writes. [io]"""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Workers(Generic[Order, Result]):
         return self
 
     def __exit__(self, exception: type[BaseException] | None, *details: object) -> None:
-        """Wait for what is under way, or end it after an exception: nobody wants it any more."""
+        """Wait for the work under way, or end it after an exception: nobody wants it any more."""
         if self._pool is None:
             return
         if exception is not None:

@@ -1,4 +1,4 @@
-"""Membership: who belongs to the mesh, who of them is there, and what follows for this peer.
+"""Membership: which peers belong to the mesh, which of them are live, and the consequences for this peer.
 
 membership   the actor: takes news to those below; how the protocol works as a whole
 messages     what it says to the other actors of its peer; wire_messages: and to other members

@@ -1,4 +1,4 @@
-"""Who is let into the mesh: the decision at the door, one sentence for each refusal.
+"""Admission to the mesh: the decision at the door, one sentence for each refusal.
 
 Who has no certificate yet only asks whether an id is free. Who has one is called back first, if it is not
 live already where it says it is: the door tries its addresses, and says what came of it. Whom others do not
@@ -45,7 +45,7 @@ UNREACHABLE_S: Final = 120.0  # after which one that knocks no more is not told 
 
 
 class Admission:
-    """Answers those who knock at the door of this peer."""
+    """Answers the peers that knock at the door of this peer."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Admission:
         self._lends_ports = lends_ports
 
     def hear(self, message: DoorKnocked | AddressesTried | PortsAsked, now: float) -> None:
-        """Hear a stranger, whether one that is to be let in can be reached, or who wants to be relayed."""
+        """Hear a stranger: its knock, whether its addresses lead to it, or its wish to be relayed."""
         match message:
             case DoorKnocked():
                 self._answer(message, now)
@@ -86,7 +86,7 @@ class Admission:
                 self._lend(message, now)
 
     def _answer(self, knock: DoorKnocked, now: float) -> None:
-        """Answer a stranger; who is no member, or has no majority, cannot, so it tries another door."""
+        """Answer a stranger, or without membership or majority leave it to try another door."""
         if self._is_answered_here(knock) and not self._is_refused(knock, now):
             if knock.join.is_callable and not self._is_there(knock.join.record):
                 self._try(knock)
@@ -114,7 +114,7 @@ class Admission:
         self._outbox.tell("door", AnswerDoor(knock.handle, refusal))
 
     def wake(self, now: float) -> None:
-        """Tell no more of those who knock no more."""
+        """Forget unreachable peers that knock no more."""
         while self._unreachable:
             peer, (at, _) = next(iter(self._unreachable.items()))
             if now < at + UNREACHABLE_S:
@@ -122,7 +122,7 @@ class Admission:
             del self._unreachable[peer]
 
     def unreachable(self, me: str) -> dict[str, str]:
-        """Whom others do not reach, and why: this peer, and who has asked to be let in here of late."""
+        """Return why others do not reach this peer and strangers that knocked here of late, by peer."""
         own = self._standing.unreachable
         strangers = {peer: why for peer, (_, why) in sorted(self._unreachable.items())}
         return ({me: own} if own else {}) | strangers
@@ -164,12 +164,12 @@ class Admission:
         return "" if key == record.curve_key else f"the id {record.peer} is taken by a machine that joins now"
 
     def _is_there(self, record: MemberRecord) -> bool:
-        """Is it believed to be live under these addresses? Then whoever does not reach it says so soon."""
+        """Is it believed to be live at these addresses? Then members that fail to reach it say so soon."""
         known = self._members.get(record.peer)
         return known is not None and is_live(known) and addresses_of(known.record) == addresses_of(record)
 
     def _lend(self, asked: PortsAsked, now: float) -> None:
-        """Have ports lent to who would be let in; also without a majority, which may be behind them."""
+        """Have ports lent to a peer that may be let in; also without a majority, which may be behind them."""
         borrow = asked.borrow
         if self._standing.is_ended:
             return
@@ -209,7 +209,7 @@ class Admission:
         self._outbox.tell("door", AnswerDoor(knock.handle, welcome))
 
     def _may_admit(self, peer: str) -> bool:
-        """Whoever counts already may come in; newcomers might make a majority out of those who have none."""
+        """Peers that count already may come in; newcomers might make a majority for members without one."""
         return peer in self._members.remaining() or self._members.has_majority()
 
 

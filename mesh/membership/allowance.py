@@ -27,7 +27,7 @@ class Allowance:
         return may_spend
 
     def may_spend(self, member: str, amount: float, allowed: float, now: float) -> bool:
-        """Tell what `spend` would, and take nothing."""
+        """Tell the result that `spend` would have, and take nothing."""
         return self._spent_of(member, allowed, now) + amount <= allowed
 
     def _spent_of(self, member: str, allowed: float, now: float) -> float:

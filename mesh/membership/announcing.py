@@ -1,4 +1,4 @@
-"""Who owns which slots, which follows from the members and which the other actors of this peer are told."""
+"""The owners of the slots, which follow from the members and are announced to other actors of this peer."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Announcing:
         self._revision = -1  # of the members when last looked at; -1 when something else has changed
 
     def hear_policy(self, in_force: Mapping[str, Decree], now: float) -> None:
-        """Pin what the policy of the mesh pins; one that cannot be read changes nothing."""
+        """Set the pins of the mesh's policy; a policy that cannot be read changes nothing."""
         policy = in_force.get("")
         pins = self._pins_of(policy, self._config.slot_count) if policy is not None else {}
         if pins is not None and pins != self._pins:
             self._pins, self._revision = pins, -1
 
     def follow(self) -> None:
-        """Announce a new ownership, if weights, serving, pins, the majority or who is down have changed."""
+        """Announce a new ownership if weights, serving, pins, majority, the dead or importers changed."""
         if self._members.revision == self._revision:
             return
         self._revision = self._members.revision
@@ -103,6 +103,6 @@ class Announcing:
         return slot_table(weights, self._config.slot_count, self._config.replicas, near)
 
     def _count_missed(self) -> int:
-        """How many are down that may have something of slots: who drains has, till it says that it leaves."""
+        """Count the members down that may have data of slots; a draining one has, until it says it leaves."""
         dead = [rumour.record for rumour in self._members if rumour.state == State.DEAD]
         return sum(record.weight > 0 or record.serving > 0 or record.is_draining for record in dead)

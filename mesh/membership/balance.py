@@ -1,4 +1,4 @@
-"""Who should hold more of the slots and who less, by the lengths of the peers' queues.
+"""The rule by which peers take more or fewer of the slots, by the lengths of the peers' queues.
 
 Every peer hears the others' queue lengths with their pings and writes only its own weight. The rule is the
 thesis's: nothing moves while the longest queue is below a threshold N; with K the ratio of the longest
@@ -55,7 +55,7 @@ class BalanceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class Share(NamedTuple):
-    """What a member says of itself."""
+    """The weights, the queue and the pages of a member, as it tells them."""
 
     weight: int
     serving: int  # its weight before the move that is under way, or the same

@@ -1,4 +1,4 @@
-"""Whether this peer has heard what was decreed while it was away: before that it answers nobody.
+"""Whether this peer has heard the decrees issued while it was away: before that it answers nobody.
 
 What is taken down, or not to be crawled, it knows by decrees about the whole mesh, and those on its disk may
 be old. So it announces no owners, without which nobody here answers, until it has all decrees of that kind
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class CatchingUp:
-    """Asks others for what they know, and tells when that is heard."""
+    """Asks other members for all that they know, and tells when that has been heard."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class CatchingUp:
         return inf if self.is_done else min(self._ask_at, self._most_at, self._until)
 
     def wake(self, now: float) -> None:
-        """Ask some of those who have told nothing yet."""
+        """Ask some of the members that have told nothing yet."""
         if self.is_done:
             return
         if now >= self._most_at:

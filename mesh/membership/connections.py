@@ -1,4 +1,4 @@
-"""With whom the transport is to be connected: all members that have not left, dead ones among them."""
+"""The members to which the transport is to connect: all that have not left, dead ones among them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
 class Connections:
-    """The orders to the network; it keeps what they add up to."""
+    """The orders to the network, which keeps the connections that they add up to."""
 
     def __init__(self, me: str, outbox: Outbox) -> None:
         self._me = me
@@ -21,7 +21,7 @@ class Connections:
             self._outbox.tell("network", ConnectPeer(record))
 
     def follow(self, rumour: Rumour, known: Rumour | None) -> None:
-        """Follow what is believed from now on; `known` is what was believed before."""
+        """Follow the new belief about a member; `known` is the belief before."""
         record = rumour.record
         was_connected = known is not None and known.state != State.LEFT
         if rumour.state == State.LEFT:
@@ -32,5 +32,5 @@ class Connections:
 
 
 def addresses_of(record: MemberRecord) -> tuple[str, str, bytes]:
-    """How a member is reached, and who is to be found there."""
+    """Return the two endpoints of a member, and the key of the peer to be found there."""
     return record.endpoint, record.multicast, record.curve_key

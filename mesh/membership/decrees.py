@@ -18,7 +18,7 @@ PAST_MAX: Final = 64  # of one kind about one subject, the oldest go first
 
 
 class Decrees:
-    """Of every kind and subject the decree in force and those to come; what they replaced is on disk only."""
+    """By kind and subject the decrees in force and to come; those that they replaced are on disk only."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -71,7 +71,7 @@ class Decrees:
         }
 
     def changes_at(self, now: float) -> float:
-        """When the passing of time changes what is in force, inf for never."""
+        """Return when time alone next changes the decrees in force, inf for never."""
         times = (time for decree in self for time in (decree.effective_from, decree.valid_until))
         return min((time for time in times if time > now), default=inf)
 
@@ -85,7 +85,7 @@ class Decrees:
         return [pending[name] for name in sorted(pending, key=lambda name: name.rank)]
 
     def clear_replaced(self, now: float) -> None:
-        """Lay aside what another decree has replaced for good."""
+        """Lay aside the decrees that others have replaced for good."""
         for pending in list(self._held.values()):
             self._clear(pending, now)
 
@@ -126,7 +126,7 @@ class Decrees:
 
 
 def _ruling(pending: dict[DecreeName, Decree], now: float) -> DecreeName | None:
-    """The highest of those whose time has come; it may be over."""
+    """Return the name of the highest decree that has begun; it may be over."""
     begun = (name for name, decree in pending.items() if decree.is_begun(now))
     return max(begun, key=lambda name: name.rank, default=None)
 

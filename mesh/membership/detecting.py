@@ -1,4 +1,4 @@
-"""Who is silent: pings and their answers, accusing who does not answer, burying who does not take it back."""
+"""Failure detection: pings and their answers, accusing silent members, burying those that do not refute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mesh.membership.wire_messages import PingAnswered, PingRequested, Rumour
 
 
 class Detecting:
-    """The failure detector: what `prober` and `suspicions` say is sent and believed here."""
+    """The failure detector: acts on `prober` and `suspicions`, by messages and by beliefs of this peer."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Detecting:
 
     @property
     def _probe_pause_s(self) -> float:
-        """Who is suspected is to be accused, or believed, soon."""
+        """Return the pause between probes: the short one while there are suspects, to judge them soon."""
         return self._settings.probe_interval_s if len(self._suspicions) else self._pause_s
 
     def _pause_from(self, now: float) -> float:

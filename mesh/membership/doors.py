@@ -36,7 +36,7 @@ class Doors:
         self._random = random
 
     def knock_at(self, door: Door) -> None:
-        """Say there who we are; the answer is `Knocked`."""
+        """Send our record to a door; the answer is `Knocked`."""
         join = JoinMesh(self._own.record, self._mesh_digest, is_callable=True)
         self._outbox.tell("door", Knock(door.endpoint, door.server_key, join))
 
@@ -51,7 +51,7 @@ class Doors:
         self._knock_at_one_of(self.all())
 
     def knock_at_lost(self) -> None:
-        """As a member, seek whom we lost sight of: at the door of who is not believed to be live."""
+        """As a member, seek those we lost sight of: knock at the door of a peer that is not believed live."""
         live = {rumour.record.curve_key for rumour in self._members if is_live(rumour)}
         self._knock_at_one_of([door for door in self.all() if door.server_key not in live])
 

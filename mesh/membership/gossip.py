@@ -1,4 +1,4 @@
-"""What is told of others: news, by itself or riding on pings, and who has heard wrong is set right."""
+"""News of members, told by itself or riding on pings, and corrections to members that have heard wrong."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Gossip:
             self._outbox.send(peer, told)
 
     def hear(self, teller: str, rumours: tuple[Rumour, ...], now: float) -> None:
-        """Learn, and set the teller right about members that have taken back what bad it says of them.
+        """Learn, and correct the teller about members that have refuted the bad news it tells of them.
 
         Their refutation may have got lost on its way to it, and is not spread any more.
         """
@@ -88,7 +88,7 @@ class Gossip:
             self._outbox.send(teller, RumoursSpread(tuple(corrections[:GOSSIP_MAX])))
 
     def _news_for(self, peer: str) -> tuple[Rumour, ...]:
-        """The news for one message; what bad is believed of the receiver comes first, for it to refute.
+        """Return the news for one message; bad news of the receiver comes first, for it to refute.
 
         A receiver held for dead may know us by an older record, so it is told where we are, too.
         Source: Dadgar, Phillips, Currey 2018 (Lifeguard), the buddy system.

@@ -65,7 +65,7 @@ class Healing:
             self.ask(known.record.peer)
 
     def show_past(self, known: Rumour) -> None:
-        """Who spoke and is not held for dead any more must learn what it was held for."""
+        """Tell a member that spoke, and is held for dead no more, the rumour that it was held for dead."""
         if known.state == State.DEAD and known != self._members.get(known.record.peer):
             self._outbox.send(known.record.peer, RumoursSpread((known,)))
 
@@ -74,7 +74,7 @@ class Healing:
         self._synchronise(now)
 
     def end_synchronising(self, now: float) -> None:
-        """An exchange is complete; look for those who may have lost sight of the mesh."""
+        """Complete an exchange, and look for members that may have lost sight of the mesh."""
         if self._is_synchronising:
             self._is_synchronising = False
             self._synchronise_at = now + self._settings.sync_interval_s

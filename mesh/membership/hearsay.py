@@ -1,4 +1,4 @@
-"""What is made of bad news that others tell of a member: one that lies must not be able to bury anybody.
+"""The weighing of bad news that others tell of a member: one that lies must not be able to bury anybody.
 
 Theory of operation. Gossip carries what others believe, and any member can lie. Of that somebody *left*
 nothing but its own signature or a decree convinces (`learning`). That somebody is *dead* is believed of
@@ -37,7 +37,7 @@ ALLOWED_MIN: Final = 16
 
 
 class Hearsay:
-    """Who has said what bad of whom of late, and whom we found silent ourselves."""
+    """The bad news of late and its tellers, and the members that we found silent ourselves."""
 
     def __init__(self) -> None:
         self.n_doubted = 0  # count: deaths that were taken for accusations
@@ -64,7 +64,7 @@ class Hearsay:
         *,
         is_due: bool,
     ) -> Rumour:
-        """Return what is to be made of a rumour that would be news to us.
+        """Return the form in which to believe a rumour that would be news to us.
 
         Args:
           known: what is believed so far.
@@ -95,7 +95,7 @@ class Hearsay:
 
 
 def first_hand(rumour: Rumour, teller: str) -> Rumour:
-    """What a teller says, with nobody among the accusers whom it only names."""
+    """Return the rumour of a teller without the accusers that it only names."""
     if not rumour.accusers or not teller:
         return rumour
     return replace(rumour, accusers=(teller,) if teller in rumour.accusers else ())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Joining:
-    """The knocks of a stranger and what their answers make of it."""
+    """The knocks of a stranger, and the progress that their answers bring."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Joining:
             self._doors.knock_at(door)
 
     def hear(self, answer: Welcomed | JoinRefused | None, now: float) -> list[str] | None:
-        """Hear what a door says.
+        """Hear the answer of a door.
 
         Args:
           answer: None when there was none.
@@ -114,7 +114,7 @@ class Joining:
                     self._doors.knock_at_any()
 
     def hear_relay(self, borrowed: Borrowed, now: float) -> list[str] | None:
-        """Say at a door where others reach us now; returns what `hear` does."""
+        """Say at a door where others reach us now; returns the same as `hear`."""
         standing = self._standing
         has_moved = not standing.is_ended and self._relaying.hear(borrowed, now)
         if standing.is_ended or standing.is_member:
@@ -144,7 +144,7 @@ class Joining:
         return [opener.record.peer] if opener else self._others.all()
 
     def _find_door_shut(self, now: float) -> list[str] | None:
-        """Try the next one; who was a member before goes on with those it knew, when all are shut."""
+        """Try the next door; when all are shut, a former member goes on with the members it knew."""
         if not self._joiner.move_on(now) or not self._own.is_remembered:
             return None
         self._joiner.stop()

@@ -1,4 +1,4 @@
-"""Which rumours are believed, and what follows from each at once."""
+"""Which rumours are believed, and the immediate effects of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mesh.membership.wire_messages import MEMBERS_MAX, MemberRecord, Rumour
 
 
 class Learning:
-    """Puts rumours into the list of members, and what was new among them into the news."""
+    """Puts rumours into the list of members, and the new ones among them into the news."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Learning:
             self.learn(rumour, now, teller=teller, is_news=is_news)
 
     def learn(self, rumour: Rumour, now: float, *, teller: str = "", is_news: bool = True) -> None:
-        """Believe a rumour if it is newer than what is believed and its record is genuine.
+        """Believe a rumour if it is newer than the present belief and its record is genuine.
 
         Args:
           teller: the member that told it, whose word alone is not enough for everything (`hearsay`); "" when
@@ -84,11 +84,11 @@ class Learning:
             self._hear_accusers(rumour, known, now)
 
     def note_struck(self, decrees: Mapping[str, Decree], now: float) -> None:
-        """Learn who is written off by decree."""
+        """Learn which members are written off by decree."""
         self._struck = {peer: number_of(decree) for peer, decree in decrees.items()}
 
     def note_expelled(self, decrees: Mapping[str, Decree], now: float) -> None:
-        """Learn who is expelled by decree, and have nothing to do with them from now on."""
+        """Learn which members are expelled by decree, and have nothing to do with them from now on."""
         self._expelled = frozenset(decrees)
         for peer in self._expelled:
             known = self._members.get(peer)
@@ -115,7 +115,7 @@ class Learning:
         return self.why_not(record, now)
 
     def strike_off(self, now: float) -> None:
-        """Hold those for gone whose certificates have ended, or that are dead and written off."""
+        """Hold members for gone if their certificates have ended, or if they are dead and written off."""
         if now >= self._ends_at:
             self._end_certificates(now)
         self._write_off(now)
@@ -139,7 +139,7 @@ class Learning:
                 self._believe(Rumour(known.record, State.LEFT), known, now, is_news=True)
 
     def _settled(self, rumour: Rumour, known: Rumour | None, teller: str, now: float) -> Rumour:
-        """What is to be believed, whatever was said: who goes says so itself, or a decree does."""
+        """Return the belief for a rumour: that a member has left takes its own word, or a decree."""
         record = rumour.record
         state = State.LEFT if self.why_not(record, now) else max(rumour.state, record.parting)
         is_left = record.parting == State.LEFT or self._is_struck(record) or self.why_not(record, now)
@@ -163,7 +163,7 @@ class Learning:
             self._rumours.put(rumour)
 
     def _hear_accusers(self, rumour: Rumour, known: Rumour, now: float) -> None:
-        """Take note of who else found a suspect silent, and tell."""
+        """Note further members that found a suspect silent, and tell others."""
         if known.state != State.SUSPECT or rumour.state != State.SUSPECT or rumour.record != known.record:
             return
         peer = known.record.peer
@@ -178,7 +178,7 @@ class Learning:
         return known.record.curve_key == record.curve_key and self._credentials.is_genuine(record)
 
     def _follow(self, rumour: Rumour, known: Rumour | None, now: float) -> None:
-        """Have timers, queues and sockets follow what is now believed of a member."""
+        """Have timers, queues and sockets follow the new belief about a member."""
         self._follow_suspicion(rumour, now)
         if not is_live(rumour):
             self._queues.forget(rumour.record.peer)

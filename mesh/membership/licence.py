@@ -1,4 +1,4 @@
-"""Until when this peer may begin fetches, by what others have said to it of late.
+"""The time until which this peer may begin fetches, by the answers of other members of late.
 
 Theory of operation
 ===================
@@ -98,7 +98,7 @@ def is_calm(unclear_count: int, member_count: int) -> bool:
 
 
 def witnesses_wanted(member_count: int) -> int:
-    """How many others have to answer, whoever they are, for a licence in a mesh of so many members."""
+    """Return how many other members, no matter which, have to answer for a licence in a mesh of this size."""
     return WITNESSES_MAX if _is_sample(member_count) else member_count // 2
 
 
@@ -148,7 +148,7 @@ class Licence:
         self._answered[peer] = max(sent_at, self._answered.get(peer, sent_at))
 
     def forget_witnesses(self) -> None:
-        """They have answered who did not know all that we know now."""
+        """Forget the witnesses: when they answered, they did not know all members that we know now."""
         self._answered.clear()
 
     def renew(

@@ -1,4 +1,4 @@
-"""Until when this peer may crawl, and what it may still hold: what its controller and handover are told."""
+"""Until when this peer may crawl, and which of its holdings are valid: told to controller and handover."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mesh.membership.swim_settings import SwimSettings
 
 
 class Licensing:
-    """The licence, and under which incarnations what was held is safe or void."""
+    """The licence, and the incarnations under which the holdings of this peer are safe or void."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class Licensing:
             self._tell()  # that there is none yet
 
     def witness(self, peer: str, sent_at: float, now: float) -> None:
-        """A member has answered what was sent then, and held us for alive."""
+        """Note that a member has answered a message of ours sent at that time, and held us for alive."""
         self._licence.witness(peer, sent_at)
         self.renew(now)
 
     def note_known(self) -> None:
-        """We know somebody whom we did not: those who have answered may not."""
+        """Forget the witnesses: we know a new member, which those that have answered may not know."""
         self._licence.forget_witnesses()
 
     def follow(self, now: float) -> None:
@@ -64,7 +64,7 @@ class Licensing:
             self.renew(now)
 
     def renew(self, now: float) -> None:
-        """Tell the controller, if what we heard lets us crawl for longer; see `licence`.
+        """Tell the controller if the answers heard let us crawl for longer; see `licence`.
 
         After a pause in which the others had time to hold us for dead nothing is certain that we held
         before, though nobody may have told us yet.
@@ -93,7 +93,7 @@ class Licensing:
         return incarnation > self._revoked_through and not is_safe
 
     def revoke(self) -> None:
-        """What this peer holds is void."""
+        """Declare void all that this peer holds."""
         self._revoked_through = self._own.record.incarnation
         self.n_revoked += 1
         self._outbox.tell("controller", HoldingsRevoked())  # before a licence that follows

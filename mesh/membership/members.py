@@ -1,4 +1,4 @@
-"""What one peer believes of every member: the newest record of each and its state.
+"""The beliefs of one peer about every member: the newest record of each and its state.
 
 Theory of operation. Rumours reach peers in any order, twice, or not at all, and all peers have to end
 up believing the same. So rumours about a peer are totally ordered, and a member list keeps the
@@ -27,7 +27,7 @@ from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
 class State(IntEnum):
-    """What is believed of a member. The order is that of precedence; the numbers are on the wire.
+    """The believed state of a member. The order is that of precedence; the numbers are on the wire.
 
     Nobody says of another that it left: that follows from the record or from a decree.
     """
@@ -78,7 +78,7 @@ class MemberList:
         return self._rumours.get(peer)
 
     def merge(self, rumour: Rumour) -> bool:
-        """Believe the rumour if it beats what is believed; tell whether it does."""
+        """Believe the rumour if it beats the present belief; tell whether it does."""
         known = self._rumours.get(rumour.record.peer)
         if known is not None and not beats(rumour, known):
             return False
@@ -121,7 +121,7 @@ class MemberList:
         return frozenset(self._rumours) - self.newcomers
 
     def are_most(self, present: Iterable[str]) -> bool:
-        """Are these, of those who have not left, a majority?"""
+        """Are these, of the members that have not left, a majority?"""
         return has_majority(self.remaining(), present, self.newcomers)
 
     def has_majority(self) -> bool:
@@ -143,7 +143,7 @@ class MemberList:
         return next((rumour for rumour in self if rumour.record.curve_key == curve_key), None)
 
     def live_records(self) -> list[MemberRecord]:
-        """What the members that take part say of themselves."""
+        """Return the own records of the members that take part."""
         return [rumour.record for rumour in self if is_live(rumour)]
 
 

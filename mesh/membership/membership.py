@@ -1,4 +1,4 @@
-"""The actor that knows who belongs to the mesh: admission, failure detection, gossip, slot table.
+"""The actor that knows the members of the mesh: admission, failure detection, gossip, slot table.
 
 Theory of operation
 ===================
@@ -142,7 +142,7 @@ FAREWELLS: Final = 4  # members told at once by one that goes; they tell the res
 
 
 class MembershipStatistics(Statistics, frozen=True):
-    """What the membership lets be seen: gauges first, then counters since the start."""
+    """Statistics of the membership: gauges first, then counters since the start."""
 
     is_member: bool
     alive: int  # this peer included, as in the three below
@@ -178,7 +178,7 @@ class MembershipStatistics(Statistics, frozen=True):
 
 
 class Membership(Actor):
-    """Actor of the membership. Neighbours: memberships, network, door, and who wants the ownership."""
+    """Actor of the membership. Neighbours: memberships, network, door, and actors that want the ownership."""
 
     name = "membership"
     remote_messages = frozenset(
@@ -251,7 +251,7 @@ class Membership(Actor):
         self._wake_at = 0.0  # mesh clock; 0 until it has begun, inf once it has ended
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
-        """Make what decides which rumours are believed, and what follows from them."""
+        """Make the parts that decide which rumours are believed, and that carry out the consequences."""
         own, members, standing, queues = self._own, self._members, self._standing, self._queues
         self._prober = Prober(self._settings, self._random)
         self._suspicions = Suspicions(self._settings)
@@ -271,7 +271,7 @@ class Membership(Actor):
         )
 
     def _connect_detector(self) -> None:
-        """Make what tells others, and finds out who is silent."""
+        """Make the parts that tell other members news, and find out which are silent."""
         self._gossip = Gossip(
             self._own,
             self._members,
@@ -299,7 +299,7 @@ class Membership(Actor):
     def _connect_decrees(
         self, config: MeshConfig, decrees: Decrees, followers: Mapping[str, tuple[str, ...]]
     ) -> None:
-        """Make what learns decrees, and have those obeyed that are about members."""
+        """Make the part that learns decrees, and have decrees about members obeyed."""
         self._proclaiming = Proclaiming(
             Authority(bytes.fromhex(config.root_key), config.digest()),
             decrees,
@@ -326,7 +326,7 @@ class Membership(Actor):
         reach: Reach,
         lends_ports: bool,
     ) -> None:
-        """Make what brings members together: a stranger in, strangers in here, the lost back."""
+        """Make the parts that bring members together: this peer in, strangers in here, the lost back."""
         own, members, others, learning = self._own, self._members, self._others, self._learning
         outbox, standing, settings, gossip = self._outbox, self._standing, self._settings, self._gossip
         proclaiming, prober, licensing = self._proclaiming, self._prober, self._licensing
@@ -357,7 +357,7 @@ class Membership(Actor):
         return self._flush(now)
 
     def _hear(self, peer: str, message: Message, now: float) -> None:
-        """React to what another member says, and report it if it has told what is forged."""
+        """React to a message of another member, and report it if it has told something forged."""
         records, decrees = self._learning.n_refused, self._proclaiming.n_forged
         self._receive_remote(peer, message, now)
         if self._learning.n_refused > records:
@@ -424,7 +424,7 @@ class Membership(Actor):
         )
 
     def believed(self) -> list[Rumour]:
-        """What this peer believes of all members."""
+        """Return the beliefs of this peer about all members."""
         return list(self._members)
 
     def _receive_local(self, source: Address, message: Message, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What of the membership outlives a process: the members, and what this peer last said of itself."""
+"""The part of the membership that outlives a process: the members, and this peer's last record of itself."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Memory:
         self._table = table
 
     def members(self) -> Iterator[Rumour]:
-        """Read what was believed of the others at the last stop."""
+        """Read the beliefs about the other members at the last stop."""
         for _, value in self._table.scan_prefix(_MEMBER):
             yield msgspec.msgpack.decode(value, type=Rumour)
 
     def own_record(self, me: str) -> MemberRecord | None:
-        """Read what this peer last said of itself as a member; None if it never was one.
+        """Read this peer's last record of itself as a member; None if it never was one.
 
         Raises:
           ConfigError: the table belongs to another peer.
@@ -57,7 +57,7 @@ class Memory:
         return is_new
 
     def newcomers(self) -> frozenset[str]:
-        """Read who was not settled at the last stop."""
+        """Read which members were not settled at the last stop."""
         ids = self._table.get(_NEWCOMERS)
         return msgspec.msgpack.decode(ids, type=frozenset[str]) if ids is not None else frozenset()
 

@@ -1,4 +1,4 @@
-"""What the membership says to the ports of its peer and to the actors beside it, and they to it."""
+"""Messages between the membership and the ports and other actors of its peer, in both directions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Knock(Message, frozen=True):
 
 
 class Knocked(Message, frozen=True):
-    """Door to membership: what the door said; None when nobody answered in time."""
+    """Door to membership: the answer of another peer's door; None when nobody answered in time."""
 
     answer: Welcomed | JoinRefused | None
     endpoint: str = ""  # of the door
@@ -90,14 +90,14 @@ class TryAddresses(Message, frozen=True):
 
 
 class AddressesTried(Message, frozen=True):
-    """Door to membership: what came of it."""
+    """Door to membership: the result of trying a stranger's addresses."""
 
     handle: int
     failure: str  # what is wrong and what to do, "" when all of its addresses lead to it
 
 
 class ConnectPeer(Message, frozen=True):
-    """Membership to network: talk to this member and let it talk to us; replaces what was said of it."""
+    """Membership to network: talk to this member and let it talk to us; replaces earlier orders about it."""
 
     record: MemberRecord
 
@@ -131,7 +131,7 @@ class HoldingsRevoked(Message, frozen=True):
 
 
 class ServeSlots(Message, frozen=True):
-    """Handover to membership: what we answer for may be what our weight gives us."""
+    """Handover to membership: we may now answer for all the slots that our weight gives us."""
 
     # Not before others are ready too: alone we would have to answer for slots that we do not keep.
     is_together: bool = False
@@ -154,7 +154,7 @@ class DrainPeer(Message, frozen=True):
 
 
 class AskDecrees(Message, frozen=True):
-    """Gateway to membership: what is known of these? Answered by `DecreesHeld`."""
+    """Gateway to membership: which decrees of this kind and subject are held? Answered by `DecreesHeld`."""
 
     ticket: int
     kind: str
@@ -162,7 +162,7 @@ class AskDecrees(Message, frozen=True):
 
 
 class DecreesHeld(Message, frozen=True):
-    """Membership to who asked."""
+    """Membership to the sender of `AskDecrees`: the decrees of that kind about that subject."""
 
     ticket: int
     kind: str
@@ -180,7 +180,7 @@ class PublishDecree(Message, frozen=True):
 
 
 class DecreePublished(Message, frozen=True):
-    """Membership to who published it: it is known here and on its way to all, or counts nowhere."""
+    """Membership to the publisher: the decree is known here and on its way to all, or counts nowhere."""
 
     ticket: int
     name: DecreeName
@@ -188,7 +188,7 @@ class DecreePublished(Message, frozen=True):
 
 
 class DecreesInForce(Message, frozen=True):
-    """Membership to those who follow a kind of decree: of it this, and nothing else, is in force now."""
+    """Membership to the followers of a kind of decree: these, and no others of it, are in force now."""
 
     kind: str
     decrees: tuple[Decree, ...]  # one for each subject
@@ -203,4 +203,4 @@ class StopMembership(Message, frozen=True):
 
 
 class MembershipEnded(Message, frozen=True):
-    """Membership to who ended it: the others have been told, nothing more will be sent."""
+    """Membership to the driver that ended it: the others have been told, nothing more will be sent."""

@@ -27,5 +27,5 @@ class Others:
         return self.some_of(self.all(), count)
 
     def some_of(self, peers: Sequence[str], count: int) -> list[str]:
-        """Choose so many of these, whoever they are."""
+        """Choose up to `count` of these peers at random."""
         return self._random.sample(peers, min(count, len(peers)))

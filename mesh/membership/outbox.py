@@ -1,4 +1,4 @@
-"""What the membership sends in one turn, in the order in which it was said."""
+"""The messages that the membership sends in one turn, in the order in which they were put."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Outbox:
         self._sends.append(Send(Address(peer, "membership"), message))
 
     def answer(self, source: Address, message: Message) -> None:
-        """Send to who asked, inside this peer."""
+        """Send to the actor that asked, inside this peer."""
         self._sends.append(Send(source, message))
 
     def tell(self, actor: str, message: Message) -> None:
@@ -42,6 +42,6 @@ class Outbox:
         self._sends += [Send(listener, message) for listener in self._listeners]
 
     def take(self) -> list[Send]:
-        """Return what is to be sent, once."""
+        """Return the messages to send, once."""
         sends, self._sends = self._sends, []
         return sends

@@ -1,4 +1,4 @@
-"""What this peer says of itself: where it is, its weight, what it serves, whether it is drained.
+"""This peer's record of itself: its addresses, weight, serving weight, and whether it is drained.
 
 Whatever changes is said in the next incarnation, signed, believed here at once and spread.
 """
@@ -31,7 +31,7 @@ class OwnRecord:
         memory: Memory,
         standing: Standing,
     ) -> None:
-        """Begin with what a person configured, and what must not be forgotten of the last life.
+        """Begin with the settings of a person, and the facts of the last life that must not be forgotten.
 
         Args:
           record: with the weight that a person wants; need not be signed.
@@ -56,7 +56,7 @@ class OwnRecord:
 
     @property
     def rumour(self) -> Rumour:
-        """What others are to believe of this peer."""
+        """Return the rumour about this peer that others are to believe."""
         return Rumour(self.record, self.record.parting)
 
     def enter(self) -> None:
@@ -65,7 +65,7 @@ class OwnRecord:
         self._memory.keep_own(self.record)
 
     def serve(self, *, is_together: bool) -> None:
-        """Answer for what we own, now or together with others; who serves already does not wait for them."""
+        """Answer for our slots, now or together with others; a peer that serves already does not wait."""
         record = self.record
         waits = is_together and record.serving <= READY
         serving = min(READY, record.weight) if waits else record.weight
@@ -112,14 +112,14 @@ class OwnRecord:
             self._rewrite(replace(self.record, certificate=certificate, weight=weight, serving=serving))
 
     def _unready(self) -> MemberRecord:
-        """Our record for another weight: what was there for the one before says nothing of that."""
+        """Return our record for another weight: readiness for the old weight says nothing of the new one."""
         return replace(self.record, serving=0) if is_ready(self.record) else self.record
 
     def _weight_allowed(self) -> int:
         return self._credentials.grant_of(self.record).weight_allowed
 
     def outdo(self, incarnation: int) -> None:
-        """Say the same anew, so that it beats whatever is said of us in this incarnation."""
+        """Say the same anew, so that it beats anything said of us in this incarnation."""
         self._rewrite(replace(self.record, incarnation=max(self.record.incarnation, incarnation)))
 
     def _rewrite(self, record: MemberRecord) -> None:
@@ -132,7 +132,7 @@ class OwnRecord:
 
 
 def _opening_record(record: MemberRecord, remembered: MemberRecord | None) -> MemberRecord:
-    """What a peer says of itself at its start: that it takes its share, and cannot answer for it yet."""
+    """Return a peer's record at its start: that it takes its share, and cannot answer for it yet."""
     if remembered is None:
         return replace(record, serving=0)
     return replace(

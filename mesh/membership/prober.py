@@ -1,4 +1,4 @@
-"""The failure detector: ping one member after the other, ask others to help, tell who is silent.
+"""The failure detector: ping one member after the other, ask others to help, name the silent ones.
 
 It decides; the membership actor sends, and says what a silent member is believed to be.
 
@@ -86,17 +86,17 @@ class Prober:
         return at
 
     def forget(self) -> None:
-        """Count no probe that is under way: it was we who were not there."""
+        """Drop the probes that are under way: this peer itself was away."""
         self._probes.clear()
         self._asked.clear()
 
     def ping(self) -> Ping:
-        """A ping whose answer nobody waits for."""
+        """Return a ping; nobody waits for its answer."""
         self._sequence += 1
         return Ping(self._sequence)
 
     def ask(self, peer: str, now: float) -> Ping:
-        """A ping whose answer makes a witness, and whose silence accuses nobody."""
+        """Return a ping: an answer makes its sender a witness, silence accuses nobody."""
         since = now - self._settings.probe_deadline_s
         self._asked = {number: asked for number, asked in self._asked.items() if asked[1] >= since}
         ping = self.ping()
@@ -104,7 +104,7 @@ class Prober:
         return ping
 
     def requests_due(self, now: float, members: Iterable[str]) -> list[tuple[str, Ping | PingRequested]]:
-        """Whom to ping again, and whom to ask for help, where a probe has not been answered in time."""
+        """Return pings to repeat and requests for help, by member, for probes not answered in time."""
         requests: list[tuple[str, Ping | PingRequested]] = []
         for sequence, probe in self._probes.items():
             if now < probe.ask_at:
@@ -118,7 +118,7 @@ class Prober:
         return requests
 
     def silent(self, now: float) -> list[str]:
-        """The members whose probes are over without an answer."""
+        """Return the members with probes that are over without an answer."""
         over = [sequence for sequence, probe in self._probes.items() if probe.deadline <= now]
         silent = [probe for probe in map(self._probes.pop, over) if not probe.is_answered]
         for probe in silent:
@@ -180,7 +180,7 @@ class Prober:
         return probe.sent_at
 
     def _end(self, sequence: int, probe: Probe, *, is_own_word: bool) -> None:
-        """The probed member is alive; when a helper says so, wait on for what it says itself."""
+        """Note that the probed member is alive; on a helper's word, wait further for the member's own."""
         if not probe.is_answered:
             self.health.improve()
         probe.is_answered, probe.ask_at = True, inf
@@ -188,7 +188,7 @@ class Prober:
             del self._probes[sequence]
 
     def passed_on(self, answer: PingAnswered) -> tuple[str, PingAnswered] | None:
-        """Whom the answer is to be passed on to, if it was asked for by another, and as what."""
+        """Return the requester of a probe and the answer to pass on to it; None if no other member asked."""
         relay = self._relays.get(answer.sequence)
         if relay is None or relay.peer != answer.peer:
             return None

@@ -1,4 +1,4 @@
-"""How decrees reach every member: named by gossip, asked for by who lacks them, told to who follows them.
+"""How decrees reach every member: named by gossip, asked for by members without them, told to followers.
 
 Names are short and decrees may be long, so news is the name only: whoever hears one that it lacks asks the
 teller for the decree. Two members that exchange all they believe name all they have, and a newcomer gets them
@@ -34,7 +34,7 @@ Follow = Callable[[Mapping[str, Decree], float], None]  # by subject what is in 
 
 
 class Proclaiming:
-    """Learns decrees, tells others, and has those who follow a kind know what is in force."""
+    """Learns decrees, tells other members, and tells the followers of a kind which are in force."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Proclaiming:
         self._changes_at = 0.0
 
     def follow(self, kind: str, follow: Follow) -> None:
-        """Call this whenever what is in force of a kind is not what it was; nothing is at first."""
+        """Call this whenever the decrees in force of a kind change; none is in force at first."""
         self._follows.setdefault(kind, []).append(follow)
 
     def wake_at(self) -> float:
@@ -93,7 +93,7 @@ class Proclaiming:
         return ""
 
     def held(self, question: AskDecrees) -> DecreesHeld:
-        """What is known of a kind about a subject, and the number for one that shall replace all that."""
+        """Return the decrees of a kind about a subject, and the number for one that replaces them all."""
         kind, subject = question.kind, question.subject
         held, past = self._decrees.of(kind, subject), self._decrees.past(kind, subject)
         number = max((decree.number for decree in (*held, *past)), default=0)
@@ -119,13 +119,13 @@ class Proclaiming:
         return tuple(decree for decree in ruling if decree is not None)
 
     def tell_expelled(self, decrees: Mapping[str, Decree], _now: float) -> None:
-        """Tell those who are expelled, while we still talk with them: silence would tell them much later."""
+        """Tell members that are expelled, while we still talk with them: silence would do so much later."""
         for peer in self._others.all():
             if peer in decrees:
                 self._outbox.send(peer, DecreesTold((decrees[peer],)))
 
     def learn_all(self, teller: str, decrees: Iterable[Decree], now: float) -> None:
-        """Learn what is new of what a member, or a door, tells; after a forgery nothing more of that.
+        """Learn the new ones of the decrees that a member, or a door, tells; after a forgery no more of them.
 
         A kind that only newer versions know is no forgery: it costs nobody anything to leave it out.
         """
@@ -148,7 +148,7 @@ class Proclaiming:
             self._settle(now)
 
     def name_all(self, peer: str) -> None:
-        """Let a member ask for what it lacks."""
+        """Name all decrees to a member, so that it can ask for those that it lacks."""
         names = self._decrees.names()
         for start in range(0, len(names), NAMES_MAX):
             self._outbox.send(peer, DecreesNamed(tuple(names[start : start + NAMES_MAX])))
@@ -175,7 +175,7 @@ class Proclaiming:
         return is_new
 
     def _settle(self, now: float) -> None:
-        """Have everybody here know what is in force now."""
+        """Tell the followers here the decrees in force now, where they have changed."""
         self._decrees.clear_replaced(now)
         self._changes_at = self._decrees.changes_at(now)
         for kind, follows in self._follows.items():

@@ -15,7 +15,7 @@ BALANCE_CHECK_S: Final = 5.0  # between two looks at the queues; hearing all of 
 
 
 class Queues:
-    """By member that crawls, what it said last of its queue."""
+    """The last report of its queue by each member that crawls."""
 
     def __init__(self, own: OwnRecord, members: MemberList, settings: BalanceSettings) -> None:
         self._own = own
@@ -39,7 +39,7 @@ class Queues:
         return not any(measured.length for measured in self._measured.values())
 
     def licence(self, until: float) -> CrawlLicensed:
-        """Return a licence for our crawl with what it has to know of those of others."""
+        """Return a licence for our crawl with the figures about other members' crawls that it needs."""
         others = [measured for peer, measured in self._measured.items() if peer != self._own.peer]
         pages = sum(measured.pages for measured in others)
         return CrawlLicensed(until, pages, sum(measured.length > 0 for measured in others), self._rounds)

@@ -1,4 +1,4 @@
-"""What others say of this peer, how it takes that back, and how it notices that there are two of it."""
+"""Rumours about this peer, how it takes them back, and how it notices that there are two of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEWCOMER_S: Final = 25.0
 
 
 class Refuting:
-    """Hears what is said of this peer."""
+    """Hears the rumours about this peer."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Refuting:
         self._echoes = 0  # own words heard that were not ours
 
     def hear(self, rumour: Rumour, now: float) -> None:
-        """Take back what is not what we last said of ourselves, by saying it anew.
+        """Take back a rumour that differs from our last record of ourselves, by a new record.
 
         Who was held for dead may have lost its slots; see `Licensing.may_have_lost`.
         """

@@ -74,7 +74,7 @@ class Relaying:
 
     @property
     def relay(self) -> str:
-        """Over whom others reach us, "" for nobody, or as long as we have not heard who that is."""
+        """Return the member that relays us, "" for none, or as long as we have not heard which one it is."""
         member = None if self._relay is None else self._members.with_key(self._relay.server_key)
         return "" if member is None else member.record.peer
 
@@ -122,7 +122,7 @@ class Relaying:
         return False
 
     def hear(self, borrowed: Borrowed, now: float) -> bool:
-        """Hear what has come of asking, or of what we had; tells whether others reach us anew."""
+        """Hear the result of asking for ports, or the loss of ours; tell whether others reach us anew."""
         if borrowed.lent is None:
             was_relayed, self._relay = self._relay is not None, None
             if was_relayed:

@@ -43,7 +43,7 @@ class RoundTrips:
         self._estimates[peer] = _Estimate(mean_s, deviation_s)
 
     def expected_s(self, peer: str) -> float:
-        """What an answer hardly ever takes longer than; 0.0 when nothing is known."""
+        """Return the time that an answer hardly ever exceeds; 0.0 when nothing is known."""
         estimate = self._estimates.get(peer)
         return 0.0 if estimate is None else estimate.mean_s + DEVIATIONS * estimate.deviation_s
 

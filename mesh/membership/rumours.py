@@ -20,7 +20,7 @@ class RumourQueue:
         return len(self._rumours)
 
     def put(self, rumour: Rumour) -> None:
-        """Have it told from now on, in place of what was to be told about its peer."""
+        """Have it told from now on, in place of an older rumour about its peer."""
         peer = rumour.record.peer
         self._rumours.pop(peer, None)
         self._rumours[peer] = rumour
@@ -31,7 +31,7 @@ class RumourQueue:
         self._transmissions.clear()
 
     def take(self, limit: int, transmissions_max: int) -> tuple[Rumour, ...]:
-        """Up to `limit` rumours for one message; drops what has been passed on often enough."""
+        """Return up to `limit` rumours for one message; drop those that were passed on often enough."""
         newest_first = reversed(self._rumours)
         chosen = sorted(newest_first, key=self._transmissions.__getitem__)[:limit]
         taken = tuple(self._rumours[peer] for peer in chosen)

@@ -25,7 +25,7 @@ ASKED_MAX: Final = 8  # members pinged at a time, so that one interval does in s
 
 
 class Settling:
-    """Who knows the members that we know, and which of them are settled."""
+    """Which members know all members that we know, and which members are settled."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Settling:
         *,
         is_first: bool,
     ) -> None:
-        """Count those who were counted at the last stop, or this peer if it begins a mesh."""
+        """Count the members that were counted at the last stop, or this peer if it begins a mesh."""
         self._me = own.peer
         self._members = members
         self._others = others
@@ -63,7 +63,7 @@ class Settling:
         return self._ask_at
 
     def wake(self, now: float) -> None:
-        """Ask some of those who have not yet told that they know what we know, or are to be witnesses."""
+        """Ask some of the members that have not yet told our digest, or that are to be witnesses."""
         if now < self._ask_at:
             return
         self._settle(now)
@@ -89,13 +89,13 @@ class Settling:
             self._healing.ask(peer)
 
     def hear_first(self, members: tuple[Rumour, ...], newcomers: tuple[str, ...]) -> None:
-        """Count whom another member does, as long as nobody but this peer is counted here."""
+        """Count the members that another one counts, as long as only this peer is counted here."""
         if not self._members.settled() - {self._me}:
             told = {rumour.record.peer for rumour in members}
             self._members.settle(told.difference(newcomers))
 
     def follow(self, now: float) -> None:
-        """Begin anew when there is somebody whom we have not known; remember who is no newcomer any more."""
+        """Begin anew when there is a member new to us; remember which members are newcomers no more."""
         if self._known != self._members.known_digest:
             self._known = self._members.known_digest
             self._agreeing.clear()

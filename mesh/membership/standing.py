@@ -1,4 +1,4 @@
-"""What this peer is to its mesh: a stranger at first, then a member, in the end gone."""
+"""The standing of this peer in its mesh: a stranger at first, then a member, in the end gone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Standing:
         self.is_ended = True
 
     def give_up(self, reason: str) -> None:
-        """End, and have the whole peer end, with a sentence for the person who runs it."""
+        """End, and have the whole peer end, with a sentence for the person that runs it."""
         self.refusal = reason
         self.is_ended = True
         self._outbox.tell("network", MembershipRefused(reason))

@@ -1,4 +1,4 @@
-"""Who is suspected, by whom, and until when each has time to refute.
+"""The suspects, their accusers, and the time that each has left to refute.
 
 A suspect that one member accuses gets a long time, which shrinks as others accuse it of their own
 observation: a member that is itself slow accuses many, but it is alone with that.
@@ -41,7 +41,7 @@ class Suspicions:
         return len(self._suspicions) + len(self._buried_at)
 
     def accuse(self, peer: str, accusers: Iterable[str], now: float, live_count: int) -> bool:
-        """Suspect a member, or take note of who else does; tell whether anything was new.
+        """Suspect a member, or note further accusers of it; tell whether anything was new.
 
         Accusers beyond those that shorten the time are not noted, so nor is their word passed on.
         """
@@ -78,7 +78,7 @@ class Suspicions:
         return suspicion is not None and now >= suspicion.since + self._settings.suspicion_min_s
 
     def due(self, now: float) -> list[str]:
-        """The suspects whose time is over."""
+        """Return the suspects that have no time left to refute."""
         return [peer for peer, suspicion in self._suspicions.items() if suspicion.due_at <= now]
 
     def wake_at(self) -> float:

@@ -1,4 +1,4 @@
-"""What members say to each other: are you alive, let me in, this is what I believe, give your slots away."""
+"""Messages between members: are you alive, let me in, these are my beliefs, give your slots away."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Endpoint: TypeAlias = Annotated[str, Meta(max_length=300)]
 
 
 class MemberRecord(Message, frozen=True, array_like=True):
-    """What a peer says of itself; it alone writes and signs it, gossip carries it on."""
+    """A peer's record of itself; it alone writes and signs it, gossip carries it on."""
 
     peer: Name
     endpoint: Endpoint  # tcp://host:port of the inbox
@@ -51,7 +51,7 @@ class MemberRecord(Message, frozen=True, array_like=True):
 
 
 class Rumour(Message, frozen=True, array_like=True):
-    """A member and what is believed of it."""
+    """A member and the state in which it is believed to be."""
 
     record: MemberRecord
     state: Annotated[int, Meta(ge=0, le=3)]  # members.State
@@ -141,7 +141,7 @@ class RumoursSpread(Message, frozen=True, array_like=True, tag=9):
 
 
 class DecreesNamed(Message, frozen=True, array_like=True, tag=11):
-    """Any member to another: I know these. Who lacks one asks for it by `DecreesWanted`."""
+    """Any member to another: I know these. A member that lacks one asks for it by `DecreesWanted`."""
 
     names: Annotated[tuple[DecreeName, ...], Meta(max_length=NAMES_MAX)]
 
@@ -159,11 +159,11 @@ class DecreesTold(Message, frozen=True, array_like=True, tag=13):
 
 
 class CallBack(Message, frozen=True, array_like=True, tag=14):
-    """The member at whose door a stranger stands, to the stranger's own door: is it there that you are?"""
+    """A member at which a stranger has knocked, to the stranger's own door: is it there that you are?"""
 
 
 class CalledBack(Message, frozen=True, array_like=True, tag=15):
-    """Answer to `CallBack`; the seal of a door says whose it is."""
+    """Answer to `CallBack`; the seal of a door says which peer the door belongs to."""
 
 
 class BorrowPorts(Message, frozen=True, array_like=True, tag=16):

@@ -121,7 +121,7 @@ def _bar(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _commands(manifest: Manifest, data: Path) -> list[str]:
-    """What starts the nodes that were restored, all on this machine or each on its own."""
+    """Return the commands that start the restored nodes, all on this machine or each on its own."""
     from peers.backup.contents import BOOTSTRAP, CONFIG, OF_MESH
 
     nodes = sorted(manifest.nodes, key=lambda node: node.has_pages)

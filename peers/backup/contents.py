@@ -1,4 +1,4 @@
-"""What of a folder belongs to a backup: peers, their keys and settings, and those of the mesh. [io]"""
+"""The files of a folder that belong to a backup: peers, their keys and settings, those of the mesh. [io]"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Node(NamedTuple):
 
 
 def nodes_in(folder: Path) -> list[Node]:
-    """The nodes of a mesh folder, or the one whose folder it is.
+    """Return the nodes of a mesh folder, or the one node if the folder is that of a node.
 
     Raises:
       ConfigError: there is none, or its configuration cannot be read.
@@ -50,7 +50,7 @@ def nodes_in(folder: Path) -> list[Node]:
 
 
 def files_of_mesh(folder: Path) -> Iterator[tuple[str, Path]]:
-    """What lies beside the nodes of a mesh: where it belongs, and where it is."""
+    """Yield the files beside the nodes of a mesh: where each belongs, and where it is."""
     if not (folder / OF_MESH[0]).is_file():
         return
     for pattern in OF_MESH:
@@ -59,7 +59,7 @@ def files_of_mesh(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def settle(home: Path) -> bool:
-    """Have the configuration of a restored node name what came with it; tell whether it named other places.
+    """Make a restored node's configuration name the restored places; tell whether it named others.
 
     Raises:
       ConfigError: it is no configuration.

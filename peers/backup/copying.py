@@ -60,7 +60,7 @@ def piece_of(file: Path) -> Piece:
 
 
 def fetch(stored: Path, pieces: tuple[Piece, ...], target: Path | None, on_bytes: OnBytes) -> None:
-    """Read what a backup has of a file, check it, and write it; with no target only check it.
+    """Read a file from a backup, check it, and write it; with no target only check it.
 
     Raises:
       OSError: it cannot be written.

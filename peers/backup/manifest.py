@@ -1,4 +1,4 @@
-"""What a backup consists of: files by where they belong, each in checked pieces. [io]"""
+"""The content of a backup: files by the place where they belong, each in checked pieces. [io]"""
 
 from __future__ import annotations
 

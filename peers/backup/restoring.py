@@ -163,7 +163,7 @@ def _begin_anew(table: LmdbTable, peer: str, credentials: Credentials) -> None:
 
 
 def _move_up(workplace: Path, folder: Path) -> None:
-    """Put everything into its place, durably, what makes it a peer or a mesh last."""
+    """Put everything into its place, durably, the files that make it a peer or a mesh last."""
     for path in (workplace, *workplace.rglob("*")):
         if path.is_dir():
             sync_folder(path)

@@ -1,4 +1,4 @@
-"""Making a backup, beside peers that run: what the last one has already is not copied again. [io]"""
+"""Making a backup, beside peers that run: data that the last one has already is not copied again. [io]"""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OnProgress = Callable[[int, int], None]  # bytes done, and about how many there 
 
 @dataclass
 class Saved:
-    """What was put into a backup."""
+    """The outcome of a backup: its manifest, and how much was copied."""
 
     manifest: Manifest
     n_bytes: int = 0  # copied
@@ -74,7 +74,7 @@ class Saved:
 
 
 def save(folder: Path, out: Path, on_progress: OnProgress) -> Saved:
-    """Make a backup of the peers in a folder, or add to it what is new.
+    """Make a backup of the peers in a folder, or add new data to it.
 
     Raises:
       ConfigError: there is no peer, `out` holds something else, or another backup is being made there.
@@ -218,7 +218,7 @@ class _Saving:
     # --- Archives
 
     def _copy_segments(self, node: Node, table: LmdbReader) -> bool:
-        """Copy what a table refers to; False when some of it was removed since the table was copied."""
+        """Copy the segments that a table refers to; False when some were removed since it was copied."""
         section = TableSection(table, CELL_SECTION)
         last = last_extent(section)
         if last is None:
@@ -279,7 +279,7 @@ class _Saving:
         self._on_progress(self.n_bytes, max(self._total, self.n_bytes))
 
     def _remove_needless(self, manifest: Manifest) -> None:
-        """Delete what no manifest counts any more."""
+        """Delete the files that no manifest lists any more."""
         used = {Path(file.stored).parts[0] for file in manifest.files}
         for entry in self._out.iterdir():
             if STATE.fullmatch(entry.name) and entry.name not in used:
@@ -316,7 +316,7 @@ def _segment(path: Path) -> str:
 
 
 def _unfinished_in(out: Path) -> Manifest | None:
-    """What a backup that was cut off has copied; None when that cannot be told."""
+    """Return the manifest of a backup that was cut off; None when it cannot be read."""
     try:
         return read_manifest(out, UNFINISHED)
     except (CorruptionError, ConfigError):

@@ -1,4 +1,4 @@
-"""The command `tianmesh audit`: what was promised to others, proved from what was noted. [io]"""
+"""The command `tianmesh audit`: promises to others, proved from logs and archives. [io]"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from peers.gateway.model.time_words import utc
 from peers.options import DATA, JsonOption, print_json
 from peers.storage.warc import read_records
 
-app = typer.Typer(help="Prove what was promised to others.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 EPILOG: Final = (
     "Examples: tianmesh audit politeness --config mymesh   "
     "tianmesh audit politeness /var/log/nginx/access.log --delay 1"
@@ -31,7 +31,7 @@ SHOWN_MAX: Final = 20
 
 @app.callback()
 def _app() -> None:
-    """Prove what was promised to others."""
+    """Prove that promises to others were kept."""
 
 
 @app.command(epilog=EPILOG)

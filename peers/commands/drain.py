@@ -77,7 +77,7 @@ def drain(
 
 
 def _may(yes: bool) -> Callable[[str], bool]:
-    """Whether a dead peer may be written off: what the person says to its whole id."""
+    """Return a function that asks whether a dead peer, shown by its whole id, may be written off."""
 
     def may_write_off(peer: str) -> bool:
         if yes or not sys.stdin.isatty():
@@ -99,7 +99,7 @@ def order(
     may_write_off: Callable[[str], bool],
     obeyed_s: float = OBEYED_S,
 ) -> dict[str, Any]:
-    """Have a peer drain, or drain no more; return what the gateway says when that is known.
+    """Have a peer drain, or drain no more; return the answer of the gateway when it is obeyed.
 
     Args:
       may_write_off: tells of a peer that is down, by its id, whether it is lost.
@@ -131,7 +131,7 @@ def order(
 
 
 def _decree(client: GatewayClient, subject: str, to_decree: Mapping[str, str], key: Path) -> None:
-    """Sign what the gateway says has to be decreed, after a look at it: only what drains this one peer."""
+    """Sign the decree that the gateway asks for, if it drains or writes off this one peer; else refuse."""
     kind, body = to_decree["kind"], bytes.fromhex(to_decree["body"])
     if kind not in (DRAIN, WRITE_OFF):
         raise GatewayError(f"the gateway wants a decree of kind {kind!r} signed, which is no order to drain")

@@ -1,4 +1,4 @@
-"""The command `tianmesh events`: what has happened in the mesh, as its peers tell. [io]"""
+"""The command `tianmesh events`: the events of the mesh, as its peers tell them. [io]"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def events(
     last: Annotated[HistorySpan, typer.Option("--last", help="How far back.")] = HistorySpan.DAY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what has happened in the mesh, the last at the end.
+    """Show the events of the mesh, the last at the end.
 
     Members that came and went, slots that changed hands, full disks, quarantines, policies and take-downs.
     What several peers tell of the same is one line. Who is in quarantine is for administrators.

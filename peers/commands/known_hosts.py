@@ -1,4 +1,4 @@
-"""Whether the mesh knows what an order is about: a slip in a name would change nothing, in silence. [io]"""
+"""Whether the mesh knows the host or page of an order: a slip in a name would change nothing. [io]"""
 
 from __future__ import annotations
 

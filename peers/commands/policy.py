@@ -1,4 +1,4 @@
-"""The commands about what a mesh crawls and shows: policy, takedown, pause, resume. [io]"""
+"""The commands for the policy of crawling and showing pages: policy, takedown, pause, resume. [io]"""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def check(
 def diff(
     file: FileArgument, gateway: GatewayOption = GATEWAY, token: TokenOption = "", data: DataOption = DATA
 ) -> None:
-    """Print what a policy would change."""
+    """Print the changes that a policy would make to the one in force."""
     new = _read(file)
     with reader_of(gateway, token, data) as client:
         old = PolicyIssuer(client, key_in(data)).in_force()
@@ -145,7 +145,7 @@ def set_policy(
     data: DataOption = DATA,
     as_json: JsonOption = False,
 ) -> None:
-    """Have the whole mesh obey a policy; what was in force before is replaced."""
+    """Have the whole mesh obey a policy; it replaces the one in force before."""
     policy = _read(file)
     if until is not None and policy.takes_down:
         raise ConfigError(
@@ -195,7 +195,7 @@ def pause(
     data: DataOption = DATA,
     as_json: JsonOption = False,
 ) -> None:
-    """Have no more questions asked of a host, or of any; what is known stays queued, searches go on."""
+    """Stop all requests to a host, or to every host; known URLs stay queued, and searches go on."""
     with _issuer(gateway, key, token, data) as issuer:
         policy, paused = issuer.to_change(), _host(host)
         number = issuer.issue(edits.paused(policy, paused))
@@ -281,7 +281,7 @@ def _host(text: str | None) -> Any:
 
 
 def _check_takedowns(old: Policy | None, new: Policy) -> None:
-    """Refuse to show again in passing what somebody has taken down since the file was written."""
+    """Refuse a policy that would also show again pages taken down since its file was written."""
     lost = edits.restored_by(old, new)
     if lost:
         raise ConfigError(
@@ -291,7 +291,7 @@ def _check_takedowns(old: Policy | None, new: Policy) -> None:
 
 
 def _strangers(client: GatewayClient, policy: Policy) -> list[str]:
-    """Return to whom something is pinned who is no member, in their order."""
+    """Return the peers that slots are pinned to though they are no members, sorted by id."""
     if not policy.pins:
         return []
     members = {row["id"] for row in client.status()["members"]}

@@ -29,7 +29,7 @@ EPILOG: Final = (
 
 
 class Sort(StrEnum):
-    """By what results are ordered."""
+    """The key by which results are ordered."""
 
     SCORE = "score"
     DATE = "date"

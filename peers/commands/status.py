@@ -1,4 +1,4 @@
-"""The command `tianmesh status`: what every peer is doing, as tables. [io]"""
+"""The command `tianmesh status`: the state of every peer, as tables. [io]"""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", help="Show it anew until Ctrl-C.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show every member of the mesh, those that are down too, and what to do about them.
+    """Show every member of the mesh, those that are down too, with advice on problems.
 
     Documents are what searches find now, each once over all members. Addresses, names and hosts are for
     administrators.
@@ -83,7 +83,7 @@ def _asked(client: GatewayClient) -> Group:
 
 
 def shown(report: Report, readiness: ReadinessJson) -> Group:
-    """A report for people: tables, and a line for whatever is wrong."""
+    """A report for people: tables, and a line for everything that is wrong."""
     knockable = (f"door {door}" for door in doors(report.members, DOORS_SHOWN))
     lines = [*advice(report, readiness, _say), *_lines_of(report.peers), *knockable]
     if report.total.hot_hosts:
@@ -153,7 +153,7 @@ def status_table(report: Report) -> Table:
 
 
 def slots_table(report: Report) -> Table:
-    """Which peer has what of the slots, in 80 columns."""
+    """The slots that each peer crawls, answers for and keeps, in 80 columns."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("peer", "crawls", "answers", "copies", "to get", "MB/s", "state"):
         is_text = name in ("peer", "state")

@@ -1,4 +1,4 @@
-"""The command `tianmesh token`: sign what opens the gateways of a mesh to a browser or a script. [io]"""
+"""The command `tianmesh token`: sign a token that opens the gateways to a browser or a script. [io]"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `tianmesh why`: what is known of a URL, or why so much is fetched and no more. [io]"""
+"""The command `tianmesh why`: the facts known of a URL, or why so much is fetched and no more. [io]"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def why(
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """Say of a URL how it was found, what became of it and when it is due; or why so little is fetched.
+    """Say how a URL was found, how its visits ended and when it is due; or why so little is fetched.
 
     Ask any peer: it asks those who know. The last line says what to do.
     """
@@ -96,7 +96,7 @@ def _laid_out(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def url_lines(known: UrlJson) -> Iterator[str]:
-    """What is known of a URL, for people."""
+    """Lines with the facts known of a URL, for people."""
     yield from _laid_out(url_rows(known))
     yield ""
     yield from _sentence(known.why)
@@ -106,7 +106,7 @@ def url_lines(known: UrlJson) -> Iterator[str]:
 
 
 def idle_lines(idle: IdleJson) -> Iterator[str]:
-    """What every peer fetches and what the rest waits for, for people."""
+    """Lines with the fetches of every peer and the reasons why the rest waits, for people."""
     for peer, told in idle.peers.items():
         yield from _laid_out(
             chain([("peer", called(idle.names, peer))], peer_rows(told.facts), _longest_rows(told.facts))

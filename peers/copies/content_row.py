@@ -1,4 +1,4 @@
-"""What is kept of a page: its content, what speaks for showing it, and as what it was named.
+"""The row that is kept of a page: its content, the reasons for showing it, and the role it was named for.
 
 Rows join by the greatest, as bytes: the latest version, then what was said of it last. A version may get
 another content without a visit, as it is taken down or read anew by a later analysis: that is counted.
@@ -49,7 +49,7 @@ _NAMED: Final = re.compile(
 
 
 class ContentRow(NamedTuple):
-    """What is known of a page."""
+    """All that is known of a page."""
 
     stamp: Stamp
     flips: int  # how often its content has changed without another visit
@@ -96,18 +96,18 @@ def as_of_today(value: bytes, size: int) -> bytes:
 
 
 def join(one: bytes, other: bytes) -> bytes:
-    """Join two values of a row: see `handover.item_store`. ValueError for what is none."""
+    """Join two values of a row: see `handover.item_store`. ValueError for bytes that are no row."""
     row_in(one), row_in(other)
     return max(one, other)
 
 
 def version_in(value: bytes) -> bytes:
-    """Return by what rows of one page are ordered: the greatest is the latest."""
+    """Return the part by which rows of one page are ordered: the greatest is the latest."""
     return value[:VERSION_BYTES]
 
 
 def row_after(before: ContentRow | None, stamp: Stamp, document: Document | None) -> ContentRow | None:
-    """Return what is known of a page from now on; None when that is what was known.
+    """Return the row of a page from now on; None when that is the row before.
 
     Args:
       document: what is found of it; None for nothing.
@@ -141,7 +141,7 @@ def domain_of(url: str) -> bytes:
 
 
 def standing_of(document: Document) -> bytes:
-    """Return what speaks for showing a page rather than its copies: the least does.
+    """Return the reasons for showing a page rather than its copies, as bytes: the least are the best.
 
     That other domains link to it (in powers of two), that its address names no other language than that of
     its text, a short address, and https.
@@ -154,7 +154,7 @@ def standing_of(document: Document) -> bytes:
 
 
 def standing_between(standing: bytes) -> tuple[bytes, bytes]:
-    """Return what of it counts between domains before, and after, which of them was seen first.
+    """Return the parts that count between domains: before, and after, which of them was seen first.
 
     The languages of addresses do not: nobody is to gain by them what is another domain's.
     """

@@ -44,7 +44,7 @@ UrlOf = Callable[[int, bytes], str | None]
 
 
 class CopiesStatistics(HolderStatistics, frozen=True):
-    """What is done about copies: gauges of now, counts since the start."""
+    """The work on copies: gauges of now, counts since the start."""
 
     told: int  # count: contents of pages told to who answers for them
     untold: int  # gauge: of these, not yet noted
@@ -56,7 +56,7 @@ class CopiesStatistics(HolderStatistics, frozen=True):
 
 
 class Copies(StoreActor):
-    """Keeps what pages say, tells it, names who stands for copies, and tells the index of this peer."""
+    """Keeps and tells contents of pages, names those that stand for copies, tells the index of this peer."""
 
     name: ClassVar[str] = "copies"
     keeps: ClassVar = StoreDeclaration("copies", name)
@@ -68,7 +68,7 @@ class Copies(StoreActor):
     }
 
     def __init__(self, me: str, table: Table, url_of: UrlOf, life: int = 1) -> None:
-        """Take up what the table has.
+        """Take up the rows in the table.
 
         Args:
           table: the section of this actor.
@@ -154,7 +154,7 @@ class Copies(StoreActor):
     # --- What pages say
 
     def _news_of(self, pages: Iterable[tuple[int, str, Stamp, Document | None]]) -> Iterator[ToldContent]:
-        """Keep what pages say by now, and yield what of it others are to be told by us."""
+        """Keep the contents that pages have by now, and yield those that others are to be told by us."""
         for slot, url, stamp, document in pages:
             name = fingerprint(url)
             value = self._store.get(slot, name)
@@ -171,13 +171,13 @@ class Copies(StoreActor):
                 yield _told(slot, name, row, content=row.content)
 
     def _keep(self, slot: int, name: bytes, row: ContentRow, *, is_news: bool = True) -> None:
-        """Keep what a page says, or was named, by our own word."""
+        """Keep a row of a page with a content or a naming that changes by our own word."""
         self._is_own_word = True
         self._store.put(slot, name, row.encode(), is_news=is_news)
         self._is_own_word = False
 
     def _note_change(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
-        """Have the index go by what a page was named, and tell what it says no more, whoever saw it.
+        """Have the index go by a page's naming, and tell the content that it has lost, whichever peer saw it.
 
         What others kept of a page while they answered for it is told, too: they have told it to who answered
         for its content then, and nobody else knows it if we did not see that others answered.
@@ -204,7 +204,7 @@ class Copies(StoreActor):
     # --- What pages are named
 
     def _take_names(self, source: Address, message: CopiesNamed) -> None:
-        """Go by what pages of ours are named by who answers for their contents; else they are named again."""
+        """Go by the roles our pages are given by the answerer of their contents; else they are told again."""
         ownership = self._ownership
         if ownership is None:
             return
@@ -254,7 +254,7 @@ class Copies(StoreActor):
         self._walked_to, self._walk_at_s = b"", self._now
 
     def _walk(self) -> None:
-        """Look through some rows: tell again what is for another answerer, or is told by us now."""
+        """Look through some rows: tell again those for another answerer, and those told by us from now on."""
         assert self._moved is not None
         if not self._has_begun:
             self._has_begun = True
@@ -274,7 +274,7 @@ class Copies(StoreActor):
             self._walk_at_s = self._now + TURN_PAUSE_S
 
     def _take_marks_back(self) -> None:
-        """Have the index told what an earlier life had yet to tell it."""
+        """Have the index told of the marks that an earlier life had yet to take back."""
         for key in self._marks.to_be_taken_back():
             slot, name = slot_in(key), key[2:]
             value = self._store.get(slot, name)
@@ -301,7 +301,7 @@ def _told(slot: int, name: bytes, row: ContentRow, *, content: int, is_there: bo
 
 
 def _answerers(ownership: Ownership) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
-    """Return who answers for each slot, "" for nobody."""
+    """Return the peer that answers for each slot, "" for nobody."""
     serving = ownership.serving
     names = np.array([*serving.peers, ""])
     ranking = serving.ranking[0]

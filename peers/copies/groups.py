@@ -1,4 +1,4 @@
-"""Groups of pages with the same content, in a table, and what each of them is to be told.
+"""Groups of pages with the same content, in a table, and the role that each page was told.
 
     slot(2) content(8) slot(2) page(16)
         -> version, copies told, whether confirmed, standing, first seen, domain, canonical
@@ -121,7 +121,7 @@ def _rank_between(member: Member, first_s: int) -> tuple[object, ...]:
 
 
 def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
-    """Return who of a group is to be told what now; nobody when all is said and done.
+    """Return the pages of a group to tell now, each with its role; none when all is said and done.
 
     The copies are told only when the representative has confirmed that it is shown. Pages that stand for
     other domains are not hidden, but shown under it, the first of them.
@@ -142,7 +142,7 @@ def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
 
 
 class Groups:
-    """The groups whose contents this peer answers for."""
+    """The groups of pages with contents that this peer answers for."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -151,7 +151,7 @@ class Groups:
         return [_member(key, value) for key, value in self._table.scan_prefix(group)]
 
     def note(self, group: bytes, told: ToldContent) -> bool:
-        """Take in what was told of a page; return whether the group may have something to say about it."""
+        """Take in news of a page's content; return whether the group may have something to say about it."""
         key = group + _PAGE.pack(told.slot, told.page)
         before = self._member_at(key)
         if before is not None and told.version < before.version:
@@ -184,11 +184,11 @@ class Groups:
         self._table.delete(key)
 
     def doubt(self, member: Member) -> None:
-        """Somebody else answers for the page, or may have: what it was told is to be said again."""
+        """Forget the role that a page was told, to tell it again: another peer answers for it, or may."""
         self._put(member._replace(version=NO_VERSION, told=UNKNOWN, has_confirmed=False))
 
     def doubt_page(self, group: bytes, told: ToldContent) -> bool:
-        """Somebody who does not answer for a page says that it has left; tell whether it was there."""
+        """Doubt a page of which a peer not answering for it says that it has left; tell if it was there."""
         member = self._member_at(group + _PAGE.pack(told.slot, told.page))
         if member is not None:
             self.doubt(member)

@@ -1,4 +1,4 @@
-"""Tells the index of this peer about copies, an order at a time, and then answers those who wait for it.
+"""Tells the index of this peer about copies, an order at a time, and then answers the peers that wait for it.
 
 After a restart all pages are marked again that by their rows are copies, or stand for some. A row does not
 show that a mark was to be taken back: such a page has a row here, too, until the index has taken it back.
@@ -30,7 +30,7 @@ class _Answer(NamedTuple):
 
 
 class Marks:
-    """Marks by URL, and answers to who named pages."""
+    """Marks by URL, and answers to the peers that named pages."""
 
     def __init__(self, me: str, table: Table) -> None:
         self._indexer = Address(me, "indexer")
@@ -44,7 +44,7 @@ class Marks:
         self._order_at_s = inf
 
     def to_be_taken_back(self) -> list[bytes]:
-        """Return the keys of pages whose marks an earlier life was to take back."""
+        """Return the keys of pages with marks that an earlier life was to take back."""
         return sorted(self._taken_back)
 
     def forget(self, key: bytes) -> None:
@@ -67,7 +67,7 @@ class Marks:
         self._order_at_s = min(self._order_at_s, now + PAUSE_S)
 
     def answer(self, to: Address, answer: CopiesNoted, keys: Iterable[bytes], now: float) -> None:
-        """Answer when what was added so far is in the index.
+        """Answer when all marks added so far are in the index.
 
         Args:
           keys: of the pages that it is about.
@@ -95,7 +95,7 @@ class Marks:
         return [each.send for each in answers]
 
     def wake(self, now: float) -> list[Send]:
-        """Order what has gathered."""
+        """Send the index the marks that have gathered, in one order."""
         if self._under_way or now < self._order_at_s:
             return []
         urls = list(self._marks)[:MARKS_MAX]

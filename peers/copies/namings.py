@@ -1,4 +1,4 @@
-"""Groups whose contents this peer answers for, and what their pages are told, until they have noted it."""
+"""Groups of contents that this peer answers for, and the roles told to their pages, until these note them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SETTINGS: Final = DeliverySettings(again_s=2.0, again_max_s=10.0, give_up_s=30.
 
 
 class _Named(NamedTuple):
-    """What a parcel says of one page."""
+    """The role of one page in a parcel."""
 
     member: Member
     n_copies: int
 
 
 class Namings:
-    """Looks at groups of which something was heard, and tells their pages what they are."""
+    """Looks at groups of which something was heard, and tells each of their pages its role."""
 
     def __init__(self, me: str, actor: str, table: Table, life: int) -> None:
         """Take up the groups that the table has; all of them are looked at once the owners are known."""
@@ -67,7 +67,7 @@ class Namings:
             self._end_parcel(self._delivery.withdraw(peer, number) or [], now)
 
     def note(self, source: Address, message: ContentsTold, now: float) -> bool:
-        """Take in what pages say; False when that is not for us, or not from who has them: it comes again."""
+        """Take in contents of pages; False if they are not for us, or not from a keeper: they come again."""
         ownership = self._ownership
         if ownership is None:
             return False
@@ -118,7 +118,7 @@ class Namings:
 
     @property
     def waiting_count(self) -> int:
-        """Groups that are to be looked at, or whose pages have not noted what they were told."""
+        """The number of groups to be looked at, or with pages that have not noted the role they were told."""
         return len(self._due) + len(self._telling)
 
     # --- Looking at groups
@@ -129,7 +129,7 @@ class Namings:
         self._look_at_s = min(self._look_at_s, self._due[group])
 
     def _look(self, now: float) -> None:
-        """Tell the pages of some groups what they are to be told."""
+        """Tell the pages of some groups their roles."""
         self._rests = {group: until for group, until in self._rests.items() if until > now}
         due = [group for group, at_s in self._due.items() if at_s <= now and group not in self._telling]
         by_peer: dict[str, list[_Named]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What contents pages have, or have no more, on its way to the peers that answer for the slots of these."""
+"""Contents that pages have, or have no more, on the way to the peers that answer for the contents' slots."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _HOLD_OFF_S: Final = 1.0  # for what has another receiver by now: the others may
 
 
 class Tellings:
-    """Batches by receiver; in a table, for what a page says no more is told once."""
+    """Batches by receiver; in a table, since a content that a page has no more is told once."""
 
     def __init__(self, me: str, actor: str, table: Table, life: int) -> None:
-        """Take up what an earlier life left; nothing is sent before the owners are known."""
+        """Take up the batches that an earlier life left; nothing is sent before the owners are known."""
         self._me = me
         self._actor = actor
         self._delivery: DurableDelivery[tuple[ToldContent, ...]] = DurableDelivery(
@@ -37,13 +37,13 @@ class Tellings:
         self.n_told = 0
 
     def change_ownership(self, ownership: Ownership, now: float) -> None:
-        """Go by new answerers; what waits may be for others by now."""
+        """Go by new answerers; batches that wait may be for others by now."""
         self._ownership = ownership
         for peer in self._delivery.receivers():
             self._delivery.hasten(peer, now)
 
     def tell(self, pages: Iterable[ToldContent], now: float, *, hold_off_s: float = 0.0) -> None:
-        """Have it told; what nobody answers for goes to ourselves, until somebody does."""
+        """Have contents told; those that nobody answers for go to ourselves, until somebody does."""
         by_peer: dict[str, list[ToldContent]] = defaultdict(list)
         for page in pages:
             by_peer[self._receiver_of(page)].append(page)
@@ -56,7 +56,7 @@ class Tellings:
         self._delivery.note_answer(peer, batch, now)
 
     def wake(self, now: float) -> list[Send]:
-        """Send what is due, and put into new batches what others answer for by now."""
+        """Send due batches, and put into new ones those pages that others answer for by now."""
         sends: list[Send] = []
         for peer, number, pages, has_waited in self._delivery.wake(now):
             if has_waited and any(self._receiver_of(page) != peer for page in pages):

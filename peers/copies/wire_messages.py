@@ -1,4 +1,4 @@
-"""How the contents of pages get to those who keep groups of copies, and how these say which page is shown."""
+"""Messages that bring contents of pages to the keepers of groups of copies, and the roles of pages back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NumberOfCopies: TypeAlias = Annotated[int, Meta(ge=COPY, le=FOLDED)]
 
 
 class ToldContent(msgspec.Struct, frozen=True, array_like=True):
-    """What a page says, or does not say any more."""
+    """A content that a page has, or does not have any more."""
 
     slot: Slot
     page: Page
@@ -36,7 +36,7 @@ class ToldContent(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ContentsTold(Message, frozen=True, array_like=True, tag=100):
-    """Who answers for pages to who answers for the slots of their contents; repeated until noted."""
+    """The peer that answers for pages to the one that answers for their contents; repeated until noted."""
 
     batch: Count
     pages: Annotated[tuple[ToldContent, ...], Meta(max_length=PAGES_MAX)]
@@ -50,7 +50,7 @@ class ContentsNoted(Message, frozen=True, array_like=True, tag=101):
 
 
 class Naming(msgspec.Struct, frozen=True, array_like=True):
-    """What a page is in its group."""
+    """The role of a page in its group."""
 
     slot: Slot
     page: Page
@@ -59,7 +59,7 @@ class Naming(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CopiesNamed(Message, frozen=True, array_like=True, tag=102):
-    """Who keeps groups to who answers for pages in them; repeated until noted."""
+    """The peer that keeps groups to those that answer for pages in them; repeated until noted."""
 
     batch: Count
     pages: Annotated[tuple[Naming, ...], Meta(max_length=PAGES_MAX)]

@@ -1,4 +1,4 @@
-"""Lines of web servers' logs, as far as they tell when who was asked what. Pure.
+"""Read log lines of web servers: the host, URL, agent and time of each request. Pure.
 
 Read are the combined format of Apache and nginx, with the name of the host in front (Apache's
 `vhost_combined`) or not, with the time of the request at the end (nginx's `$request_time`) or not, and the

@@ -1,4 +1,4 @@
-"""The controller (主控): decides what is fetched when, and sends every link to its owner.
+"""The controller (主控): decides which URL is fetched when, and sends every link to its owner.
 
 It follows the coordinator of Li, Yan, Wang 2004, section 6.2: one per peer, only links travel
 between them. A URL goes through these hands, and is settled only when the last has answered:
@@ -305,7 +305,7 @@ class Controller(StoreActor):
         )
 
     def _end_turn(self, now: float) -> list[Send]:
-        """What follows from anything that may have happened."""
+        """Do the work that may be due after any event: new visits, pledges to redeem, a measurement."""
         if self._limit.is_given:
             self._take_part()
         sends = self._begin_visits(now)
@@ -391,13 +391,13 @@ class Controller(StoreActor):
         return min(self._links.flush_at_s, self._pages.flush_at_s)
 
     def _flush(self, now: float) -> list[Send]:
-        """Send links to others, and settle pages whose links are among them."""
+        """Send links to other peers, and settle the pages that these links are from."""
         batches = self._links.pack(now)
         sends = self._links.send(now) if batches else []
         return sends + self._pages.settle(batches, now)
 
     def _redeem(self, pledges: list[Pledge]) -> list[Send]:
-        """Do what waited for others to be safe."""
+        """Release the pages and send the messages that waited until the data was safe with others."""
         sends: list[Send] = []
         for pledge in pledges:
             for key in pledge.keys:
@@ -441,7 +441,7 @@ class Controller(StoreActor):
         return self._report_stopped(now)
 
     def _hold_nothing(self, now: float) -> list[Send]:
-        """Crawl nothing until the handover says what: it may say so only after the next licence."""
+        """Crawl no slot until the handover names some: it may do so only after the next licence."""
         if self._held is None:
             return []
         nothing = np.zeros_like(self._held)

@@ -20,14 +20,14 @@ _PAIR: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]{1,256})=([\x21-\x3a\x
 
 
 class Cookies:
-    """What some URLs are to be asked for with. One per crawler."""
+    """The cookies that some URLs are to be asked for with. One per crawler."""
 
     def __init__(self) -> None:
         # By URL, the oldest first: "" while one is under way, None when it was in vain.
         self.held: dict[str, str | None] = {}
 
     def take(self, url: str) -> str:
-        """Return what a URL is to be asked for with, once; "" for no cookie."""
+        """Return the cookie that a URL is to be asked for with, once; "" for no cookie."""
         cookie = self.held.get(url)
         if cookie:
             self.held[url] = ""
@@ -59,7 +59,7 @@ class Cookies:
 
 
 def cookie_set(fetched: PageFetched) -> str:
-    """Return what a browser would ask its host with after this answer; "" when it sets no cookies.
+    """Return the cookie that a browser would send its host after this answer; "" when it sets no cookies.
 
     Source: RFC 6265, 5.2 to 5.4.
     """

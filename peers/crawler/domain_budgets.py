@@ -41,7 +41,7 @@ class DomainBudgets:
         self.changed: set[str] = set()  # domains whose rows `save` writes
 
     def save(self) -> None:
-        """Write what has changed; to be called before every commit."""
+        """Write the rows that have changed; to be called before every commit."""
         for domain in self.changed:
             self._table.put(domain.encode(), self._rows[domain])
         self.changed.clear()

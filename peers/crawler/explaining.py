@@ -1,4 +1,4 @@
-"""Why things are as they are: what a controller answers who asks about a URL, or why so little is fetched.
+"""A controller's answers to questions why a URL is as it is, or why so little is fetched.
 
 It looks and changes nothing. Of hosts in memory it looks at so many and no more: who asks waits, and so does
 everything else here.
@@ -48,7 +48,7 @@ QUESTIONS: Final[frozenset[type[Message]]] = frozenset((ExplainUrl, ExplainCrawl
 
 
 class Standing(NamedTuple):
-    """What only the controller itself knows."""
+    """The facts that only the controller itself knows."""
 
     ownership: Ownership | None
     held: SlotMask | None
@@ -59,7 +59,7 @@ class Standing(NamedTuple):
 
 
 class Explaining:
-    """Answers `ExplainUrl` and `ExplainCrawl` from what the others of a controller know."""
+    """Answers `ExplainUrl` and `ExplainCrawl` from the facts that the parts of a controller hold."""
 
     def __init__(
         self, me: str, sources: Sources, pages: PagesInProgress, links: Links, limit: PageLimit
@@ -81,7 +81,7 @@ class Explaining:
         now: float,
         said: RobotsParsed | None = None,
     ) -> list[Send]:
-        """Answer, or have the parser read something first; nothing while nobody has said who owns what.
+        """Answer, or have the parser read a robots.txt first; nothing while the owners of slots are unknown.
 
         Args:
           said: what the parser has read for all of them.
@@ -163,7 +163,7 @@ class Explaining:
         )
 
     def _halts(self, look: _Look) -> list[Wait]:
-        """Why this peer begins no fetch, whatever its hosts wait for."""
+        """Return why this peer begins no fetch at all, apart from the reasons of single hosts."""
         standing, visits, now = look.standing, self._sources.visits, look.now
         halts = []
         if standing.is_stopped:
@@ -198,7 +198,7 @@ class _Look:
         self._being_read = {state.host for state in sources.visits.unread_robots.hosts_out()}
 
     def hold_of(self, state: HostState) -> Wait | None:
-        """What a host with something to come waits for; None when it may be asked now."""
+        """Return why a host with URLs to visit has to wait; None when it may be asked now."""
         now, record = self.now, state.record
         if state.slot in self.standing.stopping:
             return Wait(Hold.NOT_HELD)

@@ -1,4 +1,4 @@
-"""What a controller tells of a URL, and of why so much is fetched and no more: values."""
+"""The facts that a controller tells of a URL, and the reasons why no more is fetched: values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Facts = TypeVar("Facts", "UrlFacts", "CrawlFacts")
 
 
 class UrlState(StrEnum):
-    """What has become of a URL; the values are for people."""
+    """The state of a URL in the crawl; the values are texts for people."""
 
     UNKNOWN = "unknown"
     QUEUED = "queued"  # never visited
@@ -51,7 +51,7 @@ class DueBy(StrEnum):
 
 
 class Hold(StrEnum):
-    """What keeps a URL or a host from being asked."""
+    """The reason why a URL or a host is not asked."""
 
     NOT_HELD = "its slot is being handed over"
     STOPPED = "the crawl is being ended"
@@ -76,7 +76,7 @@ class Hold(StrEnum):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """What a URL waits for."""
+    """The reason why a URL waits, and until when."""
 
     hold: Hold
     until_s: Seconds | None = None  # by the clock of who tells; None when that is not known
@@ -90,7 +90,7 @@ class Underway(msgspec.Struct, frozen=True):
 
 
 class RobotsFacts(msgspec.Struct, frozen=True):
-    """What the robots.txt of the URL's origin says."""
+    """The answer of the URL's origin to the question for its robots.txt, and the rule for the URL."""
 
     origin: LongText
     status: Count  # 0 when it could not be had
@@ -116,7 +116,7 @@ class Ruling(msgspec.Struct, frozen=True):
 
 
 class HostFacts(msgspec.Struct, frozen=True):
-    """What is known of the URL's host."""
+    """The politeness state of the URL's host: its clock, delay, failures and queue."""
 
     name: Name
     next_s: Seconds  # not asked before
@@ -147,7 +147,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True):
 
 
 class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one peer knows of a URL. Times are by its clock, `at_s` is now."""
+    """The facts that one peer has about a URL. Times are by its clock, `at_s` is now."""
 
     at_s: Seconds
     url: LongText
@@ -199,7 +199,7 @@ class HostWait(msgspec.Struct, frozen=True):
 
 
 class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one peer fetches now, and what the rest waits for. Times are by its clock, `at_s` is now."""
+    """The fetches of one peer now, and why the rest waits. Times are by its clock, `at_s` is now."""
 
     at_s: Seconds
     halts: Annotated[tuple[Wait, ...], Meta(max_length=WAITS_MAX)] = ()  # why no fetch begins at all
@@ -241,7 +241,7 @@ def encode_facts(facts: UrlFacts | CrawlFacts) -> bytes:
 
 
 def url_facts_in(encoded: bytes) -> UrlFacts:
-    """Read what a peer knows of a URL.
+    """Decode the facts that a peer tells of a URL.
 
     Raises:
       RemoteProtocolError: it is none.
@@ -250,7 +250,7 @@ def url_facts_in(encoded: bytes) -> UrlFacts:
 
 
 def crawl_facts_in(encoded: bytes) -> CrawlFacts:
-    """Read what a peer fetches.
+    """Decode the facts that a peer tells of its fetches.
 
     Raises:
       RemoteProtocolError: it is none.

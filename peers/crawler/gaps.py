@@ -40,7 +40,7 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Audit(msgspec.Struct, frozen=True):
-    """What came of an audit."""
+    """The result of an audit: the shortest pauses by host name and by address."""
 
     allowed_s: float
     questions: int

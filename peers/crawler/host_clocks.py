@@ -1,4 +1,4 @@
-"""Carries out in the frontier what politeness decides: the rules are in `politeness`, all of them."""
+"""Carries out the decisions of politeness in the frontier: the rules are in `politeness`, all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peers.policy.rules import OF_SEEDS, Policy, Rule
 
 
 class HostClocks:
-    """The records of hosts, as what happens to them changes them."""
+    """The records of hosts, as the events of the crawl change them."""
 
     def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
@@ -24,7 +24,7 @@ class HostClocks:
         self._frontier = frontier
 
     def change_policy(self, policy: Policy) -> None:
-        """Go by what the owner of the mesh wants now; what waited for another policy waits no more."""
+        """Go by a new policy of the mesh's owner; hosts that waited for another policy wait no more."""
         self.policy = policy
         self._frontier.lift_pauses(self._opens_at)
 
@@ -58,7 +58,7 @@ class HostClocks:
         return HostRule(networks, pause_s, self._address_delay_s(host, rule))
 
     def is_ready(self, state: HostState, now: float) -> bool:
-        """Tell whether a host whose clock has come may be asked; if not, it waits.
+        """Tell whether a host may be asked now that its clock has come; if not, it waits.
 
         For all hosts of a slot that was taken over our own delay was kept; this one may want a longer. By
         the policy it may be paused, or have hours of its own.

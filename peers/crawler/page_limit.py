@@ -26,7 +26,7 @@ ROUNDS: Final = 2  # in which all others speak: the first may have begun before 
 
 
 class PageLimit:
-    """The limit of the policy, and the part of this peer in what is left."""
+    """The limit of the policy, and the part of this peer in the number of pages left."""
 
     def __init__(self) -> None:
         self.pages_max: int | None = None  # of the whole mesh; None for no limit
@@ -41,7 +41,7 @@ class PageLimit:
         return self.pages_max is not None
 
     def claim(self, visited: int) -> int:
-        """Return what the others are told: the pages that are visited here, or are as good as visited."""
+        """Return the count that the others are told: the pages visited here, or as good as visited."""
         return visited if self.pages_max is None else max(visited, self._here_max)
 
     def has_room(self, here: int) -> bool:
@@ -62,7 +62,7 @@ class PageLimit:
         self._here_max = 0
 
     def share_with(self, peers: frozenset[str]) -> bool:
-        """Know which peers crawl, this one too; tell whether that is new: what was taken is ours no more."""
+        """Note which peers crawl, this one too; tell whether this is new: then our part is given up."""
         if peers == self._peers:
             return False
         self._peers = peers
@@ -79,7 +79,7 @@ class PageLimit:
         self._elsewhere, self._busy, self._round = elsewhere, busy + 1, rounds
 
     def take(self, here: int, *, is_wanted: bool) -> bool:
-        """Take another part of what is left, or give back what is not wanted; tell whether there is news."""
+        """Take another part of the pages left, or give back an unwanted one; tell whether there is news."""
         assert self.pages_max is not None
         before = self._here_max
         if len(self._peers) <= 1:

@@ -83,7 +83,7 @@ class Page(msgspec.Struct):
 
 
 class PagesInProgress:
-    """What was fetched and is not settled."""
+    """The pages that were fetched and are not settled."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class PagesInProgress:
         return Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, "", "")
 
     def validators(self, state: HostState, taken: QueuedUrl) -> tuple[str, str]:
-        """Return ETag and Last-Modified by which to ask whether a stored page is still what it was.
+        """Return ETag and Last-Modified by which to ask whether a stored page is unchanged.
 
         Both are empty unless the archive here has that version, as far as it can tell: what "not modified" is
         the answer to, must be there to be shown. Either the last visit brought it, or all since then have
@@ -212,7 +212,7 @@ class PagesInProgress:
         self._frontier.settle(state, taken, conclusion)
 
     def _visit(self, state: HostState, taken: QueuedUrl) -> int:
-        """Number a visit: after all that this peer knows of, so that what it finds is newer than theirs.
+        """Number a visit: above all that this peer knows of, so that its findings are newer than theirs.
 
         The archive may know of one more than the frontier: who made that died before it could say so.
         """
@@ -256,7 +256,7 @@ class PagesInProgress:
         self._finish(page, now)
 
     def _go_on(self, page: Page, fetched: PageFetched) -> None:
-        """Find out where an answer leads, and what is to be told there."""
+        """Find out where an answer leads, and the facts to be told there."""
         state, taken = page.state, page.taken
         is_shown = self.is_shown(state, taken)
         was_page = is_shown or self._versions.newest(state.slot, taken.url) is not None
@@ -337,7 +337,7 @@ class PagesInProgress:
         return []
 
     def leave_out(self, url: str, reason: str, now: float) -> None:
-        """Be done with a page that the policy does not want as it is; what is stored of it before stays."""
+        """Be done with a page that the policy does not want as it is; versions stored before stay."""
         page = self._take_out(url)
         if page is not None:
             self._settle_left_out(page.state, page.taken, reason, now)
@@ -390,7 +390,7 @@ class PagesInProgress:
         self.route(now)
 
     def _links_of(self, page: Page) -> Iterator[FoundLink]:
-        """What of a page that is stored is brought to its owners."""
+        """Return the links of a stored page that are brought to the owners of their targets."""
         is_known = page.finding in (Finding.SAME, Finding.CHANGED)
         is_listed = is_known and self.settings.revisit is Revisit.LIST
         if page.status not in PAGE_STATUSES:  # what it leads to counts as found where it was found itself
@@ -405,7 +405,7 @@ class PagesInProgress:
     def _onward(
         self, seen: PageSeen, links: Iterable[FoundLink], depth: int, hops: int = 0
     ) -> Iterator[FoundLink]:
-        """What of the links of a page goes on its way, and how deep that is."""
+        """Yield the links of a page that go on their way, with their depth."""
         if depth <= self.settings.depth_max:
             for link in self._frontier.steering.onward(seen, links):
                 yield replace(link, depth=depth, hops=hops)
@@ -430,7 +430,7 @@ class PagesInProgress:
     # --- being done ---
 
     def settle(self, batches: list[int], now: float) -> list[Send]:
-        """Settle what is finished.
+        """Settle the pages that are finished.
 
         Args:
           batches: of the outbox, with the links of these pages: until they are accepted, others see the pages
@@ -461,7 +461,7 @@ class PagesInProgress:
         return page
 
     def _hold_back(self, page: Page) -> bytes | None:
-        """Show a page whose visit is about to end as it was; None when others know of its end, or of none.
+        """Show a page as it was before the visit that ends now; None when others know of its end, or of none.
 
         None also when it has been held back since the visit before: until others hear of that one.
         """

@@ -23,7 +23,7 @@ COMPANY_S: Final = 60.0  # a page of another domain so long ago counts as one to
 
 
 class ParsingCosts:
-    """Has domains wait for what their pages have cost."""
+    """Has domains wait for the processor time that their pages have cost."""
 
     def __init__(self, budgets: DomainBudgets, frontier: Frontier, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
@@ -34,7 +34,7 @@ class ParsingCosts:
         self._latest: list[tuple[str, float]] = []
 
     def may_be_asked(self, domain: DomainState, now: float) -> bool:
-        """Has a domain paid for what it has cost so far, in all lives? Long after a wait all is forgiven."""
+        """Has a domain paid for its costs so far, in all runs? Long after a wait all is forgiven."""
         if not domain.is_cost_known:
             domain.is_cost_known = True
             row = self._budgets.exhausted(domain.name)

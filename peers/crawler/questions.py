@@ -1,4 +1,4 @@
-"""What the fetcher is asked for pages and robots.txts: what may come, and how gently."""
+"""The requests to the fetcher for pages and robots.txts: which answers may come, and how gently."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE_OR_PACKED_LIST: Final = (*dict.fromkeys((*WANTED_MEDIA_TYPES, *PACKED_MEDIA
 
 
 class Questions:
-    """Puts them together of what settings, clocks and robots.txts say."""
+    """Builds the requests from settings, clocks and robots.txts."""
 
     def __init__(self, clocks: HostClocks, robots: RobotsFiles, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
@@ -63,7 +63,7 @@ class Questions:
         )
 
     def _address_rules(self, state: HostState, taken: QueuedUrl, now: float) -> AddressRules | None:
-        """What the policy says of the addresses of a host; None when it makes no difference where it is."""
+        """Return the policy's rules on the addresses of a host; None when its address makes no difference."""
         if not self._clocks.policy.is_of_addresses:
             return None
         page = self._robots.address_rules(state, taken)

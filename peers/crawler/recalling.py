@@ -35,7 +35,7 @@ class Recalling:
     """One pass over the rows of hosts for each change."""
 
     def __init__(self, table: Table, frontier: Frontier, clocks: HostClocks) -> None:
-        """Go on with what an earlier life has begun."""
+        """Go on with the recalling that an earlier run has begun."""
         self._table = table
         self._frontier = frontier
         self._clocks = clocks
@@ -44,7 +44,7 @@ class Recalling:
         self._room = VISITS_AT_ONCE  # pages that may still be marked in this turn
 
     def change_policy(self, policy: Policy) -> None:
-        """Go by what it allows, and by which visits it does not believe."""
+        """Go by the private addresses that a policy allows, and by the visits that it does not believe."""
         self.note(b"policy", " ".join(policy.allow_private).encode())
         spans = [each.span_s for each in policy.undo]
         self._undone = list(spans)
@@ -73,7 +73,7 @@ class Recalling:
             self.at_s = now + PAUSE_S
 
     def _from(self, start: bytes, now: float) -> bytes | None:
-        """Recall what is in one slot from a key on; return where to go on, None at the end."""
+        """Recall the rows of one slot from a key on; return where to go on, None at the end."""
         rows = list(self._frontier.rows_from(start, ROWS_AT_ONCE))
         for key, row in rows:
             slot, kind = slot_in(key), kind_in(key)

@@ -1,4 +1,4 @@
-"""Where an answer leads that is no page, and what is told there of the page that was here. Pure.
+"""Where an answer that is no page leads, and the facts about the page here that are told there. Pure.
 
 A page that has moved for good (301, 308) takes along what links have told of it, and where it was before; so
 the new URL is found by the same words, and refers to the history of the old one. So it does within a
@@ -23,7 +23,7 @@ from peers.engine.linkers import moves_in, told_by
 
 
 class Redirect(NamedTuple):
-    """What follows from an answer that leads on."""
+    """The links and the new address that follow from an answer that leads on."""
 
     link: FoundLink  # to be followed
     tellings: tuple[FoundLink, ...] = ()  # of what is known of the page that was here

@@ -1,4 +1,4 @@
-"""The robots.txt of every origin: where to ask for it, what is kept of the answer, what follows for URLs."""
+"""The robots.txt of every origin: where to ask for it, the part kept of the answer, the rules for URLs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ READING_PAUSE_S: Final = 1.0  # for which a host waits when it has so many
 
 
 class RobotsQuestion(NamedTuple):
-    """Whose robots.txt is asked for, and where."""
+    """The origin of a robots.txt that is asked for, and where."""
 
     origin: str
     url: str  # where it is by what is known: `origin`/robots.txt unless that was moved
@@ -54,7 +54,7 @@ class RobotsFiles:
         self._moved: dict[str, RobotsQuestion] = {}  # by origin
 
     def known(self, state: HostState, url: str, now: float) -> OriginRules | None:
-        """Return what the origin of a URL said lately; None when it has to be asked."""
+        """Return the rules that the origin of a URL gave lately; None when it has to be asked."""
         known = self._frontier.origins.of(state).get(origin_of(url))
         return known if known is not None and known.expires_s > now else None
 
@@ -106,14 +106,14 @@ class RobotsFiles:
         return politeness.budget_reason(state.record, asked_count, self.settings, decreed)
 
     def question(self, url: str) -> RobotsQuestion:
-        """Return what to ask before a URL may be asked for."""
+        """Return the question for the robots.txt that is needed before a URL may be asked for."""
         origin = origin_of(url)
         return self._moved.get(origin) or RobotsQuestion(origin, f"{origin}/robots.txt")
 
     def take_in(
         self, state: HostState, question: RobotsQuestion, fetched: PageFetched, now: float
     ) -> str | None:
-        """Keep an answer, or where it leads; return what to count a failure as."""
+        """Keep an answer, or where it leads; return the name under which a failure is counted."""
         origin, status = question.origin, fetched.status
         self._moved.pop(origin, None)
         target = location_of(fetched)
@@ -139,11 +139,11 @@ class RobotsFiles:
         self._moved.pop(origin, None)
 
     def note_unreadable(self, state: HostState, origin: str, now: float) -> None:
-        """Forbid everything for a while: what cannot be had or read may do so (RFC 9309, 2.3.1.4)."""
+        """Forbid everything for a while: a file that cannot be had or read may do so (RFC 9309, 2.3.1.4)."""
         self._unreachable(state, origin, now, 0.0)
 
     def drop_unheld(self) -> None:
-        """Forget what belongs to hosts that are not held any more."""
+        """Forget the new places of the robots.txts of hosts that are not held any more."""
         find = self._frontier.find
         self._moved = {origin: to for origin, to in self._moved.items() if find(host_of(origin)) is not None}
 
@@ -212,7 +212,7 @@ class UnreadFiles:
         return []
 
     def read(self, said: RobotsParsed, now: float) -> None:
-        """Go by what the parser has read, unless that file is not the newest one any more."""
+        """Go by the rules that the parser has read, unless that file is not the newest one any more."""
         reading = None if said.judged else self._readings.pop(said.origin, None)
         if reading is None:
             return
@@ -238,5 +238,5 @@ class UnreadFiles:
 
 
 def _is_damaged(fetched: PageFetched) -> bool:
-    """Has less come than is read of a robots.txt, though there was more? Nobody knows what that forbids."""
+    """Has less come than is read of a robots.txt, though there was more? The rest may forbid anything."""
     return not fetched.is_whole and len(fetched.body) <= ROBOTS_BYTES_MAX

@@ -1,4 +1,4 @@
-"""Why a URL is as it is: what frontier, policy, robots.txt and archive of a peer say of it."""
+"""Why a URL is as it is: the facts from frontier, policy, robots.txt and archive of a peer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ HoldOf = Callable[[HostState], Wait | None]
 
 
 class Sources(NamedTuple):
-    """Where a controller has what it knows."""
+    """The parts of a controller that hold the facts about a URL."""
 
     frontier: Frontier
     visits: Visits
@@ -66,7 +66,7 @@ class Sources(NamedTuple):
 
 
 class UrlExplaining:
-    """Puts together what is known of one URL, and changes nothing."""
+    """Puts together the facts about one URL, and changes nothing."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class UrlExplaining:
         self._robots = self._robots_facts(said)
 
     def facts(self, halts: tuple[Wait, ...], hold_of: HoldOf, *, is_held: bool) -> UrlFacts:
-        """Say what is known.
+        """Return the facts known about the URL.
 
         Args:
           halts: why this peer asks nobody, if that is so.
@@ -160,7 +160,7 @@ class UrlExplaining:
         return self._sources.frontier.is_out(QueuedUrl(self._url, key, row.depth, row.attempts, row.hops))
 
     def _row_facts(self) -> dict[str, Any]:
-        """What stands in the row, by the fields of `UrlFacts`."""
+        """Return the values in the row, by the fields of `UrlFacts`."""
         row = self._row
         if row is None:
             return {}
@@ -189,7 +189,7 @@ class UrlExplaining:
         }
 
     def _standing(self, row: UrlRow) -> dict[str, Any]:
-        """By what order it stands in its queue, and how far the crawl goes on from it."""
+        """Return the order and rank of its place in the queue, and how far the crawl goes on from it."""
         if row.visit or not row.is_queued:
             return {}
         order = self._sources.frontier.steering.ordering.order
@@ -246,7 +246,7 @@ class UrlExplaining:
         return waits
 
     def _hold_of_record(self) -> Wait | None:
-        """What a host waits for that is not in memory."""
+        """Return why a host that is not in memory has to wait; None when it may be asked now."""
         record = self._record()
         if record is None or record.next_fetch_s <= self._now:
             return None
@@ -285,7 +285,7 @@ class UrlExplaining:
         )
 
     def _delay(self, state: HostState | None, seconds: float) -> tuple[float, str]:
-        """How long the host is left alone after a question, and by what.
+        """Return how long the host is left alone after a question, and the setting or rule that decides it.
 
         Args:
           seconds: that its last answer took.

@@ -1,4 +1,4 @@
-"""Visits: whom to ask next, what for, and what the answer means for the URL and for its host."""
+"""Visits: which host to ask next, for which URL, and the effect of the answer on the URL and its host."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LOCAL_FAILURE_PAUSE_S: Final = 5.0
 
 
 class Visit(NamedTuple):
-    """What was asked of the fetcher: a page, or the robots.txt without which it may not be asked for."""
+    """A question to the fetcher: for a page, or for the robots.txt without which it may not be asked for."""
 
     state: HostState
     taken: QueuedUrl
@@ -94,7 +94,7 @@ class Visits:
         self.costs.settings = self.unread_robots.settings = settings
 
     def change_policy(self, policy: Policy) -> None:
-        """Go by what the owner of the mesh wants now."""
+        """Go by a new policy of the mesh's owner."""
         self.clocks.change_policy(policy)
         self.recalling.change_policy(policy)
 
@@ -102,7 +102,7 @@ class Visits:
         return len(self._visits)
 
     def slots(self) -> set[int]:
-        """Return the slots of the hosts that are being asked, or whose robots.txt is being read."""
+        """Return the slots of the hosts that are being asked, or with a robots.txt that is being read."""
         return {visit.state.slot for visit in self._visits.values()} | self.unread_robots.slots()
 
     def next_time(self) -> float:
@@ -122,17 +122,17 @@ class Visits:
 
     @property
     def under_way(self) -> Mapping[str, Visit]:
-        """What was asked of the fetcher, by URL, in the order in which it was asked."""
+        """Return the questions to the fetcher that have no answer so far, by URL, in the order of asking."""
         return self._visits
 
     @property
     def paused_until_s(self) -> float:
-        """Before that no visit begins, whoever wanted it so."""
+        """Return the time before which no visit begins: the latest of all pauses asked for."""
         return self._paused_until_s
 
     @property
     def visited_count(self) -> int:
-        """URLs of the slots held that were visited, whatever came of it."""
+        """Return how many URLs of the slots held were visited, with any outcome."""
         return self._frontier.url_count - self._frontier.queued_count
 
     @property
@@ -170,7 +170,7 @@ class Visits:
         return sends
 
     def _next_send(self, state: HostState, now: float, sends: list[Send]) -> Send | None:
-        """What to ask of a host that may be asked now; None when it has to wait or offers nothing.
+        """Return the request to a host that may be asked now; None when it has to wait or offers nothing.
 
         Args:
           sends: gets what else is to be said.
@@ -275,7 +275,7 @@ class Visits:
     def _answered(
         self, url: str, now: float, ip: str = "", seconds: float = 0.0, further: int = 0
     ) -> Visit | None:
-        """What was asked, now that there is an answer; None when there was no such question."""
+        """Take out and return the visit that was answered; None when there was no such question."""
         visit = self._visits.pop(url, None)
         if visit is not None:
             _note_address(visit.state, url, ip, now)
@@ -461,7 +461,7 @@ class Visits:
 
 
 def _hosts_of(frontier: Frontier, url: str, state: HostState) -> Iterator[HostState]:
-    """The hosts whose politeness delay begins: two if a robots.txt was asked of another one."""
+    """Yield the hosts with a politeness delay that begins: two if a robots.txt was asked of another one."""
     yield state
     host = host_of(url)
     other = frontier.find(host) if host != state.host else None

@@ -1,4 +1,4 @@
-"""Documents of other formats than HTML: what they say, within limits. It knows no web and no index.
+"""Documents of other formats than HTML: their content, read within limits. It knows no web and no index.
 
 `reader` is asked; `formats` tells by the first bytes which format a file is of, and `content` is what it
 says, how much of that is kept, and why there may be nothing. Readers, each loaded with the first file of its

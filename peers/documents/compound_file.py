@@ -38,7 +38,7 @@ _CODE_PAGES: Final = {
 
 
 class CompoundFile:
-    """The streams at the top of a file, and what it says of itself."""
+    """The streams at the top of a file, and its properties: title and dates."""
 
     def __init__(self, body: bytes) -> None:
         """Read the directory.
@@ -115,7 +115,7 @@ def _properties_in(content: bytes) -> Iterator[tuple[int, _Property]]:
 
 
 def decoded(text: bytes, code_page: int) -> str:
-    """Decode what is in a code page of Windows."""
+    """Decode a text in a code page of Windows."""
     name = _CODE_PAGES.get(code_page, f"cp{code_page}")
     try:
         return text.rstrip(b"\0").decode(name, "replace")

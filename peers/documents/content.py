@@ -1,4 +1,4 @@
-"""What was read of a document, how much of it is kept, and why there may be nothing. Pure."""
+"""The content read from a document, how much of it is kept, and why there may be none. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Unreadable(Exception):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What a document says."""
+    """The content of a document that is kept: title, headings, text, links, language and dates."""
 
     title: str = ""  # as its author gave it, repaired; "" when there is none that says anything
     headings: str = ""  # one a line
@@ -81,5 +81,5 @@ class TextLimit:
 
 
 def sound(text: str) -> str:
-    """Join halves of characters that belong together, and replace what stands alone: it has no UTF-8 form."""
+    """Join surrogates that belong together, and replace single ones, which have no UTF-8 form."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", " ")

@@ -19,7 +19,7 @@ _MEMBERS_BYTES: Final = 65_536  # at both ends of a ZIP file, in which names of 
 
 
 class Format(StrEnum):
-    """What reads a file; the values are names of `KINDS`."""
+    """The format of a file, which decides its reader; the values are names of `KINDS`."""
 
     PDF = "pdf"
     WORD = "word"
@@ -96,7 +96,7 @@ def named_media_type(content_type: str | None) -> str:
 
 
 def format_of(body: bytes, media_type: str) -> Format | None:
-    """Tell which format a file is of; None for what is none of them: a page, a text, or something else.
+    """Return the format of a file; None if it has none of them: a page, a text, or something else.
 
     Args:
       media_type: as the server says, in lower case, without parameters; "" when it says nothing.
@@ -118,7 +118,7 @@ def format_of(body: bytes, media_type: str) -> Format | None:
 
 
 def may_be_document(beginning: bytes) -> bool:
-    """Tell by its first bytes whether a file whose server does not say what it is may be a document."""
+    """Tell by its first bytes whether a file without a media type from its server may be a document."""
     is_pdf = b"%PDF-" in beginning
     return is_pdf or beginning.startswith((b"PK\x03\x04", _COMPOUND, b"{\\rtf"))
 

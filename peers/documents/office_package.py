@@ -1,4 +1,4 @@
-"""What all files of Office Open XML have: relations between their parts, and properties. Pure.
+"""The features that all files of Office Open XML share: relations between parts, and properties. Pure.
 
 Source: ECMA-376, part 2 (packages, 5th edition).
 """
@@ -70,7 +70,7 @@ class Relations:
 
 
 class HidingStyles:
-    """Knows which styles hide what has them, by themselves or by what they are based on."""
+    """Knows which styles hide the text that has them, by themselves or by a style they are based on."""
 
     def __init__(self) -> None:
         self.bases: dict[str, str] = {}
@@ -92,7 +92,7 @@ class Branches:
         self._around: list[bool] = []  # likewise, of those around it
 
     def leaves_out(self, name: str) -> bool:
-        """Take in that one of its elements begins, and tell whether that says again what is taken."""
+        """Take in the start of an element; tell whether it repeats the branch that is taken."""
         if name == "AlternateContent":
             self._around.append(self._has_text)
             self._has_text = False
@@ -113,7 +113,7 @@ def unescaped(text: str) -> str:
 
 
 class Properties:
-    """What the file says of itself; OpenDocument's `meta.xml` and a book's metadata use the same words."""
+    """The properties that a file states; OpenDocument's `meta.xml` and book metadata use the same words."""
 
     def __init__(self, markup: bytes, budget: Budget) -> None:
         self.title = ""
@@ -163,7 +163,7 @@ class Properties:
 
 
 def primary_subtag(tag: str) -> str:
-    """The first part of a language tag (RFC 5646) in lower case; "" for what is none."""
+    """The first part of a language tag (RFC 5646) in lower case; "" for an invalid tag."""
     match = _LANGUAGE.match(tag.strip())
     return match[1].lower() if match else ""
 

@@ -74,7 +74,7 @@ def read_old_slides(file: CompoundFile) -> Content:
 
 
 class _Slides:
-    """Reads what is valid of a stream: what was saved before is in it, too."""
+    """Reads the valid records of a stream, which also has those that were saved before."""
 
     def __init__(self, stream: bytes) -> None:
         self._stream = stream

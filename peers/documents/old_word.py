@@ -146,7 +146,7 @@ class _Text:
         return 950 if self._language in _TRADITIONAL else _CODE_PAGES.get(self._language & 0xFF, 1252)
 
     def _read_pieces(self, at: int, n_bytes: int) -> Iterator[_Piece]:
-        """Read the table of pieces, behind what was changed in them."""
+        """Read the table of pieces, which stands behind the changes made in them."""
         end = min(at + n_bytes, len(self._table))
         while at < end and self._table[at] == 1:
             at += 3 + unpack_from("<H", self._table, at + 1)[0]
@@ -165,7 +165,7 @@ class _Text:
                 yield _Piece(begin, stop, place, 2)
 
     def _heading_ranges(self) -> Iterator[tuple[int, int]]:
-        """Where paragraphs are whose styles are one to nine, which are headings in every document."""
+        """Yield the ranges of paragraphs with styles one to nine, which are headings in every document."""
         at, n_bytes = unpack_from("<2I", self._stream, self._paragraphs)
         count = (min(n_bytes, len(self._table) - at) - 4) // 8
         for index in range(max(0, count)):
@@ -183,7 +183,7 @@ class _Text:
 
 
 class _Field:
-    """What is computed: an instruction, and then its result."""
+    """A computed field: an instruction, and then its result."""
 
     def __init__(self) -> None:
         self.instruction = ""

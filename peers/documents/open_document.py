@@ -158,7 +158,7 @@ class _Body:
         return line
 
     def _put(self, line: str) -> None:
-        """Put a line into its row, behind what it is in, or, with all that waits for it, where it is."""
+        """Put a line into its row, aside while inside another line, or, with all put aside, into the text."""
         if self._rows and self._rows[-1][0] == len(self._around):
             self._rows[-1][1].append(line)
         elif self._around:

@@ -1,4 +1,4 @@
-"""PDF, by PDFium: the text layer, what the file says of itself, its outline, and links to the web. Pure.
+"""PDF, by PDFium: the text layer, the properties of the file, its outline, and links to the web. Pure.
 
 Only the beginning of a file with very many pages, or of dear ones, is read. It is loaded with the first
 file: PDFium takes 8 MB, and most processes never meet one.
@@ -87,7 +87,7 @@ def read_pdf(body: bytes, budget: Budget) -> Content:
 
 
 def iso_date(text: str) -> str:
-    """Return a date of PDF as ISO 8601 has it; "" for what is none."""
+    """Return a date of PDF in ISO 8601; "" for an invalid one."""
     match = _DATE.match(text.strip())
     if match is None:
         return ""
@@ -158,7 +158,7 @@ def _text(text_page: Any) -> str:
 
 
 def _has_notes(page: Any) -> bool:
-    """Does a page have what was written into its fields, or beside its text, where it is seen?
+    """Tell whether a page has visible text that was written into its fields, or beside its own text.
 
     That is no text of the page for PDFium, until it is told to make it part of it.
     """
@@ -184,7 +184,7 @@ def _text_in(text_page: Any, box: Any) -> str:
 
 
 def _opened(body: bytes) -> Any:
-    """Open a file; what is returned is to be closed, as a context manager."""
+    """Open a file; the document returned is to be closed, as a context manager."""
     try:
         document = pypdfium2.PdfDocument(body)
         if document.get_formtype() == raw.FORMTYPE_ACRO_FORM:

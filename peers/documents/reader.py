@@ -1,4 +1,4 @@
-"""Read a document, of whatever format; what reads one is loaded with the first of its format. Pure.
+"""Read a document, of any format; each reader is loaded with the first document of its format. Pure.
 
 What is read was made by strangers, and the libraries that read it are large: nothing that is raised here
 leaves. What cannot be raised (a crash, a loop, memory without end) ends the process, which is one that may.

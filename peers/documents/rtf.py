@@ -101,7 +101,7 @@ def _date(match: re.Match[bytes]) -> str:
 
 
 class _Group:
-    """What holds until its brace is closed; at first what holds around it."""
+    """The state of a group until its brace is closed; at first that of the group around it."""
 
     __slots__ = (
         "font",
@@ -247,7 +247,7 @@ class _Reader:
                 self._take_font(word, number)
 
     def _begin(self, word: str) -> None:
-        """Take in what kind of group it is whose first word this is."""
+        """Take in the kind of the group that begins with this word."""
         group = self._group
         match word:
             case "ud":

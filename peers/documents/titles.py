@@ -1,4 +1,4 @@
-"""Titles of documents and pages that say what is in them: those that do not are replaced. Pure.
+"""Titles that describe their document or page: those that do not are replaced. Pure.
 
 Programs write into a file what it was called when it was made (`Microsoft Word - Draft 3.doc`), what stands
 on an empty form (`untitled`, `PowerPoint Presentation`), or nothing; and so do those that make web pages

@@ -63,7 +63,7 @@ def _read_part(package: ZipMembers, part: str, reader: _Paragraphs) -> bool:
 
 
 class _Styles:
-    """Receives the events of the styles, and knows which are of headings, and which hide what has them."""
+    """Receives the events of the styles, and knows which are of headings, and which hide their text."""
 
     def __init__(self) -> None:
         self.headings: set[str] = set()  # their ids, which are in the language of who wrote the document
@@ -186,7 +186,7 @@ class _Paragraphs:
             self._field.append(text[:HREF_CHARS_MAX])
 
     def end_part(self) -> None:
-        """Take what has not come to its end."""
+        """Take the paragraphs that have not come to their end."""
         while self._around:
             self._end_paragraph()
         self._paragraph.line += self._joined

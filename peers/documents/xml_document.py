@@ -145,7 +145,7 @@ class _Reader:
                 self.title = self.title or title
 
     def _take_outline(self, attributes: dict[str, str]) -> None:
-        """Take what OPML 2.0 has in attributes: a line of an outline, or a feed and its site."""
+        """Take the attributes of OPML 2.0: a line of an outline, or a feed and its site."""
         title = attributes.get("text") or attributes.get("title") or ""
         self.lines.add(title)
         for name in ("htmlUrl", "xmlUrl", "url"):
@@ -159,7 +159,7 @@ class _Reader:
 
 
 def _joined(base: str, target: str) -> str:
-    """Resolve a link by what XML Base names; one that cannot be is nobody's."""
+    """Resolve a link against the URL that XML Base names; "" for a link that cannot be resolved."""
     try:
         return urljoin(base, target)[:HREF_CHARS_MAX]
     except ValueError:

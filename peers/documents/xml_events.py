@@ -29,7 +29,7 @@ TOKEN_BYTES_MAX: Final = 4 << 20
 
 
 class XmlEvents(Protocol):
-    """Takes in what is read; any of it may raise `Enough`."""
+    """Receives the events of the XML that is read; any method may raise `Enough`."""
 
     def start(self, name: str, attributes: dict[str, str]) -> bool | None:
         """An element begins. Names, those of attributes too, are without prefix.

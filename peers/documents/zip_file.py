@@ -1,4 +1,4 @@
-"""Files inside a ZIP file, within limits: what is packed to be large stays small here. Pure.
+"""Files inside a ZIP file, within limits: contents packed to be large stay small here. Pure.
 
 Office Open XML, OpenDocument and EPUB are such files. Of a member no more is unpacked than is allowed, so a
 bomb costs at most that; a directory that is itself the bomb is not read.
@@ -51,7 +51,7 @@ class ZipMembers:
         return _name(name) in self._names
 
     def read(self, name: str) -> bytes:
-        """Return what a member has within the limits; what there is of one that is damaged; b"" for none."""
+        """Return the content of a member within the limits; b"" for one that is missing or unreadable."""
         stored_as = self._names.get(_name(name))
         if stored_as is None:
             return b""

@@ -1,4 +1,4 @@
-"""The index engine: a library that keeps documents, finds them, and ranks what it finds.
+"""The index engine: a library that stores documents, finds them for queries, and ranks the hits.
 
 It knows no mesh: documents, the slots they are in, and queries go in; hits, counts and excerpts come out, and
 what of that is sent to others is decided by who uses it. It needs the text analysis (`peers.text`). Its

@@ -122,7 +122,7 @@ def _check_tables(segment: Segment, dictionary: Dictionary) -> None:
 
 
 def _check_dictionary(segment: Segment, dictionary: Dictionary) -> None:
-    """Check terms, postings and positions, and that field lengths are what the postings add up to."""
+    """Check terms, postings and positions, and that the postings add up to the field lengths."""
     _require(is_ascending(dictionary.terms, dictionary.term_starts), "order of terms")
     packed, blocks = pack_dictionary(dictionary)
     is_ours = np.array_equal(packed, segment.dictionary) and np.array_equal(blocks, segment.dictionary_blocks)

@@ -1,4 +1,4 @@
-"""Build a segment from documents: `inversion` finds what occurs where, this packs it."""
+"""Build a segment from documents: `inversion` finds the occurrences of terms, this packs them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ADDRESS = re.compile(r"\[|[0-9.]+$")
 
 
 class IndexedDocument(msgspec.Struct, frozen=True):
-    """A document with what the builder needs of it."""
+    """A document prepared for the builder: with its slot, and encoded as it will be stored."""
 
     slot: int
     document: Document
@@ -54,7 +54,7 @@ def host_of_url(url: str) -> str:
 
 
 def host_and_parents(host: str) -> list[str]:
-    """Return the host and its parent domains: what `site:` finds it under."""
+    """Return the host and its parent domains: the names under which `site:` finds it."""
     if not host or _ADDRESS.match(host):
         return [host] if host else []
     labels = host.split(".")
@@ -98,12 +98,12 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
 
 
 def build_encoded(documents: Sequence[IndexedDocument]) -> Iterable[Buffer]:
-    """Index documents as `build_segment` does; return what the file of the segment has in it."""
+    """Index documents as `build_segment` does; return the content of the segment's file."""
     return encode_segment(build_segment(documents))
 
 
 def build_links(documents: Sequence[IndexedDocument], other_languages: Sequence[str]) -> SegmentData:
-    """Index of documents, at least one, in the order of their URLs, only what links tell of them.
+    """Index only the data that links give of documents, at least one, in the order of their URLs.
 
     Args:
       other_languages: of each the one besides its own that a part of it is in, or "".

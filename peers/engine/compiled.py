@@ -1,4 +1,4 @@
-"""Makes the kernels of the engine of what their Python files say of them."""
+"""The decorator that puts the C function of a kernel of the engine in place of its Python signature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an index is told of copies: for which documents another page stands, and for how many one does.
+"""Copy marks of an index: the documents that another page stands for, and how many such a page has.
 
 A page of another peer may be the one that stands for a document, so an index cannot know it by itself. It
 is told, of a document with some content, and keeps it as long as the document has that: when it is replaced
@@ -19,14 +19,14 @@ from peers.kernel import Ints
 
 
 class CopyMark(NamedTuple):
-    """What is told of a document with some content."""
+    """The copy mark of a document, valid as long as the document has this content."""
 
     content: int  # see `document.content_digest`
     n_copies: int  # for which it stands, or COPY, or FOLDED
 
 
 def mark_copies(segments: Iterable[WorkingSegment], marks: Mapping[bytes, CopyMark]) -> None:
-    """Note what is told of the documents of these URLs (UTF-8), as far as they have that content."""
+    """Set the copy marks of documents by URL (UTF-8), where a document still has the content of its mark."""
     urls = list(marks)
     for each in segments:
         numbers: dict[int, int] = {}
@@ -39,7 +39,7 @@ def mark_copies(segments: Iterable[WorkingSegment], marks: Mapping[bytes, CopyMa
 def marks_kept(
     segments: Iterable[WorkingSegment], added: Mapping[bytes, IndexedDocument]
 ) -> dict[bytes, int]:
-    """Return what is known of documents that are replaced by some with the same content."""
+    """Return, by URL, the copy marks of documents that are replaced by some with the same content."""
     urls = list(added)
     kept: dict[bytes, int] = {}
     for each in segments:
@@ -55,6 +55,6 @@ def marks_kept(
 
 
 def marks_moved(source: WorkingSegment, documents: Ints) -> dict[int, int]:
-    """Return what is known of the documents of a segment by their numbers in another; -1 for none there."""
+    """Return the copy marks of a segment by the numbers of its documents in another; -1 for none there."""
     known = np.flatnonzero((documents >= 0) & (source.copies != 0))
     return dict(zip(documents[known].tolist(), source.copies[known].tolist(), strict=True))

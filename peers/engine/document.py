@@ -1,4 +1,4 @@
-"""A page as the index sees it: what the parser extracts, replicas carry and segments store."""
+"""A page as the index sees it: the fields that the parser extracts, replicas carry and segments store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
 
 
 def content_digest(document: Document) -> int:
-    """Return what copies of a page have in common, 63 bits; 0 where there is no main text.
+    """Return a digest of the words that copies of a page have in common, 63 bits; 0 without a main text.
 
     That is all their words, those around the main text too: a copy is not shown, and no word that is on it
     alone may be lost.

@@ -1,4 +1,4 @@
-"""How much work one question may cost: who asks for more gets the best that was found until then.
+"""The limit on the work for one question: one that needs more gets the best results found until then.
 
 Work is counted, not timed, so that the same question over the same index is cut at the same place: in visits,
 a list of postings looked into for a document, or for a stretch of documents. Kernels take what they have done
@@ -27,7 +27,7 @@ assert len(_UNLIMITED_CELLS) == EFFORT_SIZE
 
 
 class EffortSpentError(Exception):
-    """What is to be done next costs more than is left, or may not be begun any more."""
+    """The next step costs more than is left of the effort, or may not be begun any more."""
 
 
 class Effort:
@@ -51,7 +51,7 @@ class Effort:
 
     @property
     def postings_read(self) -> int:
-        """Bytes of lists that searches have read so far; a search skips what cannot be among the best."""
+        """Bytes of posting lists read so far; a search skips documents that cannot be among the best."""
         return int(self.cells[READ])
 
     def spend(self, visits: int) -> None:
@@ -74,5 +74,5 @@ class Effort:
         raise EffortSpentError
 
     def stop(self) -> None:
-        """Let whoever works on it end soon; from any thread."""
+        """Make all work on this question end soon; may be called from any thread."""
         self.cells[IS_STOPPED] = 1

@@ -1,4 +1,4 @@
-"""What the dictionary of a segment says of entries that are looked up."""
+"""The data that the dictionary of a segment has on the entries that are looked up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peers.kernel import Ints
 
 
 class Entries(NamedTuple):
-    """What the dictionary of a segment says of some entries."""
+    """Dictionary data of some entries of a segment: numbers, document frequencies and places of postings."""
 
     found: Ints  # (entries, FOUND_COLUMNS), as `look_up` finds it
 

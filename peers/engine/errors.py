@@ -1,4 +1,4 @@
-"""What is wrong with bytes that an index reads."""
+"""Errors of the bytes that an index reads: damage, or another version of analysis or format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class CorruptIndexError(Exception):
-    """Bytes on the medium are not what was written; the file has to be rebuilt or fetched from a standby."""
+    """Bytes on the medium differ from those written; the file has to be rebuilt or fetched from a standby."""
 
 
 class DamagedSegmentError(CorruptIndexError):
@@ -25,4 +25,4 @@ class DamagedSegmentError(CorruptIndexError):
 
 
 class OutdatedIndexError(Exception):
-    """Written by a program whose analysis or format differs; the index has to be rebuilt from the pages."""
+    """The index was written by a program with another analysis or format; rebuild it from the pages."""

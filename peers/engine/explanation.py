@@ -44,7 +44,7 @@ class Explanation(msgspec.Struct, frozen=True, array_like=True):
     parts: tuple[Explanation, ...] = ()  # what the formula is made of
 
     def lines(self, depth: int = 0) -> Iterator[str]:
-        """Return it as text, a part a line, indented below what it is part of."""
+        """Return the explanation as text, one part a line, indented below the part that it belongs to."""
         yield f"{'  ' * depth}{self.value:.6f} {printable(self.name)} = {self.formula}"
         for part in self.parts:
             yield from part.lines(depth + 1)

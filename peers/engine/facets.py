@@ -65,7 +65,7 @@ def facets_of(segment: Segment, marks: Bytes) -> Facets:
 
 
 class _Column(NamedTuple):
-    """What each document of a segment has of one facet."""
+    """The values of one facet for each document of a segment."""
 
     names: list[str]  # the first one, "", is of documents that have none; a name may stand there twice
     numbers: NDArray[np.int32]  # of the name of each document
@@ -140,7 +140,7 @@ def _entries(segment: Segment, prefix: str) -> _Column:
 
 
 def _years(seconds: Floats) -> _Column:
-    """The year (UTC); what is before 1970 or after 9999 has none."""
+    """Return the years (UTC) of dates; a date before 1970 or after 9999 has none."""
     is_known = (seconds > 0) & (seconds < _END_S)
     years = np.where(is_known, seconds, 0.0).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int32)
     found, numbers = np.unique(np.where(is_known, years + 1970, 0), return_inverse=True)

@@ -1,4 +1,4 @@
-"""What the model wants to know of the best pages of a peer, besides their score.
+"""The features of the best pages of a peer that the ranking model needs besides their score.
 
 Everything is read from the columns and postings of the segments, for the hits of one answer only. It depends
 on the page, the query and the statistics of the mesh, not on what else the peer has: sums are taken entry by
@@ -58,7 +58,7 @@ _PAIR_PREFIX: Final = "\x01"
 
 
 class _Plan(NamedTuple):
-    """What of a query is the same for all segments."""
+    """Values computed from a query once, the same for all segments."""
 
     entries: tuple[str, ...]  # those that score, then further forms of words
     units: list[int]  # in the proximity, of each of them
@@ -174,7 +174,7 @@ def _words_of(entry: str, scoring: dict[str, int], language: str) -> Sequence[st
 
 
 def _is_counted(entry: str, scoring: dict[str, int], language: str) -> bool:
-    """Leave out words whose form is counted, and pairs, which stand beside the words of their characters."""
+    """Leave out words with a counted form, and pairs, which stand beside the words of their characters."""
     if entry.startswith(FORM_PREFIX):
         return True
     return entry[0] > " " and native_form_of(entry, language) not in scoring
@@ -220,7 +220,7 @@ def _measure(
     room: int,
     damage: int,
 ) -> tuple[list[float], list[int]]:
-    """Measure what of the features is in the postings.
+    """Compute the features that depend on postings: proximity, title, URL and coverage.
 
     Args:
       entries: as in `_Plan`, as all up to the average; of `units` below 256, or NO_UNIT.

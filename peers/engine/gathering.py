@@ -1,4 +1,4 @@
-"""Read what the postings of some entries say of a few documents: how often, in which field, where.
+"""Read from postings how often, in which field and where some entries occur in a few documents.
 
 The one place where the features of a page depend on the format of postings, see `kernels`.
 """

@@ -161,7 +161,7 @@ class Index:
         self._discard({url.encode(errors="replace"): None for url in urls})
 
     def mark_copies(self, marks: Mapping[bytes, CopyMark]) -> None:
-        """Note what is told of documents, by URL (UTF-8); effective with the next commit. OSError."""
+        """Set the copy marks of documents, by URL (UTF-8); effective with the next commit. OSError."""
         self._flush()
         mark_copies(self._working, marks)
 
@@ -362,7 +362,7 @@ class Index:
         return Merge(tuple(each.share() for each in chosen), name, self._storage)
 
     def abandon_merge(self, merge: Merge) -> None:
-        """Let the next commit remove what a merge that failed has written."""
+        """Let the next commit remove the files that a failed merge has written."""
         self._being_merged.discard(merge.name)
 
     def apply_merge(self, merge: Merge, merged: Merged) -> int:
@@ -386,7 +386,7 @@ class Index:
         return has_merged
 
     def optimise(self) -> int:
-        """Commit, and merge all segments into one on this thread, whatever their sizes; the generation."""
+        """Commit, and merge all segments, of any size, into one on this thread; return the generation."""
         self.commit()
         segments = [each for each in self._working if each.live.any()]
         if len(segments) <= 1 and all(each.live.all() for each in segments):
@@ -461,7 +461,7 @@ class Index:
             return None
 
     def _remove_leftovers(self) -> None:
-        """Remove what is not in use; segments put aside get another name, and stay while some are damaged."""
+        """Remove unused files; segments put aside get another name, and stay while some are damaged."""
         in_use = self._manifest.file_names() | self._being_merged
         for name in self._storage.names():
             if name in self._aside and name not in in_use:

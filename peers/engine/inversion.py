@@ -265,7 +265,7 @@ class Inverter:
         self._end(number, document)
 
     def add_links(self, number: int, document: Document, other_language: str) -> None:
-        """Add of a document only what links tell of it: their texts, and the names that it has by them.
+        """Add only the link data of a document: the texts of links to it, and the names they give it.
 
         Args:
           other_language: what `languages` has returned of the whole document.
@@ -400,7 +400,7 @@ class Inverter:
         self._streams.append((compounds, compound_keys))
 
     def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
-        """Return keys, ascending, and numbers of what was found in any order."""
+        """Return the keys, ascending, and the numbers of their entries, from pairs in any order."""
         keys = np.fromiter((key for key, _ in found), np.int64, len(found))
         order = np.argsort(keys, kind="stable")
         return keys[order], self._vocabulary.numbers([entry for _, entry in found])[order]

@@ -1,4 +1,4 @@
-"""What the kernels of the index share, and those for strings and checksums.
+"""Constants that the kernels of the index share, and the kernels for strings and checksums.
 
 The others are in `postings` (posting lists: format, building, merging, slicing), `dictionary`, and in those
 that go through open `lists`. They trust their input: segments are checksummed, and `inspect_postings` has

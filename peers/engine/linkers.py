@@ -54,7 +54,7 @@ _MOVE: Final = re.compile(MOVE_PREFIX + "https?://[!-~]+")
 
 
 def linker_of(source: str, target: str) -> str:
-    """Return what a link between two canonical URLs tells its target's owner; "" within a site.
+    """Return the linker of a link between two canonical URLs: its source's domain, hashed; "" within a site.
 
     Hosts of one site: of the same name, also with `www.`, or one a subdomain of the other.
     """
@@ -68,7 +68,7 @@ def linker_of(source: str, target: str) -> str:
 
 
 def entries_of(text: str, linker: str) -> tuple[str, ...]:
-    """Return what is kept of a link to a page: its text, its linker, its use.
+    """Return the entries that are kept of a link to a page: its text, its linker, its use.
 
     Args:
       text: of the link, from anywhere; "" for none. One that looks like a linker or a use is left out.
@@ -81,7 +81,7 @@ def entries_of(text: str, linker: str) -> tuple[str, ...]:
 
 
 def entries_of_move(url: str) -> tuple[str, ...]:
-    """Return what is kept of where a page was before; nothing of a URL that is too long, or is none."""
+    """Return the entry kept of a page's former URL; none for a URL that is too long or invalid."""
     entry = MOVE_PREFIX + url
     return (entry,) if len(url) <= MOVE_CHARS_MAX and is_move(entry) else ()
 
@@ -110,7 +110,7 @@ def entry_of(linker: str) -> str:
 
 
 def is_linker(entry: str) -> bool:
-    """Tell linkers from texts, and from what only looks like one."""
+    """Tell linkers from texts, and from entries that only look like a linker."""
     return _LINKER.fullmatch(entry) is not None
 
 
@@ -140,7 +140,7 @@ def used_text(use: str) -> str:
 
 
 def are_uses_of_texts(entries: Iterable[str]) -> bool:
-    """Tell whether all uses among entries are of texts among them, as what peers keep is."""
+    """Tell whether all uses among entries are of texts among them, as in the entries that peers keep."""
     entries = tuple(entries)
     uses = [entry for entry in entries if entry[:1] == USE_PREFIX and is_use(entry)]
     if not uses:  # as of most pages

@@ -1,4 +1,4 @@
-"""A segment with what of it is live, and its views: the documents of some slots.
+"""A segment with its live documents, and its views: the documents of some slots.
 
 The view of a segment is cheap to keep (a byte a document) and dear to make (a pass over all its documents),
 so each segment keeps the last ones made, and snapshots share the segments that a commit did not change.
@@ -39,7 +39,7 @@ class LiveSegment:
     def __init__(
         self, segment: Segment, live: Bytes, copies: Copies | None = None, before: LiveSegment | None = None
     ) -> None:
-        """Note what is live, 1 or 0 for each document, and what is a copy; not written to any more.
+        """Keep the arrays of live documents, 1 or 0 for each, and of copies; they do not change any more.
 
         Args:
           before: the same segment with other documents live: what does not depend on that is taken over.
@@ -90,7 +90,7 @@ class SegmentView:
         self._scope: Scope | None = None
 
     def scope(self, model: Floats, effort: Effort) -> Scope:
-        """Return what kernels search among; the one made last is kept.
+        """Return the scope of kernels, the documents to search with their norms; the one made last is kept.
 
         Raises:
           EffortSpentError: norms would have to be made, and there is too little left for that.
@@ -105,7 +105,7 @@ class SegmentView:
 
     @cached_property
     def without_copies(self) -> SegmentView:
-        """The same without what is a copy of something else, here or on another peer."""
+        """The same view without documents that are copies of others, here or on another peer."""
         is_copy = self.live.copies == COPY
         return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
 

@@ -1,4 +1,4 @@
-"""What an index consists of: the one file that is ever replaced, and the files of deleted documents.
+"""The manifest, the list of an index's files and the only file ever replaced, and the files of deletions.
 
 A file named in the manifest is complete and durable; any other file is left over from a crash.
 """
@@ -51,7 +51,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def manifest_of_lost() -> bytes:
-    """Return the manifest of an index that has lost all it had: whoever has the pages adds them again."""
+    """Return the manifest of an index that has lost all it had: the holders of the pages add them again."""
     everything = encode_slots(np.ones(SLOTS_MAX, np.bool_))
     return encode_manifest(Manifest(generation=1, damaged=everything))
 
@@ -79,7 +79,7 @@ def decode_deletions(content: memoryview, document_count: int, name: str) -> Byt
 
 
 def encode_copies(copies: Copies) -> bytes:
-    """Return the content of a file that says what is known of copies: which documents, then what of each."""
+    """Return the content of a file of copy marks: the numbers of the documents, then the mark of each."""
     known = np.flatnonzero(copies).astype(np.int32)
     return _with_checksum(np.stack([known, copies[known]]).tobytes())
 

@@ -1,4 +1,4 @@
-"""Entries of the dictionary that are not from texts: behind a control character, what is filtered by.
+"""Dictionary entries that are not from texts: a control character, then a value that queries filter by.
 
 But names, which score: see `site_names`.
 """

@@ -1,4 +1,4 @@
-"""What it costs at most to find the documents of a segment that match, in visits; see `effort`."""
+"""The greatest cost, in visits, of finding the documents of a segment that match; see `effort`."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ _COLUMNS: Final = (
 
 
 class SegmentSize(NamedTuple):
-    """What the merge policy knows of a segment."""
+    """The size and document counts of a segment, by which the merge policy decides."""
 
     size_bytes: int
     document_count: int  # the deleted included
@@ -136,7 +136,7 @@ def merge_segments(
     range_bytes: int = RANGE_BYTES,
     links: NewLinks | None = None,
 ) -> MergedSegment:
-    """Merge the live documents of segments whose live URLs are distinct; at least one is live.
+    """Merge the live documents of segments that share no live URL; at least one document is live.
 
     Pure computation, nearly all of it without the GIL: run it on any thread.
 
@@ -200,7 +200,7 @@ class _Renumbered(NamedTuple):
 
 
 def _renumbered_with(before: _Renumbered, links: NewLinks) -> _Renumbered:
-    """Put the segment of links, whose documents are in ascending order, behind the others."""
+    """Put the segment of links, with its documents in ascending order, behind the others."""
     linked = before.documents[links.documents]
     is_relinked = np.zeros(len(before.lengths), np.uint8)
     is_relinked[linked] = 1
@@ -220,7 +220,7 @@ def _interleaved(sources: Sequence[LiveSegment], source_of: Ints) -> Iterator[by
 
 
 def _with_links(encoded: Iterator[bytes], is_relinked: NDArray[np.bool_], links: Segment) -> Iterator[bytes]:
-    """Yield stored documents with what links tell of some of them, as of those in a segment."""
+    """Yield stored documents, some of them with the anchors and linking hosts of a segment of links."""
     linked = links.encoded_documents(np.arange(links.document_count))
     for raw, has_new in zip(encoded, is_relinked.tolist(), strict=True):
         if has_new:

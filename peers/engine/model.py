@@ -1,4 +1,4 @@
-"""The full model: what beside the words' frequencies speaks for a page, mixed in at the gateway.
+"""The full model: the features besides term frequencies that rank a page, mixed in at the gateway.
 
     score(d) = bm25f(d) + scale * sum over features of weight * value
     scale    = sum over the scoring entries that occur anywhere of idf * weight, the same for every page
@@ -49,7 +49,7 @@ _DAY_S: Final = 86_400.0
 
 
 class Features(NamedTuple):
-    """What a peer tells of one of its pages for one query; raw, and on the wire a tuple in this order."""
+    """The features of a peer's page for one query; raw, and on the wire a tuple in this order."""
 
     proximity: float = 0.0
     title: float = 0.0
@@ -66,7 +66,7 @@ _DATE: Final = 6
 
 
 class ModelWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What each feature is worth beside BM25F; 0 leaves it out.
+    """The weight of each feature beside BM25F; 0 leaves it out.
 
     The first four were fitted by `tianmesh eval fit`, after those of BM25F and on the same queries
     (`ranking.RankingWeights`): MRR@10, of Cranfield nDCG@10
@@ -111,7 +111,7 @@ _DEFAULT_WEIGHTS: Final = ModelWeights()
 
 
 def scale_of(query: Query, statistics: Statistics) -> float:
-    """Return what a feature of value 1 and weight 1 adds to a score; see above."""
+    """Return the amount that a feature of value 1 and weight 1 adds to a score; see above."""
     scoring = in_scoring_order(query.scoring, statistics)
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
     idf = idf_of(scoring, statistics).tolist()
@@ -201,7 +201,7 @@ def _told(candidates: Sequence[Candidate]) -> Floats:
 
 
 def _values(told_by_candidate: Floats, newest: float) -> Floats:
-    """Return what the raw features amount to, where ages count from a date."""
+    """Return the values computed from the raw features, where ages count from a date."""
     told = told_by_candidate.T
     age_days = np.maximum(0.0, newest - told[_DATE]) / _DAY_S
     values = np.vstack([told, newness(age_days)])

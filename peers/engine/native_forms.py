@@ -1,4 +1,4 @@
-"""How a query reads in languages whose pages have forms of their own, and which of them it means.
+"""Readings of a query in languages with word forms of their own, and which of them it means.
 
 A short query does not tell its language, but the pages do: words are in more of them by the stem of their own
 language than by the English one, which pages of all languages have. What is required and scores is then that

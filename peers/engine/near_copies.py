@@ -1,4 +1,4 @@
-"""What near copies of a page have in common: sketches of their main texts, by which they are found.
+"""Sketches of main texts, which are alike for near copies of a page and by which these are found.
 
 Theory of operation. How alike two texts are is the share of their shingles, four words or characters of
 Chinese one after the other, that both have (Jaccard). A hash of each shingle says which of SKETCH_BINS bins
@@ -74,7 +74,7 @@ def title_hashes(sketches: Sketches) -> tuple[NDArray[np.uint64], NDArray[np.boo
 
 
 def sketches_of(encoded: list[bytes]) -> Sketches:
-    """Return sketches that were sent, zeros in place of what is none."""
+    """Return an array of sketches that were sent, zeros in place of any that has the wrong length."""
     blob = b"".join(each if len(each) == SKETCH_BYTES else bytes(SKETCH_BYTES) for each in encoded)
     return np.frombuffer(blob, np.uint64).reshape(-1, SKETCH_WORDS)
 

@@ -1,4 +1,4 @@
-"""What an index is asked: a query, the same value on every peer.
+"""A query to an index: the same value on every peer.
 
 What must occur is said beside what scores: entries of the dictionary that all must occur, and clauses, in
 conjunctive normal form, of literals that hold for a document or do not. `reading` makes one of what is typed.
@@ -40,7 +40,7 @@ class Mode(StrEnum):
 
 
 class Order(StrEnum):
-    """By what hits are ordered; ties by URL."""
+    """The sort order of hits; ties by URL."""
 
     SCORE = "score"  # the best first
     DATE = "date"  # the latest first
@@ -76,7 +76,7 @@ class Literal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     high: float = inf
 
     def check_limits(self) -> None:
-        """Raise ValueError for what `parse_query` does not make."""
+        """Raise ValueError for a literal that `parse_query` does not make."""
         entries, distances, kind = self.entries, self.distances, self.kind
         if len(entries) > LITERAL_ENTRIES_MAX or not (entries or kind is Kind.DATE):
             raise ValueError(f"more than {LITERAL_ENTRIES_MAX} entries in a literal, or none")
@@ -150,7 +150,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The distinct entries whose statistics a search needs: those that score, and those required."""
+        """The distinct entries that a search needs statistics of: those that score, and those required."""
         return tuple(dict.fromkeys(self.scoring + self.required + self.expansion))
 
     @property

@@ -1,4 +1,4 @@
-"""The language of queries: from what was typed to a tree of what is asked for, without its meaning.
+"""The language of queries: from the typed text to a syntax tree, without its meaning.
 
     words, AND words   all of them
     "some words"       as they stand; “ ” „ 「 」 『 』 ＂ quote as well
@@ -31,7 +31,7 @@ REMARK_CHARS_MAX: Final = 60  # of what was typed, in a remark
 
 
 class Operator(StrEnum):
-    """What may stand before a colon."""
+    """The operators, words that may stand before a colon."""
 
     SITE = "site"  # a host and its subdomains
     INTITLE = "intitle"  # a word or phrase in the title
@@ -44,7 +44,7 @@ class Operator(StrEnum):
 
 
 class Oddity(StrEnum):
-    """What is remarked about a query."""
+    """The reasons for a remark about a query."""
 
     QUOTE_OPEN = "quote_open"  # closing quotation mark missing
     PARENTHESIS_OPEN = "parenthesis_open"
@@ -68,7 +68,7 @@ class Oddity(StrEnum):
 
 
 class Remark(msgspec.Struct, frozen=True, array_like=True):
-    """A thing to tell who asked."""
+    """A remark about a query, for the user that typed it."""
 
     oddity: Oddity
     text: str = ""  # what it is about, as it was typed

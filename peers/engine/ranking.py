@@ -33,7 +33,7 @@ _ROUNDING = 1e-9  # of sums of some hundred terms
 
 
 class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=True):
-    """What a match in each field is worth, and how much its length counts against it.
+    """The weight of a match in each field, and how much the length of the field counts against it.
 
     Six fields: title, anchor, heading, body, url, boilerplate. The same on every peer that answers one query.
     The length of the boilerplate does not count, so that its sum over the mesh need not be known.
@@ -75,7 +75,7 @@ class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=Tr
 
 
 class Statistics(msgspec.Struct, frozen=True, array_like=True):
-    """What ranking must know of a collection; the statistics of disjoint collections add up."""
+    """The statistics of a collection that ranking needs; those of disjoint collections add up."""
 
     document_count: int = 0
     field_lengths: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)  # terms in all documents, by field
@@ -138,7 +138,7 @@ def scored(
 def greatest_score(
     terms: Sequence[str], weights: Sequence[float], statistics: Statistics, ranking: RankingWeights
 ) -> float:
-    """Return what no page can have more of: each term as often as can be, tf without a bound."""
+    """Return an upper bound of all scores: each term as often as can be, tf without a bound."""
     _, factors = scored(terms, weights, statistics)
     return sum(factors) * (k1_of(statistics, ranking) + 1.0) * (1.0 + _ROUNDING)
 

@@ -1,4 +1,4 @@
-"""Make a query of what was typed in the language of `query_language`.
+"""Make a query from a text typed in the language of `query_language`.
 
 * Words outside of everything else must all occur, in any field, in some form (`analysis.query_terms`).
 * Phrases, and whatever is excluded, are literal: they stand in one field as they were typed.
@@ -72,7 +72,7 @@ class Reading(NamedTuple):
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The distinct entries whose statistics decide how it is searched by."""
+        """The distinct entries needed to decide, by their statistics, how to search."""
         unquoted = self.unquoted.terms if self.unquoted else ()
         natives = chain.from_iterable(each.entries for each in self.natives)
         return tuple(dict.fromkeys((*self.query.terms, *unquoted, *natives)))
@@ -82,12 +82,12 @@ class Reading(NamedTuple):
         return with_native_forms(self.query, self.natives, doc_freqs)
 
     def unquoted_with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query | None:
-        """Return what to search where nothing has what is quoted, likewise."""
+        """Return, likewise, the query to search when nothing contains the quoted phrases."""
         return self.unquoted and with_native_forms(self.unquoted, self.natives, doc_freqs)
 
 
 def read_query(text: str, order: Order = Order.SCORE, without: Sequence[str] = ()) -> Reading:
-    """Read a query as typed; never raises. What is beyond the limits is left out, with a remark.
+    """Read a query as typed; never raises. Parts beyond the limits are left out, with a remark.
 
     Args:
       without: domains of which nothing is found, whatever is typed; at most `LITERAL_ENTRIES_MAX`.
@@ -257,7 +257,7 @@ class _Compiler:
         return Literal(Kind.WORDS, query_terms(text).required[:LITERAL_ENTRIES_MAX])
 
     def _condition(self, condition: Condition) -> Literal | None:
-        """Return what an operator asks for; None, with a remark, when its value makes no sense."""
+        """Return the literal for an operator; None, with a remark, when its value makes no sense."""
         literal = _literal_of(condition.operator, condition.value.strip())
         if literal is None:
             is_empty = not condition.value.strip()
@@ -367,7 +367,7 @@ _LANGUAGE_NAMES: Final = {
 
 
 def _language_of(value: str) -> str:
-    """Return the primary subtag (RFC 5646) of what was meant, "" when it is no language."""
+    """Return the primary subtag (RFC 5646) of a language as typed, "" when it is no language."""
     named = _LANGUAGE_NAMES.get(value.lower())
     match = _LANGUAGE.fullmatch(value)
     return named or (match[1].lower() if match else "")

@@ -1,4 +1,4 @@
-"""Give documents of a segment other link texts, without analysing again what else they are made of.
+"""Give documents of a segment other link texts, without analysing the rest of their content again.
 
 A page is found by the texts of links that other pages have, which come after it and change. A document is its
 own texts and these; so a segment is merged with one that has only the latter, field by field, and becomes
@@ -82,7 +82,7 @@ def relink_segments(
 def relinked(
     source: LiveSegment, entries: Mapping[int, Sequence[str]], scratch: Scratch = in_memory
 ) -> MergedSegment | None:
-    """Return a segment with what links tell of some of its live documents; None where it tells nothing new.
+    """Return a segment with new link data for some of its live documents; None where nothing is new.
 
     Args:
       entries: by the number of the document, as `linkers.with_anchors` takes them.

@@ -1,4 +1,4 @@
-"""Scores of postings, and what bounds them; kernels of `ranking`.
+"""Scores of postings, and bounds on them; kernels of `ranking`.
 
 Bounds and scores are computed by different expressions: bounds are raised by SLACK, so that rounding leaves
 out no document. A score is the sum over the lists in their order, which is `in_scoring_order`: the same bits
@@ -18,4 +18,4 @@ K1, WEIGHT, BASE, SLOPE, MODEL_SIZE = 0, 1, 1 + FIELD_COUNT, 1 + 2 * FIELD_COUNT
 
 @kernel
 def normalise(lengths: Lengths, model: Floats, norms: Floats) -> int:
-    """Set norms[field, document] to what one occurrence there adds to tf; see `ranking`."""
+    """Set norms[field, document] to the amount that one occurrence there adds to tf; see `ranking`."""

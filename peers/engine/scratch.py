@@ -1,4 +1,4 @@
-"""Room for what a merge writes until it is in the segment's file: as much as the largest segment has.
+"""Room for the output of a merge until it is in the segment's file: as much as the largest segment has.
 
 A storage says where it is. On disk it is in a file without a name, so that the system can write it out and
 take the memory for something else; what a merge needs besides does not grow with the index.
@@ -18,7 +18,7 @@ Scratch: TypeAlias = Callable[[int], memoryview]
 
 
 def in_memory(n_bytes: int) -> memoryview:
-    """Return room of the process; what is never written to takes none."""
+    """Return room in the memory of the process; parts that are never written to take none."""
     return np.empty(n_bytes, np.uint8).data
 
 

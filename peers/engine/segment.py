@@ -113,7 +113,7 @@ class Segment:
         )
 
     def place_of(self, section: str) -> range:
-        """Return the bytes of the file that a section has, without what follows up to the next one."""
+        """Return the range of bytes that a section has in the file, without the padding up to the next."""
         offset, length, _ = self._sections[section]
         return range(offset, offset + length)
 
@@ -175,13 +175,13 @@ class Segment:
         return DamagedSegmentError(place, self.name, np.unique(self.slots))
 
     def look_up(self, entries: Strings) -> Entries:
-        """Return what the dictionary says of entries."""
+        """Return the data that the dictionary has on entries."""
         found = np.empty(len(entries) * FOUND_COLUMNS, np.int64)
         look_up(self.lexicon, entries, found)
         return Entries(found.reshape(-1, FOUND_COLUMNS))
 
     def beginning_with(self, prefix: str, n_max: int = 1 << 40) -> Entries:
-        """Return what the dictionary says of the entries that begin with a string, at most the first n_max.
+        """Return the dictionary's data on the entries that begin with a string, at most the first n_max.
 
         Its last character is not the last there is.
         """
@@ -253,7 +253,7 @@ class Segment:
         return _find(self.urls, self.url_starts, urls)
 
     def first_after(self, url: str) -> int:
-        """Return the first document whose URL is greater than this one."""
+        """Return the first document with a URL greater than this one."""
         return bisect_right(range(self.document_count), url.encode(errors="replace"), key=self.url)
 
     def url(self, document: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The file of a segment: what is where in it, and how it is written.
+"""The file of a segment: the layout of its sections, and how it is written.
 
 Format, version 6, little-endian; every section starts at a multiple of 64 bytes
   header    magic "TIANSEG\\0", format version u32, analysis version u32, documents u32, entries u32, then for
@@ -90,7 +90,7 @@ assert sys.byteorder == "little", "segments are mapped as they are: little-endia
 
 
 class SegmentData(msgspec.Struct, frozen=True):
-    """What a segment is made of, see the format; the last four as `pack_blocks` gives them."""
+    """The parts of a segment, see the format; the last four as `pack_blocks` gives them."""
 
     slots: NDArray[np.uint16]
     visits: Lengths

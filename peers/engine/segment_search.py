@@ -1,4 +1,4 @@
-"""Search one segment: which kernel answers a query, and what it is given."""
+"""Search one segment: choose the kernel that answers a query, and prepare its arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PHRASE: Final = Kind.PHRASE
 
 
 class Plan(NamedTuple):
-    """What of a query is the same for all segments."""
+    """A query prepared for searching, the same for all segments."""
 
     query: Query
     scoring: list[str]  # entries, in the order in which their scores are added up
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
 def plan_of(
     query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
 ) -> Plan:
-    """Work out for all segments what a query asks for, within its limits."""
+    """Work out the search plan of a query for all segments, within its limits."""
     scoring, factors = scored(*query.scored, statistics)
     literal = _only_phrase(query) if query.clauses else None
     required = query.required if literal is None else query.required + literal.entries
@@ -117,7 +117,7 @@ def _phrase_of(literal: Literal, terms: list[str], statistics: Statistics) -> At
 def _model(
     document_count: int, field_lengths: tuple[int, int, int, int, int], weights: RankingWeights
 ) -> Floats:
-    """Return what kernels need of the weights: the same for all queries of a generation."""
+    """Return the weights in the form that kernels need: the same for all queries of a generation."""
     statistics = Statistics(document_count, field_lengths)
     base, slope = length_normalisation(statistics, weights)
     k1 = k1_of(statistics, weights)
@@ -173,7 +173,7 @@ def _latest(view: SegmentView, plan: Plan, effort: Effort) -> Answer:
 def _goal(
     view: SegmentView, plan: Plan, factors: list[float], scope: Scope, floor: float, effort: Effort
 ) -> Goal:
-    """Return what a kernel is to find, and room for its answer."""
+    """Return the goal of a kernel's search, with room for its answer."""
     # One more than there can be: full means that something may have been left out.
     size = plan.k if plan.k <= view.document_count else view.document_count + 1
     ceiling, first = (inf, 0) if plan.after is None else _limits(view.segment, plan)

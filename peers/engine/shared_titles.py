@@ -22,7 +22,7 @@ HEADINGS_TRIED: Final = 3
 
 
 def shown_title(document: Document, views: Iterable[SegmentView]) -> str:
-    """Return by what a page is told from others of its site: its title, or else a heading.
+    """Return the text that tells a page from others of its site: its title, or else a heading.
 
     Args:
       views: with the pages of its site.

@@ -88,14 +88,14 @@ def names_of(document: Document) -> list[str]:
 
 
 def _given_to(document: Document, host: str, folder: str) -> Iterator[str]:
-    """Yield what a page is called by its address, and by links of several domains."""
+    """Yield the names that a page gets from its address, and from links of several domains."""
     domain = registrable_domain(host)
     yield from (host, domain, domain.partition(".")[0], host.removeprefix("www.").partition(".")[0], folder)
     yield from (text for text, n_domains in _texts_of_links(document) if n_domains > 1)
 
 
 def _taken_by(document: Document) -> Iterator[str]:
-    """Yield what a page may call itself: its title, or the first and the last part of it, texts of links."""
+    """Yield names a page may give itself: its title, or the first and last part of it, texts of links."""
     first, *others = map(str.strip, _BETWEEN_NAMES.split(document.title))
     yield from (first, *others[-1:])
     yield from (text for text, n_domains in _texts_of_links(document) if n_domains == 1)

@@ -88,7 +88,7 @@ class Snapshot:
         return Export(self.segments, slots, sizes)
 
     def everything(self) -> View:
-        """Return all documents, whatever their slot."""
+        """Return a view of all documents, in any slot."""
         return self.responsible(np.ones(1 << 16, np.bool_))
 
 
@@ -243,7 +243,7 @@ class View:
                 yield view, found[places], places
 
     def shown_title(self, document: Document) -> str:
-        """Return by what a page of the view is told from others of its site: its title, or else a heading."""
+        """Return the text that tells a page of the view from others of its site: title, or else heading."""
         return shown_title(document, self._segments)
 
     def urls(self) -> Iterator[str]:

@@ -80,14 +80,14 @@ _NO_ORIGINS: Ints = np.empty(0, np.int64)
 
 
 class Snippet(msgspec.Struct, frozen=True, array_like=True):
-    """Text to show and what to mark in it."""
+    """An excerpt: the text to show, and the ranges to highlight in it."""
 
     text: str = ""  # one line; begins or ends with "…" where the page goes on
     highlights: tuple[tuple[int, int], ...] = ()  # text[start:end], ascending, apart from each other
 
 
 class SearchedText:
-    """A text in which words are looked for, once or again: what was folded for one query serves the next."""
+    """A text in which words are looked for, once or again: text folded for one query serves the next."""
 
     def __init__(self, text: str) -> None:
         self.text = text[:_SEARCHED_CHARS_MAX]
@@ -97,11 +97,11 @@ class SearchedText:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes in memory when all of it has been folded, about."""
+        """The approximate memory that the text takes when all of it has been folded."""
         return 10 * len(self.text)
 
     def stretches(self) -> Iterator[Stretch]:
-        """Yield the text folded, as far as it is wanted: a piece, then some times what there is."""
+        """Yield the text folded, as far as it is wanted: one piece, then several times as much each time."""
         n_folded, stretches = self._folded
         yield from stretches
         while n_folded < len(self.text):
@@ -214,7 +214,7 @@ def _find(
     progress: list[int],
     found: Ints,
 ) -> list[int]:
-    """Find the terms in a stretch; what words are forms of is learnt on the way. EffortSpentError."""
+    """Find the terms in a stretch; the forms of new words are learnt on the way. EffortSpentError."""
     classes, known = character_classes(), (forms.words, forms.forms)
     unknown = np.empty((UNKNOWN_MAX, 2), np.int64)
     while True:
@@ -253,7 +253,7 @@ def _forms_in(language: str) -> FormTable:
 
 @lru_cache(maxsize=QUERIES_CACHED)
 def _wanted(scoring: tuple[str, ...], language: str) -> Wanted:
-    """Return what to look for: words in all their forms, compounds with their signs, other terms as such."""
+    """Return the terms to look for: words in all their forms, compounds with their signs, others as such."""
     words = [entry for entry in scoring if entry >= " "]
     words += [entry[1:] for entry in scoring if _PAIR.match(entry)]  # those of Han characters are in words
     given = {entry for entry in scoring if entry.startswith(FORM_PREFIX)}

@@ -42,7 +42,7 @@ class WorkingSegment:
         self.deletions = UNWRITTEN
 
     def mark_copies(self, of_documents: Mapping[int, int]) -> None:
-        """Note what is known of some documents; what is known already is no change."""
+        """Set the copy marks of some documents; a mark that is set already is no change."""
         changed = {number: n for number, n in of_documents.items() if self.copies[number] != n}
         if changed:
             self._unshare()
@@ -50,7 +50,7 @@ class WorkingSegment:
             self.copies_file = UNWRITTEN
 
     def write(self, storage: Storage, new_name: Callable[[str], str]) -> None:
-        """Write what is not in a file so far. OSError."""
+        """Write the deletions and the copy marks that are not in a file so far. OSError."""
         if self.deletions == UNWRITTEN:
             name = new_name("deletions-")
             write_file(storage, name, [encode_deletions(self.live)])
@@ -62,13 +62,13 @@ class WorkingSegment:
             self.copies_file = name
 
     def _unshare(self) -> None:
-        """Leave to snapshots what they have, before something changes."""
+        """Leave the arrays to the snapshots that have them, and go on with copies, before a change."""
         if self._shared is not None:
             self.live, self.copies = self.live.copy(), self.copies.copy()
             self._before, self._shared = self._shared, None
 
     def share(self) -> LiveSegment:
-        """Return what is live now; the same object, with its views, as long as that does not change."""
+        """Return the live documents; the same object, with its views, as long as they do not change."""
         if self._shared is None:
             self._shared = LiveSegment(self.segment, self.live, self.copies, self._before)
             self._before = None

@@ -1,4 +1,4 @@
-"""Asking a running mesh the queries of a file, and what of the answers has to be told. [io]"""
+"""Asking a running mesh the queries of a file, and the remarks to make on the answers. [io]"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMED_MAX: Final = 10  # queries that are named of each kind
 
 
 class Answered(NamedTuple):
-    """What one query brought."""
+    """The answer to one query: hits, time, and slots that are missing."""
 
     query: str  # its id
     hits: list[Ranked]
@@ -69,7 +69,7 @@ def _ask(client: GatewayClient, text: str, k: int) -> dict[str, Any]:
 
 
 class Tally:
-    """What is to be said of the answers to all queries."""
+    """Counts of the answers to all queries, for the report and the remarks."""
 
     def __init__(self) -> None:
         self._took_ms: list[float] = []
@@ -103,7 +103,7 @@ class Tally:
         }
 
     def remarks(self) -> list[str]:
-        """What was odd and does no harm."""
+        """Return remarks on oddities that do no harm."""
         return [
             f"query {query} has more than {QUERY_CHARS_MAX:,} characters: its end was left out"
             for query in self._cut

@@ -19,7 +19,7 @@ from peers.waiting import NotReady, wait_until_ready
 def ask_mesh(
     client: GatewayClient, queries: Path, k: int, tally: Tally, wait_s: float, *, is_partial: bool
 ) -> Iterator[tuple[str, list[Ranked]]]:
-    """Wait until the mesh is ready; then ask the queries of a file as they are taken from what is returned.
+    """Wait until the mesh is ready; then ask each query of a file as the returned iterator is read.
 
     Args:
       tally: takes note of the answers.
@@ -59,7 +59,7 @@ def _asked(
 
 
 def end_unless_whole(tally: Tally, *, is_partial: bool) -> None:
-    """Say what is odd about the answers; end the command with 1 if they are no run to be judged."""
+    """Print oddities of the answers; end the command with 1 if they are no run to be judged."""
     console = Console(stderr=True, highlight=False)
     for remark in tally.remarks():
         console.print(f"[yellow]{escape(remark)}[/yellow]", soft_wrap=True)

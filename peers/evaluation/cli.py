@@ -185,7 +185,7 @@ def fit(
 
 @contextmanager
 def needed_extra() -> Iterator[None]:
-    """Say what to install when an import fails. ConfigError."""
+    """Name the extra to install when an import fails. ConfigError."""
     try:
         yield
     except ImportError as error:

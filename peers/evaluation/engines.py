@@ -35,7 +35,7 @@ Advance: TypeAlias = Callable[[], None]  # called once a query
 
 
 class NotInstalled(Exception):
-    """An engine is not here; the text says what is missing."""
+    """An engine is not installed here; the text names the missing part."""
 
 
 class Ranker(Protocol):
@@ -193,5 +193,5 @@ def is_english(collection: Collection) -> bool:
 
 
 def body_of(document: Document) -> str:
-    """Return what engines without our fields search of a page besides its title."""
+    """Return the text of a page, besides its title, that engines without our fields search."""
     return "\n".join((document.text, document.boilerplate, *document.anchors))

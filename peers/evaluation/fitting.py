@@ -72,7 +72,7 @@ FEATURE_BOUNDS: Final = {name: (0.0, 1.5) for name in FEATURES if name not in UN
 
 
 class Fitted(NamedTuple):
-    """What came out."""
+    """The weights that were fitted, and their figures."""
 
     point: Point
     figures: Mapping[str, float]  # of each collection, all queries
@@ -91,7 +91,7 @@ class LeftOut(NamedTuple):
 
 
 class Sample:
-    """A collection as matrices: what is needed to score all its queries at any point."""
+    """A collection as matrices, with the numbers needed to score all its queries at any point."""
 
     def __init__(self, collection: Collection) -> None:
         self.name = collection.name
@@ -183,7 +183,7 @@ class Sample:
         self._relative = lengths / np.where(averages > 0, averages, 1.0)[:, None]
 
     def _collect_entries(self) -> None:
-        """Note what scores in each query: entry, kind, and idf times the weight there is."""
+        """Note the entries that score in each query: number, kind, and idf times the weight there is."""
         rows, kinds, values, columns = [], [], [], []
         for number, (query, statistics) in enumerate(zip(self._queries, self._statistics, strict=True)):
             idf = idf_of(query.scoring, statistics).tolist()

@@ -34,7 +34,7 @@ SUITE_HOST: Final = "http://suite.test/"
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Documents and what is known of which answers what; names of documents are their URLs."""
+    """Documents and judgements of which answer which query; names of documents are their URLs."""
 
     name: str
     documents: tuple[Document, ...]

@@ -64,7 +64,7 @@ class Lucene:
 
 
 def _java_machine() -> Any:
-    """Start the Java machine, once a process; return what gives its packages by name."""
+    """Start the Java machine, once a process; return the object that gives its packages by name."""
     jar = os.environ.get(JAR_VARIABLE, "")
     if not Path(jar).is_file():
         raise NotInstalled(f"no jar: {JAR_VARIABLE} names none")

@@ -1,4 +1,4 @@
-"""Pages whose main text is known, and how much of it a reader finds: precision, recall and F1 of tokens.
+"""Pages with a known main text, and how much of it a reader finds: precision, recall and F1 of tokens.
 
 A token is a word, or one character of Chinese, Japanese or Korean; each counts as often as both have it.
 The figures of a set are the means over its pages. Three public sets are read, none of which is in this
@@ -55,7 +55,7 @@ def found_of(text: str, main_text: str) -> Found:
 
 
 def mean_found(pages: Iterable[KnownPage], read: Callable[[bytes], str]) -> Found:
-    """Return the means over some pages, at least one, of what a reader finds."""
+    """Return the means of a reader's precision, recall and F1 over some pages, at least one."""
     found = [found_of(read(page.body), page.main_text) for page in pages]
     return Found(*(sum(column) / len(found) for column in zip(*found, strict=True)))
 

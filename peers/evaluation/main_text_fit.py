@@ -1,4 +1,4 @@
-"""Weights by which main text is told from what is around it (`peers.crawler.parsing.main_text`), fitted. [io]
+"""Fitted weights by which main text is told from the rest (`peers.crawler.parsing.main_text`). [io]
 
     python -m peers.evaluation.main_text_fit FOLDER peers/crawler/parsing/main_text.weights
 

@@ -34,7 +34,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """What could not be measured, and why."""
+    """A measurement that could not be made, and why."""
 
     what: str
     reason: str

@@ -1,4 +1,4 @@
-"""The command `tianmesh export`: files of what peers have, for other engines and tools. [io]"""
+"""The command `tianmesh export`: files of the data of peers, for other engines and tools. [io]"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EPILOG: Final = (
 
 
 class Format(StrEnum):
-    """What can be written."""
+    """The formats that can be written."""
 
     WARC = "warc"  # records as they are stored, all versions
     JSONL = "jsonl"  # url, title, text, headings, language, type, date, fetched_at
@@ -59,7 +59,7 @@ def export_files(
     ] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Write what peers of this machine have into files that other engines, Spark or DuckDB read.
+    """Write the data of peers on this machine into files that other engines, Spark or DuckDB read.
 
     The peers may run meanwhile; what is exported is what they have on disk. A peer has the pages of its own
     slots and those it keeps for others; with all peers of a mesh every page is there once.

@@ -1,4 +1,4 @@
-"""What a peer has on disk, read beside it: which versions of which pages, and their records. [io]"""
+"""A peer's data on disk, read beside it: which versions of which pages, and their records. [io]"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILES_OPEN_MAX: Final = 64
 
 
 class Version(NamedTuple):
-    """A version of a page, and who has it."""
+    """A version of a page, and the peer that has it."""
 
     identity: bytes  # slot and fingerprint of its URL
     place: Place
@@ -96,7 +96,7 @@ class PeerFiles:
                 after = key
 
     def found_again(self, version: Version) -> UrlRow | None:
-        """Return the last visit of a page if its server said then that this version is still what it is.
+        """Return the last visit of a page if its server said then that this version is still current.
 
         Of such visits before that one nothing is kept.
         """
@@ -108,7 +108,7 @@ class PeerFiles:
         return row if self._ledger.newest(identity) == place else None
 
     def read(self, place: Place) -> bytes:
-        """Return the records of a version; b"" if they are gone, or are not what was written."""
+        """Return the records of a version; b"" if they are gone, or differ from those written."""
         try:
             records = read_all(self._descriptor(place.segment), place.extent)
         except (OSError, EOFError):

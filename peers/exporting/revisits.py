@@ -1,4 +1,4 @@
-"""Visits that found a page as it was, as records that refer to what is written already. Pure.
+"""Visits that found a page unchanged, as records that refer to records written already. Pure.
 
 The archive of a peer has a whole copy of what a server sent again, and of "not modified" nothing; the row of
 the URL tells of the last such answer. Other tools shall see these visits, and need no copies.
@@ -26,7 +26,7 @@ from peers.storage.warc import (
 
 
 class Revisits:
-    """What was written of a page, to be referred to by what comes of it next."""
+    """The records of a page last written in full, to which later records of the page refer."""
 
     def __init__(self) -> None:
         self.count = 0  # records that refer to another one
@@ -35,7 +35,7 @@ class Revisits:
         self._original: WarcRecord | None = None  # the first of these, once it was read
 
     def records_of(self, url: str, records: bytes) -> bytes:
-        """Return the records of a version as they are written: without what the one before has as well.
+        """Return the records of a version as they are written: without content that the one before has.
 
         Args:
           url: versions of one page come one after the other, the oldest first.
@@ -57,7 +57,7 @@ class Revisits:
         return revisit_record(original, SAME_PAYLOAD, again, head) + records[end:]
 
     def not_modified(self, row: UrlRow) -> bytes:
-        """Return the record of a visit to which the server answered that the page is what it was."""
+        """Return the record of a visit to which the server answered that the page is unchanged."""
         self.count += 1
         stamp = Stamp(row.visit, row.visited_s)
         again = {

@@ -16,7 +16,7 @@ from peers.engine.document import Document
 
 
 class PageRow(msgspec.Struct, frozen=True):
-    """What is told of a page; the names are those of the JSON and of the columns."""
+    """The exported fields of a page; the names are those of the JSON and of the columns."""
 
     url: str
     title: str
@@ -44,7 +44,7 @@ class Order(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What was found in them."""
+    """The rows and links found in pages, and counts of the pages without a row."""
 
     rows: list[PageRow]
     links: list[LinkRow]
@@ -54,7 +54,7 @@ class Taken(NamedTuple):
 
 
 def take_apart(order: Order) -> Taken:
-    """Parse pages as the crawler did, and tell what is in them."""
+    """Parse pages as the crawler did, and return their rows and links."""
     rows: list[PageRow] = []
     links: list[LinkRow] = []
     n_no_page = n_not_indexed = n_damaged = 0

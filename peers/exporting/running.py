@@ -49,7 +49,7 @@ SMALL_PAGES: Final = 500  # that are taken apart here: to start workers would ta
 
 @dataclass
 class Summary:
-    """What was written, and what was not."""
+    """The outcome of an export: counts of the pages written, and of those that were not."""
 
     versions: int = 0  # that were looked at
     pages: int = 0  # written, as records or rows
@@ -76,7 +76,7 @@ class Found(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is to be exported, and how."""
+    """The settings of an export: format, peers, target, sites and workers."""
 
     format: str  # of WRITERS
     configs: list[Path]  # of the peers
@@ -137,7 +137,7 @@ def _policy(peers: Iterable[PeerFiles]) -> Policy:
 
 
 def _shown(is_wanted: Callable[[str], bool], policy: Policy) -> Callable[[str], bool]:
-    """Leave out what is taken down."""
+    """Return a filter that also leaves out pages that are taken down."""
     return lambda url: is_wanted(url) and not policy.is_taken_down(url)
 
 
@@ -153,7 +153,7 @@ def _read(
     summary: Summary,
     on_progress: Callable[[int], None],
 ) -> Iterator[Found]:
-    """Yield the copies and records of what is wanted, from whichever peer has it sound."""
+    """Yield the copies and records of the versions wanted, from the first peer that has them sound."""
     for copies in versions:
         summary.versions += 1
         if summary.versions % 100 == 0:

@@ -52,7 +52,7 @@ class PackageWriter(RecordsWriter):
 
 
 class SoifWriter(LinesWriter):
-    """SOIF: an object for each page, with what it says."""
+    """SOIF: an object for each page, with its fields."""
 
     name: ClassVar[str] = "pages.soif"
 

@@ -59,12 +59,12 @@ def make_place(out: Path, form: str) -> None:
 
 
 def _file_in(out: Path, name: str) -> Path:
-    """The file of this name in a folder; what is no folder is a file, or stdout, itself."""
+    """The file of this name in a folder; a path that is no folder is a file, or stdout, itself."""
     return out / name if out != STDOUT and out.is_dir() else out
 
 
 class Writer(Protocol):
-    """Takes what is exported and makes files of it."""
+    """Takes the records or rows to be exported and makes files of them."""
 
     needs_rows: ClassVar[bool]  # False: it takes records as they are stored
     has_revisits: ClassVar[bool]  # and those of revisits, which refer to others
@@ -139,7 +139,7 @@ class RecordsWriter(ABC):
         """Write the response of a page."""
 
     def beginning(self, name: str) -> bytes:
-        """What a file of this name begins with."""
+        """Return the first bytes of a file of this name."""
         return self.begin
 
     def _begin(self) -> _Output:
@@ -291,7 +291,7 @@ class _PackedLines:
 
 
 class Writing:
-    """Closes a writer only when all went well: else what it wrote keeps the name of a part."""
+    """Closes a writer only when all went well: else its output keeps the name of a part."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

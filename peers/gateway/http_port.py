@@ -136,7 +136,7 @@ def _authority(host: str, port: int) -> str:
 
 
 class Http:
-    """Hands what people ask to the searcher or the importer and the answers back to them."""
+    """Hands requests of clients to the searcher or the importer, and the answers back to the clients."""
 
     name: ClassVar[str] = "http"
 
@@ -260,7 +260,7 @@ class Http:
         return found
 
     def _for_client(self, client: str, order: Message) -> Message:
-        """Have nothing shown to a client but what the policy shows where it is."""
+        """Add to an order the domains that the policy hides from a client at this address."""
         if client == ADMINISTRATOR or not isinstance(
             order, SearchPages | FindPage | FindVersions | CheckLinks
         ):
@@ -464,7 +464,7 @@ def _is_costly(order: SearchPages) -> bool:
 
 
 def _come_back(wait_s: float) -> Response:
-    """What who asks too much is told. RFC 6585, 4."""
+    """The answer to a client that asks too much. RFC 6585, 4."""
     seconds = b"%d" % ceil(wait_s)
     body = b'{"error":"this client asks too much: come back in %s s"}' % seconds
     return Response(429, [(b"content-type", b"application/json"), (b"retry-after", seconds)], body)

@@ -1,4 +1,4 @@
-"""The port that tells how this peer is, who asks and its historian, and logs what happened. [io]
+"""The port that measures this peer, for the searcher and the historian, and logs its events. [io]
 
 It tells the controller, too, while the disk has as much as it may.
 """
@@ -26,14 +26,14 @@ logger = logging.getLogger(__name__)
 
 
 class Meter:
-    """Answers `ReadMeter` with what the composition root measures; tells the historian now and then."""
+    """Answers `ReadMeter` with the status of this peer; tells the historian now and then."""
 
     name: ClassVar[str] = "meter"
 
     def __init__(
         self, me: str, measure: Callable[[], PeerStatus], vitals_of: Callable[[PeerStatus], VitalsTaken]
     ) -> None:
-        """Remember who measures.
+        """Keep the functions that measure.
 
         Args:
           me: id of this peer.
@@ -64,7 +64,7 @@ class Meter:
                 deliver(self._address, actor, MeterRead(order.request, encode(self._measure())))
 
     async def _measure_regularly(self, deliver: Deliver) -> None:
-        """Speeds are differences to what was measured before; a crawl stops when its disk has enough."""
+        """Measure at intervals: speeds are differences, and a crawl stops when its disk has enough."""
         while True:
             await trio.sleep(MEASURE_EVERY_S)
             status = self._measure()

@@ -1,4 +1,4 @@
-"""What the gateway answers, for programs that write programs: a description after OpenAPI 3.1, as JSON.
+"""The API of the gateway, for programs that write programs: a description after OpenAPI 3.1, as JSON.
 
 Shapes of bodies come from the types that write and read them, so that they cannot differ. That every route is
 described, with the methods that it has, is a test.
@@ -45,7 +45,7 @@ class _Parameter(NamedTuple):
 
 
 class _Operation(NamedTuple):
-    """What one method of one path does."""
+    """One method of one path, with its parameters and answers."""
 
     path: str
     method: str

@@ -1,4 +1,4 @@
-"""What the gateway answers to which request. The web application, without the server that carries it.
+"""The web application of the gateway: an answer for each request, without the server that carries it.
 
 Nothing a client sends is trusted: queries, numbers and bodies have limits, `Host` becomes part of an address
 only in feeds, and only when it is ours, and only a page of this gateway itself may post (`_is_foreign`): a
@@ -144,7 +144,7 @@ class Refused(Exception):
 
 
 class Backend(Protocol):
-    """What stands behind the application: the searcher, worker threads, a clock.
+    """The services behind the application: the searcher, worker threads, a clock.
 
     Attributes:
       settings: of now.
@@ -170,13 +170,13 @@ class Backend(Protocol):
         """Call `difference` likewise. CorruptionError, Busy."""
 
     async def render(self, page: Callable[[], Made]) -> Made:
-        """Make a page of what strangers have written, as long as they like, where it holds nobody up.
+        """Make a page of texts by strangers, which may be of any length, where it holds nobody up.
 
         Or what goes into one.
         """
 
     async def private_among(self, urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:
-        """Return which hosts of some URLs are at private addresses, and what to do about it.
+        """Return the hosts of some URLs that are at private addresses, each with the remedy.
 
         Args:
           decreed: names and networks that the policy of the mesh allows.
@@ -251,7 +251,7 @@ class _Routes:
         return _html(pages.help_page(_reader(request)))
 
     async def bot(self, request: Request) -> Response:
-        """Tell webmasters who asks their hosts, and how to stop it; of one host, what was asked of it."""
+        """Show webmasters the name of our crawler and how to stop it; of one host, also our visits to it."""
         reader, visitor = _reader(request), self._backend.visitor
         text = request.query_params.get("host", "").strip()[:URL_PARAMETER_CHARS_MAX]
         url = canonical(text if "://" in text else f"http://{text}/") if text else None
@@ -434,7 +434,7 @@ class _Routes:
         return _json(Drained(done.peer, done.is_draining, done.is_written_off, to_decree))
 
     async def api_decrees(self, request: Request) -> Response:
-        """Tell what has been decreed, or take a decree, in MessagePack, whose signature decides."""
+        """List the decrees, or take one in MessagePack; its signature decides whether it counts."""
         if request.method == "POST":
             self._check_admin(request)
             return await self._publish(_decree_in(await _body(request, POSTED_DECREE_MAX, "shorten it")))
@@ -464,7 +464,7 @@ class _Routes:
         return _json(Imported(done.peer, done.outcomes))
 
     async def api_why(self, request: Request) -> Response:
-        """Tell what is known of a URL, for administrators: which hosts are crawled is nobody else's."""
+        """Return the facts known of a URL, for administrators: the list of crawled hosts is not public."""
         self._check_admin(request, TokenRight.READ)
         url = _url_parameter(request)
         if url is None:
@@ -472,7 +472,7 @@ class _Routes:
         return _json(url_json(await self._backend.ask(lambda ticket: AskWhy(ticket, url), WhyAnswered)))
 
     async def api_why_idle(self, request: Request) -> Response:
-        """Tell what every peer fetches, and what the rest waits for."""
+        """Return the fetches of every peer, and the reasons why the rest waits."""
         self._check_admin(request, TokenRight.READ)
         return _json(idle_json(await self._backend.ask(AskWhyIdle, WhyIdleAnswered)))
 
@@ -481,12 +481,12 @@ class _Routes:
         return _json(HealthJson())
 
     async def readyz(self, request: Request) -> Response:
-        """Whether a search speaks for every slot: 503 and what that waits for while it does not."""
+        """Whether a search speaks for every slot: 503 with the reasons while it does not."""
         readiness = await self._readiness()
         return _json(readiness, 200 if readiness.status == "ready" else 503)
 
     async def robots(self, request: Request) -> Response:
-        """Keep crawlers out of what is made for each who asks: they would crawl it for ever."""
+        """Keep crawlers out of pages that are made for each request: they would crawl them for ever."""
         return Response(_ROBOTS, media_type="text/plain", headers=_SAFE_HEADERS)
 
     async def openapi(self, request: Request) -> Response:
@@ -520,7 +520,7 @@ class _Routes:
             raise _Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
 
     def _check_admin(self, request: Request, right: TokenRight = TokenRight.ORDERS) -> None:
-        """Refuse what is for administrators from who bears no token for it."""
+        """Refuse a request that is for administrators from a client without a token for it."""
         judged = self._judged(request)
         if judged.token is None:
             raise _Refusal(403, f"{judged.why}; {_ADMIN_HINT}" if judged.why else _ADMIN_HINT)
@@ -530,7 +530,7 @@ class _Routes:
             raise _Refusal(403, "orders are not taken from pages of other sites")
 
     def _check_is_ours(self, request: Request) -> None:
-        """Refuse what a page of another site posts."""
+        """Refuse a request that a page of another site posts."""
         if _is_foreign(request, self._backend.settings.names):
             raise _Refusal(403, "this is only taken from pages of this gateway")
 
@@ -543,12 +543,12 @@ class _Routes:
         return self._backend.rights.of(given, own, _now_s())
 
     def _is_admin(self, request: Request) -> bool:
-        """May who asks give orders?"""
+        """May the client give orders?"""
         token = self._judged(request).token
         return token is not None and token.right is TokenRight.ORDERS
 
     def _may_see(self, request: Request) -> bool:
-        """Is it an administrator's, if only of one who has signed in and gives no order?"""
+        """May the client see pages for administrators, by a token of any right or a pass from signing in?"""
         if self._judged(request).token is not None:
             return True
         own = self._backend.settings.admin_token
@@ -578,7 +578,7 @@ class _Routes:
 
 
 class _StoredPages:
-    """The handlers that show what is stored of pages, over one backend."""
+    """The handlers that show stored pages and their versions, over one backend."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -639,7 +639,7 @@ class _StoredPages:
         return tuple(href for href, target in links.items() if target in found.stored)
 
     async def _difference(self, reader: Reader, url: str, before: str, after: str) -> Response:
-        """Show what has changed from one time to another, by default until now."""
+        """Show the changes of a page from one time to another, by default until now."""
         moments = moment_in(before), moment_in(after) if after else 0.0
         if moments[0] is None or moments[1] is None:
             return _html(pages.message_page(reader, reader.say("bad_time")), 400)
@@ -657,7 +657,7 @@ class _StoredPages:
         return await self._backend.ask(lambda ticket: FindPage(ticket, url, at_s), PageFound)
 
     async def _is_barred(self, url: str) -> bool:
-        """Does its site ask by now that no copy be shown, whatever it said of earlier versions?"""
+        """Does its site now ask that no copy be shown, even if earlier versions allowed it?"""
         newest = await self._find(url, 0.0)
         if not newest.records:
             return False
@@ -794,7 +794,7 @@ def _reader(request: Request) -> Reader:
 
 
 def _wish(request: Request, query: str) -> Wish:
-    """What a page of results is asked with; what makes no sense is as if it were not there."""
+    """Read the parameters of a page of results; those that make no sense are ignored."""
     parameters = request.query_params
     is_dated = parameters.get("sort") == Order.DATE
     # Behind a cursor a page's number is only shown.
@@ -823,7 +823,7 @@ def _order(ticket: int, wish: Wish, cursor: str) -> SearchPages:
 
 
 def _base(request: Request) -> str:
-    """The address under which the client asks here, whose name `_HostCheck` has let pass."""
+    """The address under which the client asks here, with a host name that `_HostCheck` has let pass."""
     scheme = "https" if _is_encrypted(request) else "http"
     return f"{scheme}://{request.headers.get('host', 'localhost')}"
 
@@ -857,7 +857,7 @@ def _span(text: str) -> HistorySpan:
 
 
 def _page_number(text: str, last: int) -> int:
-    """Of a page of results; what makes no sense is the first."""
+    """Read the number of a page of results; a text that makes no sense is the first."""
     return min(max(int(text), 1), last) if text.isascii() and text.isdigit() and len(text) < 9 else 1
 
 
@@ -1050,7 +1050,7 @@ def _see_other(place: str, cookie: str) -> Response:
 
 
 def _file(url: str, page: StoredPage) -> Response:
-    """The body of a stored page as its server sent it, for the disk of who asks: it is not shown here."""
+    """The body of a stored page as its server sent it, for the client to save: it is not shown here."""
     headers = {
         "Content-Security-Policy": _FILE_POLICY,
         "Cache-Control": "private, no-cache",

@@ -368,7 +368,7 @@ class Searcher(Actor):
         return sends
 
     def _reports(self) -> list[Send]:
-        """Report who has said what no honest member says."""
+        """Report the members that gave answers which no honest member gives."""
         if self._view is None or not self._view.blamed:
             return []
         blamed, self._view.blamed = sorted(self._view.blamed.items()), {}
@@ -380,7 +380,7 @@ class Searcher(Actor):
         ]
 
     def _receive_members(self, source: Address, members: MembersTold, now: float) -> list[Send]:
-        """What our membership believes, which has no number, for all errands that want it."""
+        """Hand the beliefs of our membership, which have no number, to all errands that want them."""
         sends: list[Send] = []
         for number, errand in list(self._errands.items()):
             sends += errand.receive(source, members, now) or []
@@ -388,7 +388,7 @@ class Searcher(Actor):
         return sends
 
     def _compare(self, view: View, question: SearchSlots, now: float) -> list[Send]:
-        """Have what one member has just found compared with what others find, one member after the other."""
+        """Have hits that one member has just found compared with those of others, each member in turn."""
         if self._comparing in self._errands:
             return []
         view.to_compare = None
@@ -448,7 +448,7 @@ class Searcher(Actor):
             self._view.change_policy(policy)
 
     def _follow_ordering(self) -> None:
-        """Count what is searched for in vain if the crawl goes by it; else forget what was."""
+        """Count the searches in vain if the crawl goes by them; else forget the counts."""
         ordering = self._policy.ordering or self._own_ordering
         if not ordering.goes_by_searches:
             self._searched, self._tell_words_s = SearchedWords(), inf

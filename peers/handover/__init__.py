@@ -1,4 +1,4 @@
-"""Hand-over: which slots this peer may crawl, and that all who keep a slot have the same of it.
+"""Hand-over: which slots this peer may crawl, and how all keepers of a slot come to have the same data of it.
 
 handover    the actor: takes news to those below, draws conclusions, says when slots can be crawled and served
 standing    what is true of the slots of this peer: held, filled, complete, whose they are

@@ -1,4 +1,4 @@
-"""Has the stores of this peer bring what others have: orders by the policy of `wants`, store by store."""
+"""Has the stores of this peer bring data of other peers: orders by the policy of `wants`, store by store."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Bringing:
             self._wants.add_copies(store, peer, slots, at)
 
     def follow(self, ownership: Ownership) -> list[Send]:
-        """Stop what is not ours any more, or from who is gone."""
+        """Stop tasks for slots that are not ours any more, and tasks with peers that are gone."""
         owned, kept = ownership.owned, ownership.kept
         stopped = self._wants.keep_only(ownership.alive, urgent=owned, copies=kept)
         return [Send(self._addresses[store], StopSynchronising(task)) for store, task in stopped]
 
     def start(self, now: float) -> list[Send]:
-        """Begin what is due and has room."""
+        """Begin the wants that are due, as far as there is room."""
         settings = self._settings
         sends = []
         for name, store in self._stores.items():
@@ -61,7 +61,7 @@ class Bringing:
         return sends
 
     def end(self, task: int, done: SlotMask, now: float) -> Want | None:
-        """Note what a task has brought; return what it was for, None when there is no such task."""
+        """Note the slots a task has brought; return its want, None when there is no such task."""
         return self._wants.end(task, done, now + self._settings.retry_s)
 
     def next_time(self) -> float:

@@ -20,14 +20,14 @@ from peers.handover.wire_messages import ClaimSlots, SlotsYielded
 
 
 class Heard(NamedTuple):
-    """What an answer to our claim has brought."""
+    """The news in an answer to our claim."""
 
     filled: SlotMask  # newly yielded, and something of them is there to be brought
     has_agreed: bool  # now all have yielded some
 
 
 class Claims:
-    """The last claim of this peer, and what of it is yielded by whom."""
+    """The last claim of this peer, and which peers have yielded which of its slots."""
 
     def __init__(self, standing: Standing, numbers: Iterator[int], settings: HandoverSettings) -> None:
         self.again_at = inf
@@ -45,7 +45,7 @@ class Claims:
         self._n_lacking = standing.nothing().astype(np.int16)  # who have yielded it as lacking something
 
     def claim(self, now: float) -> list[Send]:
-        """Claim all that is ours and not held; what was agreed upon before has to be agreed upon again."""
+        """Claim all slots that are ours and not held; former agreements have to be reached again."""
         standing, ownership = self._standing, self._standing.ownership
         # Without a claim, too, so that answers to the last one count no more.
         self._number = next(self._numbers)
@@ -67,7 +67,7 @@ class Claims:
         return [to_handover(EVERYBODY, self._claim_of(self._claimed))]
 
     def repeat(self, now: float) -> list[Send]:
-        """Ask those again who have not yielded everything."""
+        """Send the claim again to peers that have not yielded everything."""
         self._pause_s = min(2 * self._pause_s, self._settings.again_max_s)
         open_slots = {peer: self._claimed & ~yielded for peer, yielded in sorted(self._yields.items())}
         sends = [
@@ -99,7 +99,7 @@ class Claims:
         return Heard(filled, bool(agreed.any()))
 
     def _agree(self, slots: SlotMask) -> None:
-        """Note what all have yielded, and whether it can be complete here without those that are down."""
+        """Note slots that all have yielded, and which can be complete here without the members now down."""
         self._agreed |= slots
         ownership = self._standing.ownership
         missed, replicas = ownership.missed, ownership.table.replicas
@@ -107,7 +107,7 @@ class Claims:
         self._found |= slots & (is_there | self._standing.complete | self._vouched)
 
     def ready(self) -> SlotMask:
-        """Return what may be held as far as the others are concerned."""
+        """Return the slots that may be held as far as the others are concerned."""
         standing = self._standing
         if standing.is_fenced:
             return standing.nothing()

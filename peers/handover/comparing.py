@@ -1,4 +1,4 @@
-"""Which slots are compared with whom: those that are said to differ soon, all others in turn.
+"""Which slots are compared with which peers: those that are said to differ soon, all others in turn.
 
 A comparison is a want of copies: what is equal is not brought.
 """
@@ -36,12 +36,12 @@ class Comparing:
         return sum(int(slots.sum()) for slots in self._differing.values())
 
     def follow(self) -> None:
-        """Compare with nobody who is gone."""
+        """Drop comparisons with peers that are gone."""
         alive = self._standing.ownership.alive
         self._differing = {peer: slots for peer, slots in self._differing.items() if peer in alive}
 
     def note_differing(self, peer: str, slots: SlotMask, now: float) -> None:
-        """Compare with that peer, not at once: what is on its way makes a difference, too."""
+        """Compare with that peer, not at once: items still on their way make a difference, too."""
         standing, ownership = self._standing, self._standing.ownership
         slots = slots & ownership.kept
         if peer in ownership.alive and peer != standing.me and slots.any():
@@ -50,7 +50,7 @@ class Comparing:
             self.differing_at = min(self.differing_at, now + self._settings.differing_s)
 
     def compare_differing(self, now: float) -> dict[str, SlotMask]:
-        """Bring what those have whose slots differ; return by peer what those are to bring from here."""
+        """Bring differing slots from the peers that have them; return by peer those to bring from here."""
         standing, differing = self._standing, self._differing
         self._differing, self.differing_at = {}, inf
         for peer, slots in differing.items():

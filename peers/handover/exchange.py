@@ -43,7 +43,7 @@ class ExchangeStatistics(msgspec.Struct, frozen=True):
 
 
 class Exchange:
-    """What is being brought here, what others are given, and who of both a message is for."""
+    """The transfers to and from one store, and which of the two a message is for."""
 
     def __init__(
         self, me: str, actor: str, store: Store, settings: ExchangeSettings | None = None, life: int = 1
@@ -97,7 +97,7 @@ class Exchange:
             return []
 
     def change_ownership(self, ownership: Ownership) -> None:
-        """Go on with what is under way; peers that are gone are the handover's to stop."""
+        """Go on with the tasks under way; the handover stops those with peers that are gone."""
         self._slot_count = ownership.table.slot_count
         self._giving.change_ownership(ownership)
         self._plan()

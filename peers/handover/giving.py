@@ -1,4 +1,4 @@
-"""What other peers are given of one store: comparisons with what they have, and what they lack.
+"""The giving of one store's items to other peers: comparisons with their slots, and transfers.
 
 Theory of operation
 ===================
@@ -39,7 +39,7 @@ from peers.handover.wire_messages import (
 
 @dataclass(slots=True)
 class _Transfer:
-    """What is on its way to one peer."""
+    """A transfer on its way to one peer."""
 
     ticket: int
     peer: str
@@ -80,7 +80,7 @@ class Giving:
         self._by_ticket: dict[int, _Transfer] = {}
 
     def change_ownership(self, ownership: Ownership) -> None:
-        """End what is on its way to peers that are gone."""
+        """End the transfers to peers that are gone."""
         self._ownership = ownership
         for key in [key for key in self._transfers if key[0] not in ownership.alive]:
             self._end_transfer(self._transfers[key])
@@ -90,7 +90,7 @@ class Giving:
         self._complete = slots
 
     def compare(self, source: Address, question: CompareSlots) -> list[Send]:
-        """Tell a peer which slots differ from what it has, and the handover if any do.
+        """Tell a peer which slots differ between it and this peer, and tell the handover if any do.
 
         Raises:
           RemoteProtocolError: it is not one digest a slot, or these are no slots.
@@ -139,7 +139,7 @@ class Giving:
         return self._pump(transfer, now)
 
     def note_taken(self, peer: str, request: int, part: int, now: float) -> list[Send]:
-        """Send more, now that a peer has what was sent up to this part."""
+        """Send more parts, now that a peer has taken all up to this part."""
         transfer = self._transfers.get((peer, request))
         if transfer is None or part >= transfer.next_part:
             return []
@@ -158,7 +158,7 @@ class Giving:
         return [self._part_to(transfer, part, now), *self._pump(transfer, now)]
 
     def wake(self, now: float) -> list[Send]:
-        """Go on with what has paused, and forget transfers that nobody takes."""
+        """Go on with paused transfers, and forget transfers that nobody takes."""
         sends: list[Send] = []
         for transfer in list(self._transfers.values()):
             if transfer.is_paused:

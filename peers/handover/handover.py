@@ -86,7 +86,7 @@ from peers.handover.yielding import Yielding
 
 
 class HandoverStatistics(Statistics, frozen=True):
-    """Slots of this peer by what is true of them now, and counts since the start."""
+    """Numbers of this peer's slots by their present state, and counts since the start."""
 
     owned: int = 0  # to be crawled by us
     held: int = 0  # of those, that we may crawl
@@ -282,7 +282,7 @@ class Handover(Actor):
         return sends + self._claims.claim(now) + self._yielding.hear_again() + self._advance(now)
 
     def _revoke(self, now: float) -> list[Send]:
-        """Begin as after a restart: others may have taken over, and we have missed what came meanwhile."""
+        """Begin as after a restart: others may have taken over, and we have missed their news meanwhile."""
         self._standing.revoke()
         self._taking.begin_anew(now)
         self._offering.are_stale = True
@@ -302,7 +302,7 @@ class Handover(Actor):
         return sends + self._taking.tell() + self._serve() + self._bringing.start(now)
 
     def _hold_agreed(self) -> list[Send]:
-        """Crawl what all have yielded, once all that is known of it and needed for that is here."""
+        """Crawl the slots that all have yielded, once all data that is known and needed for that is here."""
         ready = self._claims.ready()
         if ready.any():
             ready &= ~self._bringing.lacking_to_crawl()
@@ -331,7 +331,7 @@ class Handover(Actor):
         return [Send(address, told) for address in (self._indexer, *self._holders)]
 
     def _forget_taken(self) -> list[Send]:
-        """Have deleted what is not ours to keep and what all who are to keep it have."""
+        """Have slots deleted that are not ours to keep and that the whole team has taken."""
         gone = self._offering.forget_taken()
         order = ForgetSlots(encode_slots(gone))
         return [Send(address, order) for address in (*self._holders, self._indexer)] if gone.any() else []

@@ -1,4 +1,4 @@
-"""A store that is nothing but values under names, by slot, in a table: for whoever needs no store of its own.
+"""A store of plain values under names, by slot, in a table: for actors that need no store of their own.
 
 The owner of a store says how two values of one name join. The join must be idempotent, commutative and
 associative (a maximum, a union), then so is all that happens to the store, and copies that have told each

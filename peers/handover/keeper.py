@@ -1,4 +1,4 @@
-"""What an actor that holds a store delegates to: all of the conversation about whole slots.
+"""The part of an actor with a store that handles all of the conversation about whole slots.
 
 The actor hands it every message that it does not understand itself, its `OwnershipChanged` and its wakes, and
 ends every turn with `end_turn`. The keeper compares the store with those of other peers and moves what is
@@ -73,7 +73,7 @@ class Keeper:
         self._postponed: list[SynchroniseSlots] = []  # until all is forgotten
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        """React to what is said of whole slots.
+        """React to a message about whole slots.
 
         Raises:
           RemoteProtocolError: it is of a mirror, and this store has none.
@@ -112,7 +112,7 @@ class Keeper:
         raise LocalProtocolError(f"{self._declaration.actor} does not understand {type(message).__name__}")
 
     def change_ownership(self, ownership: Ownership, now: float) -> None:
-        """Follow a new view of who keeps what; the first one says how many slots there are."""
+        """Follow a new view of which peers keep which slots; the first one says how many slots there are."""
         self._slot_count = ownership.table.slot_count
         self._exchange.change_ownership(ownership)
         if self._mirror is not None:
@@ -140,7 +140,7 @@ class Keeper:
         return at if self._mirror is None else min(at, self._mirror.wake_at())
 
     def end_turn(self, now: float) -> list[Send]:
-        """Tell what follows from anything that may have happened; every turn of the actor ends so."""
+        """Send the news of anything that may have happened; every turn of the actor ends with this."""
         if self._mirror is not None:
             self._mirror.plan(now)
         if not self._slot_count or (self._has_told_filled and not self._store.newly_filled):

@@ -1,4 +1,4 @@
-"""What is said between the handover and the stores of its peer, and with the controller, which crawls.
+"""Messages between the handover and the stores of its peer, and with the controller, which crawls.
 
 Slots are in sets as `mesh.slot_set` encodes them.
 
@@ -48,7 +48,7 @@ class SlotsFilled(Message, frozen=True):
 
 
 class SynchroniseSlots(Message, frozen=True):
-    """Handover to a store: bring here what `peer` has of these slots. Answered by `SlotsSynchronised`.
+    """Handover to a store: bring here all that `peer` has of these slots. Answered by `SlotsSynchronised`.
 
     A store does several of these at a time. The whole is repeated if something goes wrong, which costs
     little, for what has come already is not sent again.
@@ -100,7 +100,7 @@ class SlotsComplete(Message, frozen=True):
 
 
 class ForgetSlots(Message, frozen=True):
-    """Handover to stores and indexer: others keep these safely; delete what is here of them.
+    """Handover to stores and indexer: others keep these slots safely; delete all that is here of them.
 
     Answered by nothing: a store that is asked to forget what a later `SynchroniseSlots` brings back is
     asked in that order.

@@ -1,4 +1,4 @@
-"""Ships what changes in a store to the other live members of each slot's team, until they have kept it.
+"""Ships the changes in a store to the other live members of each slot's team, until they have kept them.
 
 Nothing of it is in a table: what was not kept when this process dies, or what a member missed that stayed
 silent too long or had too much before it, is found by comparison later. What must not happen before the team
@@ -40,7 +40,7 @@ FORMER_KEPT: Final = 4  # ownerships before the one of now: who was in a team by
 
 @dataclass(slots=True, eq=False)
 class Pledge:
-    """What is done once others are safe."""
+    """Messages and rows that are held back until the other members have kept the changes before."""
 
     batches: set[int] = field(default_factory=set)  # of the outbox, not yet accepted
     sends: tuple[Send, ...] = ()
@@ -78,7 +78,7 @@ class Mirror:
         self.told_refused_count = 0  # items of ours that others have left out
 
     def change_ownership(self, ownership: Ownership) -> None:
-        """Forget what is on its way to who is not alive or not in the team any more.
+        """Forget the parts of shipments to peers that are not alive or not in the team any more.
 
         Of a shipment that has other slots, too, those go on: its receiver refuses what is not for it, and
         with that the whole.
@@ -96,7 +96,7 @@ class Mirror:
         self._store.note_changes(is_wanted=self.has_members)
 
     def receive(self, source: Address, message: ItemsChanged | ItemsKept, now: float) -> list[Send]:
-        """Hear what changed at another member of a team, or that one has kept what changed here."""
+        """Take in changes of another member of a team, or its answer that it has kept changes of ours."""
         if isinstance(message, ItemsChanged):
             return self._merge(source, message, now)
         if self._delivery.note_answer(source.peer, message.batch, now) is not None:
@@ -139,7 +139,7 @@ class Mirror:
         )
 
     def plan(self, now: float) -> None:
-        """Have what has changed shipped soon; to be called after anything that may have changed something."""
+        """Have changes shipped soon; to be called after anything that may have changed something."""
         if self._store.has_changes or self._unshipped:
             self._ship_at_s = min(self._ship_at_s, now + SHIP_S)
 
@@ -164,13 +164,13 @@ class Mirror:
         return sends
 
     def pledge(self, pledge: Pledge) -> None:
-        """Redeem this once what has changed before is kept, and its batches are accepted."""
+        """Take a pledge; redeem it once all changes before it are kept, and its batches are accepted."""
         self._unshipped.append(pledge)
         for batch in pledge.batches:
             self._by_batch[batch].append(pledge)
 
     def accepted(self, batch: int) -> list[Pledge]:
-        """The links of a batch are safe; return what may be redeemed at once."""
+        """Note that the links of a batch are safe; return the pledges that may be redeemed at once."""
         ready = []
         for pledge in self._by_batch.pop(batch, ()):
             pledge.batches.discard(batch)
@@ -208,7 +208,7 @@ class Mirror:
         return ready
 
     def wake(self, now: float) -> list[Send]:
-        """Repeat what was not answered, leave to comparison who is silent for too long, ship what is new."""
+        """Repeat unanswered shipments, leave members silent for too long to comparison, ship new changes."""
         sends = self._send_due(now) if self._delivery.wake_at() <= now else []
         return sends + self._ship(now) if self._ship_at_s <= now else sends
 
@@ -227,7 +227,7 @@ class Mirror:
 
     @property
     def is_idle(self) -> bool:
-        """Has all that changed been kept by who is to hear of it, and every pledge been redeemed?"""
+        """Have all members kept the changes they are to hear of, and is every pledge redeemed?"""
         is_waiting = len(self._delivery) or self._unshipped or self._unkept or self._by_batch
         return not (is_waiting or self._store.has_changes)
 
@@ -261,7 +261,7 @@ class Mirror:
         return sends + [self._give_up(peer, slots, now) for peer, slots in sorted(silent.items())]
 
     def _give_up(self, peer: str, slots: set[int], now: float) -> Send:
-        """Leave these slots, and whatever else waits for a member, to comparison."""
+        """Leave these slots, and all other changes that wait for a member, to comparison."""
         for parcel in self._delivery.remove_receiver(peer):
             slots |= parcel.item.slots
         self._silent_until_s[peer] = now + SILENT_S

@@ -1,4 +1,4 @@
-"""What this peer has others bring from here (`offers`), and what it may forget since they have.
+"""The slots this peer has others bring from here (`offers`), and those it may forget since they have.
 
 Offers are repeated, but no `mesh.delivery`: there is one for each peer, which others take slot by slot, and
 what is said again is what it holds by then.
@@ -20,7 +20,7 @@ from peers.handover.wire_messages import OfferSlots
 
 
 class Offering:
-    """Offers to others, repeated until they are taken; what the whole team has taken may go."""
+    """Offers to others, repeated until they are taken; slots that the whole team has taken may go."""
 
     def __init__(self, standing: Standing, numbers: Iterator[int], settings: HandoverSettings) -> None:
         self.again_at = inf
@@ -31,7 +31,7 @@ class Offering:
         self._offers = Offers(standing.ownership.table.slot_count, numbers)
 
     def follow(self, old: Ownership | None, now: float) -> None:
-        """Begin anew under a new view of who keeps what."""
+        """Begin anew under a new view of which peers keep which slots."""
         if old is not None:
             # What a peer took while we kept the slot does not let us forget it.
             self._offers.take_back(old.kept ^ self._standing.ownership.kept)
@@ -39,7 +39,7 @@ class Offering:
         self.again_at, self._pause_s = now + self._settings.again_s, self._settings.again_s
 
     def make(self, now: float) -> None:
-        """Offer what is due."""
+        """Offer the slots that are due."""
         self.are_stale = False
         if self._offers.make(self._due()):
             self._pause_s = self._settings.again_s
@@ -47,7 +47,7 @@ class Offering:
             self.again_at = min(self.again_at, now + self._pause_s)
 
     def send(self, now: float) -> list[Send]:
-        """Say what is offered and not taken so far."""
+        """Send each peer the slots offered to it and not taken so far."""
         offers = self._offers.open()
         self._pause_s = min(2 * self._pause_s, self._settings.again_max_s)
         self.again_at = now + self._pause_s if offers else inf
@@ -75,7 +75,7 @@ class Offering:
             self.are_stale = True
 
     def taken_by(self, peer: str) -> SlotMask:
-        """What a peer has taken of what is offered to it; not to be changed."""
+        """Return the slots a peer has taken of those offered to it; they are not to be changed."""
         return self._offers.taken_by(peer)
 
     @property
@@ -102,7 +102,7 @@ class Offering:
         return gone
 
     def _due(self) -> dict[str, SlotMask]:
-        """By peer what it is to take from here, whether it has or not."""
+        """Return by peer the slots it is to take from here, whether it has taken them or not."""
         standing, ownership = self._standing, self._standing.ownership
         copied = standing.held & standing.complete
         strays = standing.strays()
@@ -114,7 +114,7 @@ class Offering:
         return due
 
     def _taken_by_team(self) -> SlotMask:
-        """Of the strays, those that all who are to keep them have taken, if there is anybody."""
+        """Return the strays that all their keepers have taken, without those that nobody is to keep."""
         standing, table = self._standing, self._standing.ownership.table
         strays = standing.strays()
         taken: SlotMask = strays & (table.ranking[0] != NOBODY)

@@ -1,4 +1,4 @@
-"""What others are to bring from here, and what they say they have brought.
+"""The slots that others are to bring from here, and those they say they have brought.
 
 Theory of operation
 ===================
@@ -37,7 +37,7 @@ class _Offer:
 
 
 class Offers:
-    """By peer: what it is to take from here."""
+    """The slots each peer is to take from here."""
 
     def __init__(self, slot_count: int, numbers: Iterator[int]) -> None:
         """Begin with no offers.
@@ -86,12 +86,12 @@ class Offers:
         return True
 
     def taken_by(self, peer: str) -> SlotMask:
-        """What a peer has taken of what is offered to it; not to be changed."""
+        """Return the slots a peer has taken of those offered to it; they are not to be changed."""
         offer = self._by_peer.get(peer)
         return self._nothing if offer is None else offer.taken
 
     def open(self) -> dict[str, tuple[int, SlotMask]]:
-        """By peer, the number of its offer and what it has not taken so far."""
+        """Return by peer the number of its offer and the slots it has not taken so far."""
         return {
             peer: (offer.number, offer.open)
             for peer, offer in sorted(self._by_peer.items())

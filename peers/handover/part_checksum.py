@@ -1,4 +1,4 @@
-"""The checksum by which who gets a part of a transfer sees that it is as it was sent."""
+"""The checksum by which the receiver of a part of a transfer sees that it is as it was sent."""
 
 from __future__ import annotations
 

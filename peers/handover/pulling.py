@@ -1,4 +1,4 @@
-"""What one store has brought here from the same store of other peers: tasks of the handover, group by group.
+"""Transfers into one store from the same store of other peers: tasks of the handover, group by group.
 
 Theory of operation
 ===================
@@ -63,7 +63,7 @@ class _State(Enum):
 
 @dataclass(slots=True)
 class _Task:
-    """What is being brought here from one peer."""
+    """A task that brings slots here from one peer."""
 
     number: int
     peer: str
@@ -86,7 +86,7 @@ class _Task:
 
 
 class Pulling:
-    """The tasks of one store, each about what one peer has of some slots."""
+    """The tasks of one store, each of which brings slots from one peer."""
 
     def __init__(
         self, me: str, actor: str, store: Store, settings: ExchangeSettings, numbers: Iterator[int]
@@ -130,7 +130,7 @@ class Pulling:
                 self._by_merge.pop(task.merging, None)
 
     def note_compared(self, peer: str, answer: SlotsCompared, now: float) -> list[Send]:
-        """Ask for what is in the slots that differ, or go on to the next ones."""
+        """Ask for the items of the slots that differ, or go on to the next slots."""
         task = self._by_request.get(answer.request)
         if task is None or task.peer != peer or task.state != _State.COMPARING:
             return []
@@ -236,7 +236,7 @@ class Pulling:
         return bytes(digests)
 
     def _compare(self, task: _Task, digests: bytes, *, by_root: bool, now: float) -> list[Send]:
-        """Ask what of the group differs.
+        """Ask which slots of the group differ.
 
         Args:
           digests: of its slots.
@@ -264,7 +264,7 @@ class Pulling:
         return self._list_some(task, now)
 
     def _list_some(self, task: _Task, now: float) -> list[Send]:
-        """Look up more of what is here of a group; ask for the rest when all of that is known."""
+        """List more items of a group that are here; ask for the rest when all of them are listed."""
         assert task.listing is not None, "a list was begun"
         some = b"".join(islice(task.listing, IDS_PER_TURN))
         task.listed += some
@@ -296,7 +296,7 @@ class Pulling:
         return self._next_group(task, now)
 
     def _give_up(self, task: _Task, now: float) -> list[Send]:
-        """End with what has been done."""
+        """End a task with the slots that are done."""
         task.todo[:] = False
         return self._next_group(task, now)
 

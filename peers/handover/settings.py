@@ -1,4 +1,4 @@
-"""Patience and pace of moving slots: what a person may set, and what nobody needs to."""
+"""Patience and pace of moving slots: the settings for a person, and those that nobody needs to set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The digest of what is in a slot, kept up to date row by row, so that comparing a slot walks over it once.
+"""The digest of a slot's items, kept up to date row by row, so that comparing a slot walks over it once.
 
 The ids of a slot's items are combined by XOR: neither their order matters nor how the slot came to have them,
 and what has changed is taken out and put in again. So of a slot whose digest is known only those rows are
@@ -24,7 +24,7 @@ CHANGED_MAX: Final = 1 << 16  # rows remembered as changed, of all slots: some 1
 
 
 class SlotDigest(NamedTuple):
-    """What was found of the items of a slot."""
+    """The digest and the number of the items found in a slot."""
 
     digest: bytes
     n_items: int
@@ -107,7 +107,7 @@ class SlotDigests:
         self._n_changed = 0
 
     def note(self, key: bytes) -> None:
-        """Remember the id that a row has; to be called before that, or what others see of it, changes."""
+        """Remember a row's id; to be called before the row, or the part that others see of it, changes."""
         slot = key[self._slot_at] << 8 | key[self._slot_at + 1]
         known = self._known.get(slot)
         if known is None or key in known.changed:

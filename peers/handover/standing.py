@@ -1,4 +1,4 @@
-"""What is true of the slots of this peer, which all that the handover does looks at and changes."""
+"""The state of the slots of this peer, which all parts of the handover look at and change."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mesh.slots import SlotTable
 
 
 class Standing:
-    """Sets of slots, and who is responsible for them by the newest view."""
+    """Sets of slots, and the newest view of the peers that are responsible for them."""
 
     def __init__(self, ownership: Ownership, stores: Iterable[str]) -> None:
-        """Begin as after a start: nothing is held, and nothing known of what is here.
+        """Begin as after a start: nothing is held, and nothing is known of the data here.
 
         Args:
           stores: names of all stores.
@@ -68,7 +68,7 @@ class Standing:
         return {peer: slots & (ranked == position) for peer, position in found if peer != self.me}
 
     def follow(self, new: Ownership) -> bool:
-        """Take up a new view: what is no longer ours begins to stop; return whether anything does."""
+        """Take up a new view: slots that are no longer ours begin to stop; return whether any do."""
         # Who was in no team of a slot has missed what came for it.
         self.complete &= new.kept | new.answers
         lost = self.held & ~new.owned

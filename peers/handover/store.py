@@ -1,4 +1,4 @@
-"""What a store is: declared once, by the actor that holds it; all that is done with stores follows from that.
+"""Stores: each is declared once, by the actor that holds it; all that is done with stores follows from that.
 
 A store keeps *items* by slot. An item has an id, eight bytes that follow from its content (without times and
 places, which differ from peer to peer), so equal ids mean equal items. Items only ever grow: merging is a
@@ -37,7 +37,7 @@ STORE_MESSAGES: Final[frozenset[type[Message]]] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class StoreDeclaration:
-    """One store of every peer: what it is called, who holds it, how it is brought from peer to peer."""
+    """One store of every peer: its name, the actor that holds it, how it is brought from peer to peer."""
 
     name: str  # in statistics and in status
     actor: str  # that holds it: what is said of the store is addressed to it, here and at other peers
@@ -46,7 +46,7 @@ class StoreDeclaration:
 
 
 class StoreStatistics(Statistics, frozen=True):
-    """What every store lets be seen: gauges of now, and counts since the start."""
+    """The statistics of every store: gauges of now, and counts since the start."""
 
     name: str
     slots_filled: int  # gauge: of which anything is here
@@ -69,7 +69,7 @@ class StoreStatistics(Statistics, frozen=True):
 
 
 class HolderStatistics(Statistics, frozen=True):
-    """What an actor that holds a store lets be seen, and whatever else it counts."""
+    """The statistics of an actor that holds a store; subclasses add other counts."""
 
     store: StoreStatistics
 
@@ -92,7 +92,7 @@ PAUSE: Final = Part(b"")  # in the place of a part: none so far, and enough for 
 
 
 class Store(Protocol):
-    """What a `keeper.Keeper` sees of an actor's content."""
+    """An actor's content as a `keeper.Keeper` sees it."""
 
     # Of other peers, left out because they cannot be. The rest of what came with them is taken: else all of
     # it would be sent again because of one, without an end.
@@ -100,7 +100,7 @@ class Store(Protocol):
 
     @property
     def newly_filled(self) -> list[int]:
-        """Slots that had nothing, and have; whoever looks empties it."""
+        """The slots that had nothing, and now have something; the reader empties the list."""
 
     @property
     def is_forgetting(self) -> bool:
@@ -113,10 +113,10 @@ class Store(Protocol):
         """Return the ids of all items of a slot, each once, in any order; none for an empty slot."""
 
     def digest_of(self, slot: int) -> SlotDigest:
-        """Return the ids of a slot combined; what is equal in two stores has equal digests."""
+        """Return the combined ids of a slot's items; equal items in two stores have equal digests."""
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
-        """Yield, lazily, all items of these slots whose ids are not in `have`.
+        """Yield, lazily, all items of these slots except those with an id in `have`.
 
         A `Send` in the place of a part is an order to a port of this peer that the part needs; the actor
         hands `Keeper.give_part` the ticket and the part that came of it. `PAUSE` lets other messages have
@@ -141,10 +141,10 @@ class Store(Protocol):
         """
 
     def forget_later(self, slots: SlotMask) -> None:
-        """Have all of these slots deleted by `forget_some`. What comes anew of them meanwhile stays."""
+        """Have all of these slots deleted by `forget_some`. Items that come anew of them meanwhile stay."""
 
     def forget_some(self, entries_max: int) -> None:
-        """Delete up to about so many entries of what is to be forgotten."""
+        """Delete up to about so many entries of the slots that are to be forgotten."""
 
 
 class Shipment(NamedTuple):
@@ -156,14 +156,14 @@ class Shipment(NamedTuple):
 
 
 class MirroredStore(Store, Protocol):
-    """A store whose changes go to the other members of each slot's team as they happen, see `mirror`."""
+    """A store that has its changes sent to the other members of each slot's team at once, see `mirror`."""
 
     @property
     def has_changes(self) -> bool:
         """Has anything changed that was not taken by `take_changes`?"""
 
     def note_changes(self, *, is_wanted: bool) -> None:
-        """Remember what changes from now on, or nothing if there is nobody to hear of it."""
+        """Remember changes from now on, or none if there is nobody to hear of them."""
 
     def take_changes(self) -> Collection[bytes]:
         """Return the keys of all rows that have changed, in that order, and forget that they have.
@@ -175,10 +175,10 @@ class MirroredStore(Store, Protocol):
         """Yield the items of these rows as they are now."""
 
     def only(self, shipment: Shipment, slots: frozenset[int]) -> Shipment:
-        """Return a shipment without what it has of other slots."""
+        """Return a shipment without its items of other slots."""
 
     def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
-        """Take in what changed at another peer; return how many items that were.
+        """Take in the changes made at another peer; return how many items they were.
 
         Args:
           is_taken: of each slot, whether it may come from that peer.

@@ -1,4 +1,4 @@
-"""What others offer us, and what of it we have taken: all of it is in all of our stores, and complete."""
+"""The offers of others to us, and the slots of them we have taken: in all of our stores, and complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peers.handover.wire_messages import CopiesWanted, OfferSlots, SlotsTaken
 
 @dataclass(slots=True)
 class _Offered:
-    """An offer of another peer, as far as we keep what it offers."""
+    """An offer of another peer, as far as we keep the slots it offers."""
 
     number: int
     slots: SlotMask  # to be brought, or brought, since it was offered under this number and ownership
@@ -48,12 +48,12 @@ class Taking:
             self._awaited, self._copies_at = frozenset(), now
 
     def begin_anew(self, now: float) -> None:
-        """Forget all offers: whose makes us complete may be another now. They offer again, or are asked."""
+        """Forget all offers: another peer may make us complete now. Peers offer again, or are asked."""
         self._offered.clear()
         self.ask_at = now + self._settings.ask_s
 
     def hear(self, peer: str, message: OfferSlots, now: float) -> bool:
-        """Bring what is offered of ours; False when it is of another epoch, and will be repeated."""
+        """Bring the offered slots that are ours; False if the offer is of another epoch: it is repeated."""
         standing, ownership = self._standing, self._standing.ownership
         if message.epoch != ownership.epoch or peer not in ownership.alive:
             return False
@@ -80,11 +80,11 @@ class Taking:
         self._stirred.add(peer)
 
     def stir_all(self) -> None:
-        """What anybody offers may be complete only now."""
+        """Look at all offers again: any of their slots may be complete only now."""
         self._stirred.update(self._offered)
 
     def completed(self) -> SlotMask:
-        """Return the slots of which all has come from who holds them, and so had all when it offered them."""
+        """Return the slots brought in full from their owner, which had all of them when it offered them."""
         table, completed = self._standing.ownership.table, self._standing.nothing()
         for peer in self._stirred & self._offered.keys():
             completed |= table.slots_of(peer) & self._brought(peer)
@@ -98,7 +98,7 @@ class Taking:
         self.ask_at = min(self.ask_at, now + self._settings.ask_s)
 
     def tell(self) -> list[Send]:
-        """Say what we have taken by now."""
+        """Tell each peer which of the slots it offers we have taken by now."""
         sends = []
         for peer in sorted(self._stirred & self._offered.keys()):
             offered = self._offered[peer]
@@ -110,7 +110,7 @@ class Taking:
         return sends
 
     def ask(self, now: float) -> list[Send]:
-        """As a standby, have owners offer what they believe we have taken, as before a restart of ours."""
+        """As a standby, have owners offer slots they believe we took, as they may after a restart of ours."""
         standing, ownership = self._standing, self._standing.ownership
         lacking = ownership.kept & ~ownership.owned & ~standing.complete
         self.ask_at = now + self._settings.again_max_s if lacking.any() else inf
@@ -123,5 +123,5 @@ class Taking:
         return sends
 
     def _brought(self, peer: str) -> SlotMask:
-        """Of what a peer offers, what is in all stores."""
+        """Return the slots offered by a peer that are in all stores."""
         return self._offered[peer].slots & ~self._bringing.wanted_from(peer)

@@ -1,4 +1,4 @@
-"""What is still to be brought here: of which slots, by which store, from which peer, and from when on.
+"""The slots still to be brought here: by which store, from which peer, and from when on.
 
 The policy of the handover's transfers: urgent ones (a slot of ours is not crawled before they are done) go
 first, copies and comparisons after them. Says what to begin, sends nothing.
@@ -44,7 +44,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Source:
-    """What is to be brought from one peer into one store."""
+    """The slots to be brought from one peer into one store."""
 
     urgent: _Waiting
     copies: _Waiting
@@ -103,7 +103,7 @@ class Wants:
         return stopped
 
     def due(self, store: str, tasks_max: int, slots_max: int, now: float) -> list[Want]:
-        """Return what to begin now; urgent first, one task of each kind and peer at a time."""
+        """Return the wants to begin now; urgent first, one task of each kind and peer at a time."""
         mine = sorted(
             ((peer, source) for (name, peer), source in self._sources.items() if name == store),
             key=lambda item: item[0],
@@ -125,7 +125,7 @@ class Wants:
         source.waiting(want.is_urgent).remove(want.slots)
 
     def end(self, task: int, done: SlotMask, retry_at: float) -> Want | None:
-        """Note what a task has brought; the rest is wanted again.
+        """Note the slots a task has brought; the rest is wanted again.
 
         Returns:
           What it was for; None when there is no such task.

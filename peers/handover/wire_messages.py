@@ -1,4 +1,4 @@
-"""Who may crawl a slot, and how all who keep it come to have the same.
+"""Messages about which peer may crawl a slot, and by which all its keepers come to have the same data.
 
 Slots change hands by claim, yield, offer and taking. What a store has of them is compared, sent where it is
 lacking, and told to the others of a team as it changes.
@@ -27,7 +27,7 @@ CHANGES_MAX: Final = 1_024  # items in one `ItemsChanged`, which take some 10 ms
 
 
 class ClaimSlots(Message, frozen=True, array_like=True, tag=60):
-    """A peer to all others: by the table of this epoch I crawl these. Stop, then say so, and what you have.
+    """A peer to all others: by this epoch's table I crawl these. Stop, then tell me so and how much you have.
 
     Answered by `SlotsYielded`, in one part or several; repeated to those that have not yielded all. Who has
     another epoch does not answer: soon both have the same.
@@ -39,7 +39,7 @@ class ClaimSlots(Message, frozen=True, array_like=True, tag=60):
 
 
 class SlotsYielded(Message, frozen=True, array_like=True, tag=61):
-    """Promise: of these slots I fetch nothing any more, and what I know of them is durable."""
+    """Promise: of these slots I fetch nothing any more, and all that I know of them is durable."""
 
     is_promise: ClassVar[bool] = True
     claim: Count
@@ -51,7 +51,7 @@ class SlotsYielded(Message, frozen=True, array_like=True, tag=61):
 
 
 class OfferSlots(Message, frozen=True, array_like=True, tag=69):
-    """A peer to one that is to keep these slots by the table of this epoch: bring what I have of them.
+    """A peer to one that is to keep these slots by the table of this epoch: bring all that I have of them.
 
     The owner offers what it has complete to its standbys; who has something that it does not keep, or
     answers for what it does not own, offers that to those who do. Repeated until `SlotsTaken`. Who has
@@ -64,7 +64,7 @@ class OfferSlots(Message, frozen=True, array_like=True, tag=69):
 
 
 class SlotsTaken(Message, frozen=True, array_like=True, tag=67):
-    """Answer to `OfferSlots`, in one part or several: I keep these, and have all of them and what you had."""
+    """Answer to `OfferSlots`, in one part or several: I keep these, and have all of them and all you had."""
 
     offer: Count
     slots: SlotSet
@@ -95,7 +95,7 @@ class SlotsCompared(Message, frozen=True, array_like=True, tag=63):
 
 
 class SendItems(Message, frozen=True, array_like=True, tag=64):
-    """Who lacks something to who has it: of these slots, send all that is not among what I have."""
+    """A peer that lacks items to one that has them: of these slots, send all items except those I have."""
 
     request: Count
     slots: SlotSet

@@ -1,4 +1,4 @@
-"""The claims of others: what we do not crawl is theirs at once, the rest when the controller has stopped."""
+"""The claims of others: slots we do not crawl are theirs at once, the rest once the controller stopped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from peers.handover.wire_messages import ClaimSlots, SlotsYielded
 
 @dataclass(slots=True)
 class _Claimant:
-    """Another peer and what it claims that we have not yet yielded."""
+    """Another peer and the slots it claims that we have not yet yielded."""
 
     claim: int
     blocked: SlotMask
 
 
 class Yielding:
-    """By peer its last claim, and what of that it still waits for."""
+    """The last claim of each other peer, and the claimed slots that it still waits for."""
 
     def __init__(self, standing: Standing) -> None:
         self.n_yielded = 0  # count: slots, a repetition counts again
@@ -30,7 +30,7 @@ class Yielding:
         self._claimants: dict[str, _Claimant] = {}
 
     def hear(self, peer: str, message: ClaimSlots) -> list[Send]:
-        """Yield what we can.
+        """Yield the claimed slots; those still crawled here follow once they have stopped.
 
         Raises:
           RemoteProtocolError: it claims what is not its own.
@@ -49,7 +49,7 @@ class Yielding:
         return self._yield_to(peer, message.claim, claimed & ~blocked)
 
     def hear_again(self) -> list[Send]:
-        """Answer those who have had this epoch, or this peer's attention, before us."""
+        """Answer the kept claims of live peers, which came before this peer had the epoch or could answer."""
         alive = self._standing.ownership.alive
         self._claimants.clear()
         self._heard = {peer: claim for peer, claim in self._heard.items() if peer in alive}
@@ -63,7 +63,7 @@ class Yielding:
         return sends
 
     def note_stopped(self, slots: SlotMask) -> list[Send]:
-        """Yield what was waited for."""
+        """Yield the slots that other peers waited for."""
         standing = self._standing
         stopped = standing.stopping & slots
         standing.stopping &= ~slots

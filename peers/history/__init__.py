@@ -1,4 +1,4 @@
-"""What a peer remembers of how it was, and of what has happened: the last month, bounded, in its table.
+"""The history of a peer, its states and the events it saw: the last month, bounded, in its table.
 
     `sample`        what was counted in a span of time, and how samples are put together
     `series`        samples of the last hour, day and month, each finer than the next

@@ -1,4 +1,4 @@
-"""What is worth telling of a peer: how it stands now, beside how it stood before, makes events. Pure."""
+"""Events of a peer that are worth telling, made from its state now beside its state before. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOVING_TOLD_S: Final = 4.0
 
 
 class EventKind(StrEnum):
-    """What has happened. Append-only: they are kept in tables, and other versions know fewer."""
+    """The kinds of events. Append-only: they are kept in tables, and other versions know fewer."""
 
     STARTED = "started"  # this peer; text: its version
     JOINED = "joined"  # a member, for the first time
@@ -109,7 +109,7 @@ def continued(before: Standing, now: Standing) -> Standing:
 
 
 def events_between(before: Standing, now: Standing) -> list[Event]:
-    """Tell what has happened between two standings of one peer, the second `continued`."""
+    """Return the events between two standings of one peer, the second `continued`."""
 
     def told(kind: EventKind, peer: str = "", amount: float = 0.0, text: str = "") -> Event:
         return Event(now.at_s, kind, peer[:PEER_CHARS_MAX], float(amount), text[:TEXT_CHARS_MAX])
@@ -169,7 +169,7 @@ def _of_members(before: Mapping[str, State], now: Mapping[str, State]) -> Iterat
 
 
 def _of_counts(before: Standing, now: Standing) -> Iterator[tuple[EventKind, float]]:
-    """What became more or less, and hand-overs that take their time."""
+    """Yield the counts that became more or less, and hand-overs that take their time."""
     if more := now.taken_down - before.taken_down:
         yield EventKind.TAKEN_DOWN if more > 0 else EventKind.RESTORED, abs(more)
     if more := now.slots_owned - before.slots_owned:

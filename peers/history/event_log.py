@@ -24,13 +24,13 @@ class EventLog:
     """Events by number, oldest first."""
 
     def __init__(self, table: Table) -> None:
-        """Take up what the table has."""
+        """Take up the events in the table."""
         self._table = table
         self._events = {int.from_bytes(key, "big"): _decoder.decode(row) for key, row in table.scan(b"")}
         self._next = max(self._events, default=-1) + 1
 
     def add(self, event: Event) -> None:
-        """Keep one more, and forget what is too much or too old."""
+        """Keep one more event, and forget those that are too many or too old."""
         number, self._next = self._next, self._next + 1
         self._events[number] = event
         self._table.put(number.to_bytes(_KEY_BYTES, "big"), _encoder.encode(event))

@@ -1,4 +1,4 @@
-"""The actor that remembers how its peer was, and what has happened to it and the members it sees.
+"""The actor that remembers the states of its peer, and the events of it and of the members it sees.
 
 Counters come as totals of the process; what was counted between two looks is their difference, so it matters
 little whether a look is late, and not at all when the process began. Of members it asks the membership at
@@ -34,7 +34,7 @@ _KNOWN: Final = b"k"  # key of what it knew when it last told of a member or a p
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """What has been told of before, so that it is not told again after a start."""
+    """The facts that were told of before, so that they are not told again after a start."""
 
     members: dict[str, State] = {}
     policy_number: int = 0
@@ -56,7 +56,7 @@ class Historian(Actor):
     remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({HistoryWanted})
 
     def __init__(self, me: str, table: Table) -> None:
-        """Take up what the table remembers."""
+        """Take up all that the table remembers."""
         self._me = me
         self._table = table
         self._series = Series(TableSection(table, _SERIES))

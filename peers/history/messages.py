@@ -1,4 +1,4 @@
-"""What is said between the meter and the historian of one peer."""
+"""Messages between the meter and the historian of one peer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a peer counted in a span of time. Values, pure."""
+"""The counts and gauges of a peer in a span of time. Values, pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Span = Annotated[float, Meta(gt=0, le=1e9)]  # seconds
 
 
 class Counters(msgspec.Struct, frozen=True, array_like=True):
-    """What only grows: since the start of a peer, or within a sample."""
+    """Numbers that only grow: since the start of a peer, or within a sample."""
 
     pages: Count = 0  # fetched
     fetched_bytes: Count = 0
@@ -35,7 +35,7 @@ class Counters(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Gauges(msgspec.Struct, frozen=True, array_like=True):
-    """What goes up and down, at the end of a sample."""
+    """Numbers that go up and down, at the end of a sample."""
 
     queued: Count = 0  # URLs
     documents: Count = 0  # in the index, copies included
@@ -56,12 +56,12 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
 
 
 def added(one: Counters, other: Counters) -> Counters:
-    """Add up what was counted in two spans."""
+    """Add up the counts of two spans."""
     return _combined(one, other, lambda here, there: here + there)
 
 
 def grown(now: Counters, before: Counters) -> Counters:
-    """Tell what was counted between two looks; what has become less was counted anew from 0."""
+    """Return the counts between two looks; a number that has become less was counted anew from 0."""
     has_begun_anew = any(map(int.__lt__, now.search_classes, before.search_classes))
     known = replace(before, search_classes=()) if has_begun_anew else before
     return _combined(now, known, lambda here, there: here - there if here >= there else here)

@@ -58,7 +58,7 @@ class Series:
         self._open: dict[Level, Sample] = {}
 
     def note(self, now: float, seconds: float, counters: Counters, gauges: Gauges) -> None:
-        """Put in what was counted in so many seconds until now, and how it is now."""
+        """Put in the counts of so many seconds until now, and the gauges of now."""
         for level in LEVELS:
             start_s = now // level.span_s * level.span_s
             tick = Sample(start_s, level.span_s, seconds, counters, gauges)
@@ -97,7 +97,7 @@ class Series:
             yield self._open[level]
 
     def _begin(self, level: Level, start_s: float) -> Sample | None:
-        """What is known already of the span that begins there."""
+        """Return the sample known already of the span that begins there."""
         if level is FINE:
             while self._fine and self._fine[-1].start_s >= start_s:
                 self._fine.pop()

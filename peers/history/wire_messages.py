@@ -1,4 +1,4 @@
-"""What gateways ask of the history of a peer."""
+"""Questions of gateways about the history of a peer, and the answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVENTS_TOLD_MAX: Final = 200
 
 
 class HistoryWanted(Message, frozen=True, array_like=True, tag=52):
-    """A gateway to every historian: what was in the last so many seconds? Answered by `HistoryTold`.
+    """A gateway to every historian: how was it in the last so many seconds? Answered by `HistoryTold`.
 
     Answers are of the last hour, day or 30 days, whichever is long enough.
     """

@@ -1,4 +1,4 @@
-"""Some records of a file at a time, from what was read to what is sent, in worker processes. [io]"""
+"""Batches of records of a file, from records read to requests to be sent, in worker processes. [io]"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BODY_BYTES: Final = 2 << 20  # of one request, unless one page is larger
 
 
 class Order(NamedTuple):
-    """What a worker is given."""
+    """The order to a worker: records, or lines, and how to make pages of them."""
 
     found: list[Record | Line | Gone]
     damages: list[Damage]  # that were found between them
@@ -32,7 +32,7 @@ class Order(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What it gives back."""
+    """The result of an order: encoded pages, and counts of the records by outcome."""
 
     after: Position
     bodies: list[bytes]  # encoded pages, of one request each
@@ -48,7 +48,7 @@ class Made(NamedTuple):
 
 
 def make(order: Order) -> Made:
-    """Make pages of records; what cannot be one is counted by reason."""
+    """Make pages of records; records that cannot be pages are counted by reason."""
     began = process_time()
     bodies: list[bytes] = []
     pages: list[ImportedPage] = []

@@ -17,7 +17,7 @@ SAVE_PAUSE_S: Final = 0.5  # what is done again after a kill; the peers have it 
 
 
 class Done(msgspec.Struct, frozen=True):
-    """One file: what it was like, and how far it is done."""
+    """The state of one file: its size and time of change, and how far it is done."""
 
     path: str
     size: int  # bytes
@@ -28,7 +28,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """What the file of a checkpoint says."""
+    """The content of a checkpoint's file: how far each file of an import is done."""
 
     peer: str  # that the pages were given to: another mesh has none of them
     files: tuple[Done, ...]
@@ -38,7 +38,7 @@ class Checkpoint:
     """The progress of one import; of files that have changed since, nothing is done."""
 
     def __init__(self, path: Path, peer: str) -> None:
-        """Take up what a file says that was left by the same import.
+        """Load the progress that the same import has left in a file.
 
         Raises:
           ConfigError: the file is something else.

@@ -129,7 +129,7 @@ def import_files(
 
 
 def _wait(client: GatewayClient, seconds: float, console: Console) -> None:
-    """Give the mesh time to become whole. What it lacks then need not keep pages from their owners."""
+    """Give the mesh time to become whole. Parts missing then need not keep pages from their owners."""
     try:
         wait_until_ready(client, seconds, console)
     except NotReady as error:
@@ -154,7 +154,7 @@ def _sites_of(files: list[Path], as_url: str) -> dict[Path, str]:
 
 
 def _watch(plan: Plan, checkpoint: Callable[[], Checkpoint], pause_s: float, console: Console) -> Never:
-    """Import what changes in folders, until somebody has enough."""
+    """Import changed files of folders until the process is interrupted."""
     while True:
         time.sleep(pause_s)
         changed = _run(plan, checkpoint(), Console(quiet=True))

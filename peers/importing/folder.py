@@ -50,7 +50,7 @@ class Gone(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a file was like when it was read."""
+    """The size and time of change of a file when it was read."""
 
     size: int
     changed_ns: int

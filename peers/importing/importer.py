@@ -274,7 +274,7 @@ class Importer(Actor):
         self._bring(number, sent, order, now)
 
     def _bring(self, number: int, sent: _Sent, order: _Order, now: float) -> None:
-        """Have a page brought to who owns its slot now."""
+        """Queue a page for the present owner of its slot."""
         owner = self._owner_of(sent.message.page.slot)
         order.owners[number] = owner
         is_added = self._sent.add(owner, number, sent, sent.n_bytes, now)
@@ -285,7 +285,7 @@ class Importer(Actor):
         return self._ownership.owner_of(slot) or self._me
 
     def _deliver(self, now: float) -> list[Send]:
-        """Send what there is credit for, pages and links, for the first time or again."""
+        """Send pages and links as far as there is credit, for the first time or again."""
         sends = [
             Send(Address(owner, self.name), sent.message) for owner, _, sent in self._sent.wake(now).leaving
         ]
@@ -321,7 +321,7 @@ class Importer(Actor):
         return sends
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
-        """Send what is on its way to who has died, or owns it no more, to who does."""
+        """Send pages on their way to dead or former owners to the present owners."""
         self._ownership = ownership
         for owner, number, sent in self._sent.parcels():
             if owner != self._owner_of(sent.message.page.slot):

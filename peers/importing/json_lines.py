@@ -21,7 +21,7 @@ LINE_BYTES_MAX: Final = 32 << 20
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What a line says of a page."""
+    """A page as a line describes it."""
 
     url: str
     title: str = ""

@@ -1,4 +1,4 @@
-"""What is said between the HTTP port and the importer."""
+"""Messages between the HTTP port and the importer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ImportPages(Message, frozen=True):
 
 
 class PagesImported(Message, frozen=True):
-    """Importer to HTTP: what became of each page, in the order given."""
+    """Importer to HTTP: the outcome for each page, in the order given."""
 
     ticket: int
     peer: str  # that was asked

@@ -1,4 +1,4 @@
-"""Records of revisits, with what they refer to in their place.
+"""Records of revisits, replaced by the responses that they refer to.
 
 Who archives often writes of a page that was found as before only that it was, and where the response is. To
 us that is a version like others, of the time of that visit: the response is read once more, as it was.
@@ -22,7 +22,7 @@ NAMES_MAX: Final = 300_000
 def with_originals(
     found: Iterator[Record | Damage], packing: Packing, names_max: int = NAMES_MAX
 ) -> Iterator[Record | Damage]:
-    """Yield the records of a file; those of revisits as responses, if what they refer to is before them.
+    """Yield the records of a file; revisits as responses, if the responses they refer to are before them.
 
     Others are yielded as they are. Responses that have no gzip member of their own are not found again: all
     that is packed with them would have to be unpacked for each.

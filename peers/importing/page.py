@@ -319,7 +319,7 @@ def _decoded(response: HttpResponse, bytes_max: int, *, is_cut: bool) -> bytes:
 
 
 def _unchunked(body: bytes, *, is_cut: bool) -> bytes:
-    """Undo chunked coding (RFC 9112, 7.1); what is not in it was archived without.
+    """Undo chunked coding (RFC 9112, 7.1); a body that is not in it was archived without.
 
     Neither is a text that begins like the size of a chunk, and has no line end behind so many bytes.
     """

@@ -1,4 +1,4 @@
-"""Where in a file something is, and what cannot be read there."""
+"""Positions in a file, and the parts of it that cannot be read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Position(NamedTuple):
-    """A place to go on reading from: behind so many records, or lines, of what begins at an offset."""
+    """A place to go on reading: behind so many records, or lines, of the part that begins at an offset."""
 
     offset: int  # bytes: of a gzip member, a zstd frame, a record or a line
     skip: int = 0  # records or lines from there that are done
@@ -16,7 +16,7 @@ BEGINNING: Final = Position(0)
 
 
 class Damage(NamedTuple):
-    """Something that is no record; what comes after it is read on."""
+    """A part of a file that is no record; the records behind it are read on."""
 
     offset: int
     what: str

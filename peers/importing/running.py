@@ -58,7 +58,7 @@ class ImportFailed(TianmeshError):
 
 @dataclass
 class Summary:
-    """What became of what was read."""
+    """The outcome of an import: counts of files, records and pages, and examples of those refused."""
 
     files: int = 0
     read: int = 0  # records or lines
@@ -88,7 +88,7 @@ class Summary:
 
 
 class Plan(NamedTuple):
-    """What is to be imported, and how."""
+    """The files to import, and how to import them."""
 
     files: list[Path]
     gateway: str
@@ -183,7 +183,7 @@ class _FileImport:
         self._on_progress(self._file, size_of(self._file), self._summary)
 
     def _send_made(self) -> None:
-        """Hand on what has been made first, and wait for what was sent first when too much is on its way."""
+        """Hand on the batch made first, and wait for the one sent first when too much is on its way."""
         made = result_of(self._making.popleft())
         self._sending.append((made, [self._senders.submit(body) for body in made.bodies]))
         while sum(len(futures) for _, futures in self._sending) > SENDERS + 1 or _is_done(
@@ -278,7 +278,7 @@ def _orders(opened: _Opened, start: Position, plan: Plan, summary: Summary) -> I
 
 
 def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Record | Line | Damage]:
-    """Tell what the file is by what it begins with, and read it; count it when it cannot be read."""
+    """Tell the kind of a file by its first bytes, and read it; count it when it cannot be read."""
     try:
         packing = packing_of(opened.data)
         begin = _beginning(packing)
@@ -306,7 +306,7 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
 
 
 def _reader_of_older(begin: bytes) -> Callable[[Data, Position], Iterator[Record | Line | Damage]] | None:
-    """What reads a file of formats of older engines; None for others."""
+    """Return the reader of a format of older engines; None for other formats."""
     if begin.startswith(RAW_BEGIN):
         return read_raw
     if begin.startswith(PACKAGE_BEGIN):

@@ -1,4 +1,4 @@
-"""The records of a WARC or ARC file of any origin, one after the other, and what in it is none.
+"""The records of a WARC or ARC file of any origin, one after the other, and the parts that are none.
 
 Unlike `peers.storage.warc`, which reads back what we wrote, this reads what anybody wrote: one gzip member
 for each record, one for all of them, zstd, or nothing packed; WARC 0.18 to 1.1, and ARC of before 2009, whose
@@ -43,7 +43,7 @@ class Record(NamedTuple):
 
 
 def with_contents(found: Iterable[Record | Damage]) -> Iterator[Record | Damage]:
-    """Give documents, of which our archive keeps the beginning alone, what it keeps of their text.
+    """Give documents, of which our archive keeps the beginning alone, the text that it keeps of them.
 
     That is in the record behind them (`extraction.kept_response`).
     """
@@ -179,7 +179,7 @@ def _unfolded(lines: list[str]) -> list[str]:
 
 
 class _Stream:
-    """What is unpacked of a member, as far as somebody wants it."""
+    """The content of a member, unpacked only as far as it is read."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -197,7 +197,7 @@ class _Stream:
         return self._buffer.startswith(begin, self._at)
 
     def read_match(self, pattern: re.Pattern[bytes], bytes_max: int) -> re.Match[bytes] | None:
-        """Read what matches a pattern here; nothing when it does not."""
+        """Read the bytes that match a pattern here; none when it does not match."""
         while len(self._buffer) - self._at < bytes_max and self._fill():
             pass
         match = pattern.match(self._buffer, self._at, self._at + bytes_max)
@@ -243,7 +243,7 @@ class _Stream:
                 raise CorruptionError("a record that ends in its head")
 
     def read(self, n_bytes: int) -> bytes:
-        """Read so many bytes, or what there is."""
+        """Read so many bytes, or as many as there are."""
         while len(self._buffer) - self._at < n_bytes and self._fill():
             pass
         block = self._buffer[self._at : self._at + n_bytes]

@@ -1,4 +1,4 @@
-"""What an indexer answers to a gateway, over what is committed: a function of the question and the index.
+"""Answers of an indexer to a gateway, over committed pages: a function of the question and the index.
 
 Any thread may compute it: a snapshot does not change, whatever is committed meanwhile. In a simulation all is
 answered at once, by `Answerer.answer`; live, the port "questions" decides which thread does it.
@@ -81,7 +81,7 @@ class SlotsView(Protocol):
         effort: Effort | None = None,
         wants_vocabulary: bool = False,
     ) -> list[Excerpt]:
-        """Return what to show of these pages, in this order; those not there are left out.
+        """Return the excerpts of these pages, in this order; pages not there are left out.
 
         Args:
           explained_by: the statistics of the search, when its scores are to be explained.
@@ -90,14 +90,14 @@ class SlotsView(Protocol):
 
 
 class IndexView(Protocol):
-    """What is committed; any thread may commit more at any time."""
+    """The committed documents of an index; any thread may commit more at any time."""
 
     def over(self, slots: SlotMask) -> SlotsView:
         """Return the documents of the slots that are True, as of the last commit."""
 
 
 class Answer(NamedTuple):
-    """What is to be said to the indexer, and whether it is all that could be."""
+    """The message to the indexer, and whether it is all that could be said."""
 
     message: QuestionAnswered | DamageMet
     is_whole: bool = True  # False: more effort would give another answer
@@ -135,7 +135,7 @@ class Answerer:
 
 
 def effort_for(order: AnswerQuestion) -> Effort:
-    """Return what a question may cost: statistics are bounded by what may be asked at once."""
+    """Return the effort that a question may cost: statistics are bounded by the terms in one question."""
     return Effort() if isinstance(order.question, CountTerms) else Effort(VISITS_MAX)
 
 

@@ -1,4 +1,4 @@
-"""What a commit does to an index."""
+"""The changes that a commit makes to an index."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def commit_documents(index: Index, order: CommitDocuments) -> int:
 
 
 def _not_older(index: Index, versions: Sequence[tuple[str, Stamp]]) -> list[bool]:
-    """Tell of each version whether it is as new as what the index has of the page."""
+    """Tell of each version whether it is at least as new as the one in the index."""
     there = index.versions([url.encode(errors="replace") for url, _ in versions])
     return [stamp >= (other or BEFORE_ALL) for (_, stamp), other in zip(versions, there, strict=True)]

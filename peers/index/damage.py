@@ -1,4 +1,4 @@
-"""Who is told that documents were lost with a damaged segment."""
+"""The actors that are told that documents were lost with a damaged segment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from peers.index.messages import SlotsDamaged
 
 
 def damage_told(slots: SlotMask, slot_count: int) -> list[tuple[str, Message]]:
-    """Return who is told that documents of these slots were lost; nobody when there are none."""
+    """Return the news that documents of these slots were lost, with its receivers; none without slots."""
     if not slots.any():
         return []
     told = SlotsDamaged(encode_slots(slots[:slot_count]))

@@ -1,4 +1,4 @@
-"""An export as the cell asks for it: numbered parts, the last one with what is missing."""
+"""An export as the cell asks for it: numbered parts, the last one with all that is missing."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ class Exporting:
 
     @property
     def damage(self) -> Sequence[DamagedSegmentError]:
-        """What segments turned out to be damaged so far."""
+        """The segments that turned out to be damaged so far, as errors."""
         return self._export.damaged

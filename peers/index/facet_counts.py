@@ -9,7 +9,7 @@ from peers.index.wire_messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCo
 
 
 def facet_counts(facets: Facets) -> FacetCounts:
-    """Return what is told of the facets that an engine has counted."""
+    """Return the most frequent values of the facets that an engine has counted."""
     return FacetCounts(
         most_frequent(facets.hosts),
         most_frequent(facets.languages),

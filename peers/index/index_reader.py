@@ -51,7 +51,7 @@ FEATURES_VISITS: Final = 200
 
 
 class ShownPage(NamedTuple):
-    """What excerpts are made of."""
+    """The parts of a page that excerpts are made of."""
 
     title: SearchedText
     text: SearchedText
@@ -64,12 +64,12 @@ class ShownPage(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """What it takes in memory, about."""
+        """About how many bytes it takes in memory."""
         return 1_000 + self.title.size_bytes + self.text.size_bytes
 
 
 class IndexReader:
-    """Reads an index that a port commits to; remembers what it has read of its present generation."""
+    """Reads an index that a port commits to; remembers the pages it has read of its present generation."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -85,7 +85,7 @@ class IndexReader:
 
 
 class _Remembered:
-    """What was read of one generation. Threads may race: at worst something is read twice."""
+    """The pages read of one generation. Threads may race: at worst something is read twice."""
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
@@ -162,7 +162,7 @@ class SnapshotReader:
         return excerpts
 
     def _vocabulary(self, url: str, page: ShownPage, effort: Effort) -> tuple[tuple[str, int], ...]:
-        """Return what the words of a page are. EffortSpentError."""
+        """Return the words of a page, with how often it has them. EffortSpentError."""
         known = self._reader.vocabularies.find(url)
         if known is None:
             effort.spend(VOCABULARY_VISITS)
@@ -190,7 +190,7 @@ class SnapshotReader:
         ]
 
     def _pages(self, urls: Sequence[str], effort: Effort) -> dict[str, ShownPage]:
-        """Return what excerpts of these pages are made of, as far as they are here."""
+        """Return the parts of these pages that excerpts are made of, as far as they are here."""
         shown = {url: self._reader.shown.find(url) for url in urls}
         pages = {url: page for url, page in shown.items() if page is not None}
         for url, segment, document in self._located([url for url in shown if url not in pages]):

@@ -71,7 +71,7 @@ _NO_SLOTS: Final = np.zeros(SLOTS_MAX, np.bool_)
 
 
 class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How large a commit gets, whichever comes first, and what is remembered."""
+    """How large a commit gets, whichever limit comes first, and how much is remembered."""
 
     documents_max: int = 512
     # Pages that get other link texts: a segment is written anew for few or for many. What a commit of so many
@@ -85,7 +85,7 @@ class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 
 
 class IndexerStatistics(Statistics, frozen=True):
-    """What an indexer does: gauges are of now, counts since the start."""
+    """The work of an indexer: gauges are of now, counts since the start."""
 
     waiting: int  # gauge: pages, those to be taken out included, and link texts for the next batches
     committing: int  # gauge: those at the port
@@ -101,7 +101,7 @@ class IndexerStatistics(Statistics, frozen=True):
 
 @dataclass(slots=True)
 class _Page:
-    """A page for the next batch, and what will be in the index with it."""
+    """A page for the next batch, and the versions and link texts that will be in the index with it."""
 
     slot: int
     url: str
@@ -117,7 +117,7 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What is at the port, and what to tell when it is committed."""
+    """The batch at the port, and the messages to send when it is committed."""
 
     number: int
     size: int
@@ -136,7 +136,7 @@ class _Slots:
 
 
 class _Answered(NamedTuple):
-    """What a question is answered over."""
+    """The slots that a question is answered over, and the number of those missing."""
 
     slots: _Slots
     missing: int  # slots that were asked for but are not complete
@@ -247,7 +247,7 @@ class Indexer(Actor):
     # --- Gathering and committing
 
     def _take_version(self, slot: int, url: str, stamp: Stamp, document: Document | None) -> None:
-        """Let the newest version of a page be what the next batch has of it."""
+        """Let the next batch have the newest version of a page."""
         removed = self._removed.pop(url, BEFORE_ALL)
         versions = [stamp]
         if document is None or stamp < removed:
@@ -282,7 +282,7 @@ class Indexer(Actor):
             page.anchors.append(message.anchors)
 
     def _forget(self, slots: SlotMask) -> list[Send]:
-        """Have the documents of slots deleted at once, and drop what of them waits: the cell forgets it too.
+        """Have the documents of slots deleted at once, and drop those that wait: the cell forgets them too.
 
         It is not left to a batch, so that the port has it before anything that brings the slots back.
         """
@@ -299,7 +299,7 @@ class Indexer(Actor):
         return self._commit_if_due(now)
 
     def _due_s(self) -> float:
-        """When what waits is committed, unless that is enough before."""
+        """Return when waiting pages are committed, unless there are enough of them before."""
         settings = self._settings
         return min(self._first_at + settings.longest_s, self._last_at + settings.pause_s)
 
@@ -319,7 +319,7 @@ class Indexer(Actor):
         return [self._commit()] if is_large or now >= self._due_s() else []
 
     def _commit(self) -> Send:
-        """Hand the port what came first, up to the limits."""
+        """Hand the port the pages and link texts that came first, up to the limits."""
         pages = self._take_first_pages(self._settings.documents_max)
         anchors = [self._anchors.pop(url) for url in list(islice(self._anchors, self._settings.links_max))]
         versions = [(page.url, at) for page in pages for at in page.versions]
@@ -372,7 +372,7 @@ class Indexer(Actor):
     # --- Which slots
 
     def _slots_answered(self, absent: frozenset[str] = frozenset()) -> _Answered:
-        """Return what is answered over; worked out anew when something has changed."""
+        """Return the slots to answer over; worked out anew when something has changed."""
         assert self._ownership is not None
         absent = absent & frozenset(self._ownership.serving.peers) or absent
         answered = self._answered.pop(absent, None) or self._work_out(self._ownership, absent)
@@ -399,7 +399,7 @@ class Indexer(Actor):
     # --- Answering
 
     def _ask(self, gateway: Address, question: CountTerms | SearchSlots | ReadExcerpts) -> list[Send]:
-        """Have a question answered, over what this peer answers for at this moment."""
+        """Have a question answered, over the slots that this peer answers for at this moment."""
         ownership = self._ownership
         if ownership is None:
             self._queries_refused += 1
@@ -429,7 +429,7 @@ class Indexer(Actor):
         )
 
     def _pass_on(self, gateway: Address, answer: Message | None) -> list[Send]:
-        """Answer a gateway, or not at all: what is wrong with a question is its sender's fault."""
+        """Answer a gateway, or not at all: a fault in a question is its sender's."""
         if answer is None:
             self._queries_refused += 1
             return []

@@ -1,4 +1,4 @@
-"""What is said between the indexer, the cell and the ports of the index.
+"""Messages between the indexer, the cell and the ports of the index.
 
 Slots are in sets as `mesh.slot_set` encodes them. The port carries out what changes the index in the order
 of its coming: what is forgotten before it is adopted again stays.
@@ -40,7 +40,7 @@ class PagesIndexed(Message, frozen=True):
 
 
 class PagesCommitted(Message, frozen=True):
-    """Indexer to copies: these versions, or newer ones, are what is found of these pages.
+    """Indexer to copies: searches find these pages in these versions, or newer ones.
 
     None for what is not found any more.
     """
@@ -66,7 +66,7 @@ class CopiesMarked(Message, frozen=True):
 
 
 class RemovePage(Message, frozen=True):
-    """Cell to indexer: this version of a page has nothing to be found: take out what is there of it.
+    """Cell to indexer: this version of a page has nothing to be found: take out all that is there of it.
 
     Answered by `PagesIndexed` once committed. Only an `IndexPage` of a newer version brings the page back.
     """
@@ -186,7 +186,7 @@ class StopExport(Message, frozen=True):
 
 
 class AdoptDocuments(Message, frozen=True):
-    """Cell to segments: take over what another peer has exported. Answered by `DocumentsAdopted`."""
+    """Cell to segments: take over documents another peer has exported. Answered by `DocumentsAdopted`."""
 
     ticket: int
     slots: bytes  # what it was asked for

@@ -13,7 +13,7 @@ WAITING_MAX: Final = 32
 
 
 class WaitingQuestion(NamedTuple):
-    """A question, and what is said if nothing better is found in time."""
+    """A question, and the answer to give if nothing better is found in time."""
 
     order: AnswerQuestion
     until_s: float

@@ -1,4 +1,4 @@
-"""The port "questions": answers what gateways ask, and holds nobody up with it. [io]
+"""The port "questions": answers the questions of gateways, and holds nobody up with it. [io]
 
 Theory of operation
 ===================
@@ -81,7 +81,7 @@ class QuestionsPort:
                 raise LocalProtocolError(f"questions does not understand {type(message).__name__}")
 
     async def run(self, deliver: Deliver) -> None:
-        """Answer until cancelled; what a thread is at ends at once."""
+        """Answer until cancelled; the work of a thread ends at once."""
         self._deliver = deliver
         async with trio.open_nursery() as nursery:
             # Made once, in .2 s: not while the first excerpt is wanted of the event loop.
@@ -91,7 +91,7 @@ class QuestionsPort:
                 nursery.start_soon(self._answer_forever, (self._untried, self._costly))
 
     def _try_at_once(self, order: AnswerQuestion) -> Answer | None:
-        """Answer on the event loop if that is soon done; return what there is, None if it was not tried."""
+        """Answer on the event loop if that is soon done; return the answer so far, None if not tried."""
         began_s = perf_counter()
         if self._deliver is None or not self._loop_time.is_left(began_s):
             return None
@@ -111,7 +111,7 @@ class QuestionsPort:
         self._has_more = trio.Event()
 
     async def _answer_forever(self, queues: tuple[QuestionQueue, ...]) -> None:
-        """Answer what waits, of the first queue that has any."""
+        """Answer waiting questions, from the first queue that has any."""
         while True:
             question = next(filter(None, (queue.take() for queue in queues)), None)
             if question is None:
@@ -124,7 +124,7 @@ class QuestionsPort:
                 await self._answer_in_thread(question)
 
     async def _try_in_thread(self, question: WaitingQuestion) -> None:
-        """Answer with as little effort as on the loop; what needs more waits on."""
+        """Answer with as little effort as on the loop; a question that needs more waits on."""
         effort = Effort(self._at_once_visits_max)
         answer = await trio.to_thread.run_sync(self._answerer.answer, question.order, effort)
         if answer.is_whole:

@@ -55,7 +55,7 @@ class SegmentBuilder:
 
 
 def _is_of(content: bytes, documents: Sequence[IndexedDocument]) -> bool:
-    """Is this a whole segment of these documents? What is said of them is believed, as it is of a thread."""
+    """Is this a whole segment of these documents? Its other content is believed, as it is of a thread."""
     try:
         segment = Segment("of a process", memoryview(content))
         segment.verify()

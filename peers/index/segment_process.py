@@ -23,7 +23,7 @@ LIMITS: Final = WorkLimits(cpu_s=60.0, memory_bytes=4 << 30)
 
 
 def order_of(documents: Sequence[IndexedDocument]) -> bytes:
-    """Encode what a segment is to be built of."""
+    """Encode the documents that a segment is to be built of."""
     return msgspec.msgpack.encode([(item.slot, item.encoded) for item in documents])
 
 

@@ -188,7 +188,7 @@ class SegmentsPort:
     # --- What other peers send
 
     async def _adopt(self, order: AdoptDocuments, deliver: Deliver) -> DocumentsAdopted:
-        """Take over a segment, unless it is not what an honest peer sends."""
+        """Take over a segment, unless no honest peer would send it."""
         try:
             segment = await trio.to_thread.run_sync(self._check, order)
         except (CorruptIndexError, RemoteProtocolError) as error:
@@ -230,7 +230,7 @@ class SegmentsPort:
     # --- Damage
 
     async def _give_up(self, name: str, deliver: Deliver) -> bool:
-        """Put a segment aside, and tell what was lost; False when that was nothing."""
+        """Put a segment aside, and tell which slots lost documents; False when there were none."""
 
         def put_aside() -> int:
             told[:] = damage_told(self._index.put_aside(name), self._slot_count)
@@ -287,7 +287,7 @@ class SegmentsPort:
 
 
 def _paced(parts: Iterable[Buffer]) -> Iterator[Buffer]:
-    """Yield what is to be written in pieces, MERGE_BYTES_PER_S a second."""
+    """Yield the bytes to be written in pieces, MERGE_BYTES_PER_S a second."""
     started, n_bytes = time.monotonic(), 0
     for part in parts:
         for at in range(0, len(part), _PIECE_BYTES):

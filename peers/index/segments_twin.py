@@ -1,4 +1,4 @@
-"""The port "segments" of a simulation, which does at once what it is told."""
+"""The port "segments" of a simulation, which carries out its orders at once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SegmentsTwin:
         self._exports: dict[int, Exporting] = {}
 
     def begin(self) -> list[tuple[str, Message]]:
-        """What the port says when it starts to run."""
+        """Return the news of damaged segments that the port sends when it starts to run."""
         return damage_told(self._index.damaged, self._slot_count)
 
     def receive(self, message: Message) -> list[tuple[str, Message]]:

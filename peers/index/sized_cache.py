@@ -1,4 +1,4 @@
-"""What was used lately, as much of it as fits. Any thread may use it. [io]"""
+"""A cache of the values used lately, as many as fit. Any thread may use it. [io]"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class SizedCache(Generic[Key, Value]):
-    """Keeps values up to a total size; what has not been used the longest goes first.
+    """Keeps values up to a total size; the value that has not been used the longest goes first.
 
     Attributes:
       size: of all that is kept.
@@ -24,7 +24,7 @@ class SizedCache(Generic[Key, Value]):
         self._lock = Lock()
 
     def find(self, key: Key) -> Value | None:
-        """Return what is kept under a key; it counts as used now."""
+        """Return the value kept under a key; it counts as used now."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None:

@@ -1,4 +1,4 @@
-"""What a gateway asks the indexers of the mesh, and what they answer: statistics, hits, excerpts."""
+"""Questions of gateways to the indexers of the mesh, and their answers: statistics, hits, excerpts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CountTerms(Message, frozen=True, array_like=True, tag=40):
 
 
 class TermsCounted(Message, frozen=True, array_like=True, tag=41):
-    """An indexer's answer. The statistics of peers that agree on who answers add up to those of the mesh."""
+    """An indexer's answer. Statistics of peers that agree on the answerers add up to those of the mesh."""
 
     request: Count
     epoch: Key  # Ownership.serving_epoch that it was counted under
@@ -116,7 +116,7 @@ Vocabulary: TypeAlias = Annotated[tuple[tuple[Term, Count], ...], Meta(max_lengt
 
 
 class Excerpt(Message, frozen=True, array_like=True):
-    """What a result shows of a page."""
+    """The parts of a page that a result shows."""
 
     url: Url
     title: Annotated[str, Meta(max_length=1_000)]
@@ -133,7 +133,7 @@ class Excerpt(Message, frozen=True, array_like=True):
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
-    """A gateway to an indexer: what to show of these hits, which another of the team gave if there is one."""
+    """A gateway to an indexer: give excerpts of these hits, found by another of the team if there is one."""
 
     request: Count
     query: bytes

@@ -1,4 +1,4 @@
-"""What the owner of a mesh wants of all its peers: what is crawled, how gently, and what is not shown.
+"""The wishes of a mesh's owner for all its peers: the pages to crawl, how gently, and the pages not to show.
 
     `rules`      a policy: ordered rules, the first that matches a URL decides
     `patterns`   patterns of URLs in rules

@@ -30,7 +30,7 @@ SEEDS_ELSE: Final = OF_SEEDS.rules[0]  # as without any policy
 
 
 def target(text: str) -> Rule:
-    """Read what a person means by a URL, a pattern, a host or a domain; the action is to be replaced.
+    """Read a person's URL, pattern, host or domain as a rule; its action is to be replaced.
 
     `https://a.org/b` is that page, `https://a.org/b*` all that begin so, `*.pdf` all that end
     so, `a.org` that name and all below, `162.105.0.0/16` all hosts that are there.
@@ -72,7 +72,7 @@ def domains_of(urls: Iterable[str]) -> tuple[str, ...]:
 
 
 def widened(policy: Policy | None, scopes: Sequence[Rule], limits: Rule) -> Policy:
-    """Crawl what these match as well, by these limits; what other rules say of it goes before.
+    """Crawl URLs that these match as well, by these limits; other rules about them go before.
 
     Args:
       policy: None when there is none yet: then nothing else is crawled.
@@ -95,7 +95,7 @@ def widened(policy: Policy | None, scopes: Sequence[Rule], limits: Rule) -> Poli
 
 
 def anywhere(policy: Policy | None, limits: Rule) -> Policy:
-    """Crawl by these limits whatever no other rule is about."""
+    """Crawl by these limits all URLs that no other rule is about."""
     rules = () if policy is None else policy.rules
     kept = [rule for rule in rules if not rule.is_for_all or rule.action is Action.PAUSE]
     return _with(policy, [*kept, limits])
@@ -108,7 +108,7 @@ def goes_anywhere(policy: Policy) -> bool:
 
 
 def _place_of_rest(rules: Sequence[Rule]) -> int:
-    """Where it stands what becomes of everything that no other rule is about."""
+    """Return the place of the rule for all URLs that no other rule is about."""
     places = (n for n, rule in enumerate(rules) if rule.is_for_all and rule.action is not Action.PAUSE)
     return next(places, len(rules))
 
@@ -119,7 +119,7 @@ def limited(policy: Policy, pages_max: int | None) -> Policy:
 
 
 def undoing(policy: Policy | None, since: datetime, until: datetime, reason: str) -> Policy:
-    """Have visited again what was visited between two times, and in the second in which the later one is.
+    """Have pages visited again that were visited between two times, the whole last second included.
 
     Raises:
       ConfigError: the times are in the wrong order.
@@ -193,7 +193,7 @@ def ending(policy: Policy, end_s: float) -> Policy:
 
 
 def paused(policy: Policy | None, what: Rule | None) -> Policy:
-    """Let hosts wait; all of them when `what` is None."""
+    """Let the hosts of a rule wait; all hosts when it is None."""
     rule = Rule(action=Action.PAUSE) if what is None else replace(what, action=Action.PAUSE)
     return _inserted(policy, rule, behind=lambda other: other.action is Action.TAKE_DOWN)
 
@@ -208,7 +208,7 @@ def resumed(policy: Policy | None, what: Rule | None) -> Policy:
 
 
 def taken_down(policy: Policy | None, what: Rule, reason: str) -> Policy:
-    """Show nothing more of what `what` matches, nor visit it."""
+    """Show nothing more of the pages that a rule matches, nor visit them."""
     rule = replace(what, action=Action.TAKE_DOWN, reason=reason)
     return _inserted(policy, rule, behind=lambda other: False)
 
@@ -223,7 +223,7 @@ def restored(policy: Policy | None, what: Rule) -> Policy:
 
 
 def restored_by(old: Policy | None, new: Policy) -> list[str]:
-    """Name what one policy takes down and the other does not."""
+    """Name the hosts, URLs and other targets that the old policy takes down and the new one does not."""
     kept = [rule for rule in new.rules if rule.action is Action.TAKE_DOWN]
     lost = [
         rule

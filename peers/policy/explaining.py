@@ -67,7 +67,7 @@ def number_of_rule(policy: Policy, rule: Rule) -> int:
 
 
 def condition_of(rule: Rule, url: str) -> str:
-    """Return by what a rule matches a canonical URL: `urls https://a.org/*`; "" when it matches every URL."""
+    """Return the condition by which a rule matches a canonical URL: `urls https://a.org/*`; "" for none."""
     host = host_of(url)
     pattern = next((each for each in rule.urls if url in UrlSet((each,))), None)
     if pattern is not None:

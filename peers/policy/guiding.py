@@ -30,7 +30,7 @@ def guide_by_pages(
     words: Sequence[str] = (),
     patience_s: float = PATIENCE_S,
 ) -> tuple[str, ...]:
-    """Have the crawl go by what these pages are about; return the words, those of each page together.
+    """Have the crawl go by the subjects of these pages; return the guide words, those of each page together.
 
     Args:
       texts: URLs.

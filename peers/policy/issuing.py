@@ -26,7 +26,7 @@ class PolicyIssuer:
     """Reads and replaces the policy of one mesh."""
 
     def __init__(self, client: GatewayClient, key: Path | Signer) -> None:
-        """Args: key: of who signs, or its file, which is read only when there is something to sign."""
+        """Args: key: of the signer, or its file, which is read only when there is something to sign."""
         self._client = client
         self._key = key
         self._expected: int | None = None  # number of the next policy, when the last one was read
@@ -94,7 +94,7 @@ class PolicyIssuer:
         return number
 
     def undo(self, since: datetime, until: datetime, reason: str) -> int:
-        """Have visited again what was visited between two times; return the number of the policy.
+        """Have pages visited again that were visited between two times; return the number of the policy.
 
         Raises:
           ConfigError: there is no usable key, or the times are in the wrong order.
@@ -112,7 +112,7 @@ class PolicyIssuer:
         pages_max: int | None = None,
         private: Sequence[str] = (),
     ) -> str:
-        """Have these pages crawled and what is around them; return where the crawl stays, in words.
+        """Have these pages and those around them crawled; return where the crawl stays, in words.
 
         Args:
           urls: canonical; what is on their registrable domains is crawled when nothing else is said.
@@ -160,7 +160,7 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def ruling_of(decrees: Iterable[Mapping[str, Any]], now: float) -> Mapping[str, Any] | None:
-    """Return what of the answer of /api/decrees is to be obeyed now."""
+    """Return the decree in the answer of /api/decrees that is to be obeyed now."""
     begun = [decree for decree in decrees if decree["effective_from"] <= now]
     ruling = max(begun, key=lambda decree: int(decree["number"]), default=None)
     until = None if ruling is None else ruling["valid_until"]

@@ -1,4 +1,4 @@
-"""In which order new pages are visited: what a person wants, as a policy or a configuration has it.
+"""In which order new pages are visited: the wish of a person, as a policy or a configuration has it.
 
 What the orders are says `peers.crawler.frontier.orders`, which follows them.
 """

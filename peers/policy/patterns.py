@@ -1,4 +1,4 @@
-"""Patterns of URLs, in which `*` stands for any characters: what they match, and on what host.
+"""Patterns of URLs, in which `*` stands for any characters: which URLs they match, and on which host.
 
 A pattern is matched by the pieces between its stars, one after the other, each where it stands first: what is
 left for those behind is never more than that, so nothing is tried twice.
@@ -43,7 +43,7 @@ def host_in(pattern: str) -> str | None:
 
 
 def spelt(pattern: str) -> str | None:
-    """Spell a pattern as canonical URLs are, as far as it says what their scheme and host are.
+    """Spell a pattern as canonical URLs are, as far as it gives their scheme and host.
 
     Returns:
       None when it matches nothing, however it is spelt: it begins neither like a URL nor with `*`.
@@ -64,7 +64,7 @@ def spelt(pattern: str) -> str | None:
 
 
 def fault_of(pattern: str) -> str:
-    """Tell why a pattern matches nothing, or not what it seems to; "" when it is as it should be."""
+    """Tell why a pattern matches nothing, or not the URLs it seems to; "" when it is as it should be."""
     right = spelt(pattern)
     if right is None:
         return f"{pattern!r} matches no URL: begin a pattern with http://, https:// or *"

@@ -104,6 +104,6 @@ def write_policy(policy: Policy) -> str:
 
 
 def difference(old: str, new: str) -> str:
-    """Return what differs between two policies as they are written, "" when nothing does."""
+    """Return the lines that differ between two policies as they are written, "" when none do."""
     lines = unified_diff(old.splitlines(), new.splitlines(), "in force", "new", lineterm="", n=2)
     return "\n".join(lines)

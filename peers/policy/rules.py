@@ -74,7 +74,7 @@ Clock = Annotated[str, Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[
 
 
 class Action(StrEnum):
-    """What becomes of a URL."""
+    """The way a URL is treated."""
 
     CRAWL = "crawl"
     PAUSE = "pause"
@@ -83,7 +83,7 @@ class Action(StrEnum):
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """Conditions, and what becomes of the URLs that fulfil them."""
+    """Conditions, and the action for the URLs that fulfil them."""
 
     action: Action
     hosts: tuple[Name, ...] = ()  # host names, each for itself alone
@@ -227,7 +227,7 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
 
 
 class Inside(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """Sites whose pages are kept, and shown to people in some networks only: what a licence is for.
+    """Sites with pages that are kept, and shown to people in some networks only, as a licence has it.
 
     It is no rule: what is shown to whom does not depend on which rule says that a page is crawled.
 
@@ -245,7 +245,7 @@ class Inside(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """Visits that are not believed, as when a member lied: what was visited then is visited again, all of it.
+    """Visits that are not believed, as when a member lied: all pages visited then are visited again.
 
     A page that was visited since by others is left alone.
     """
@@ -267,7 +267,7 @@ class Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Policy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
 ):
-    """Rules in the order in which they are tried, and what holds of the crawl as a whole."""
+    """Rules in the order in which they are tried, and settings of the crawl as a whole."""
 
     rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
     # URLs that all peers together visit, whatever comes of it; imported pages count. Then nothing is fetched,
@@ -298,7 +298,7 @@ class Policy(
             raise ValueError(f"more than {INSIDE_MAX} domains are shown inside only")
 
     def pinned(self, slot_of: Callable[[str], int]) -> dict[int, str]:
-        """Return who is to crawl which slots; of two pins that come to the same slot the first counts.
+        """Return by slot the peer that is to crawl it; of two pins that come to one slot the first counts.
 
         Args:
           slot_of: the slot of a host. A slot that is named may be none of the mesh.
@@ -310,7 +310,7 @@ class Policy(
         return pinned
 
     def hidden_from(self, address: str) -> tuple[str, ...]:
-        """Return the domains of which nothing is shown to who asks from an address.
+        """Return the domains of which nothing is shown to a person that asks from an address.
 
         Args:
           address: of IPv4, or a network of IPv6; what is none is outside of all.
@@ -339,7 +339,7 @@ class Policy(
         return msgspec.structs.replace(self, rules=rules)
 
     def is_over_at(self, now: float) -> bool:
-        """Is nothing fetched any more, whatever is queued?"""
+        """Is nothing fetched any more, even if URLs are queued?"""
         return self.ends_at is not None and self.ends_at.timestamp() <= now
 
     def next_end_s(self, now: float) -> float:
@@ -350,7 +350,7 @@ class Policy(
         return min((end_s for end_s in ends if end_s > now), default=inf)
 
     def rules_for(self, url: str, address: str = "") -> Iterator[Rule | None]:
-        """Yield what may decide about a visit to a canonical URL: one rule, or None when none does.
+        """Yield the rules that may decide about a visit to a canonical URL: one, or None when none does.
 
         Args:
           address: "" when not known: then also, before that, all that decide if the host is where they say.
@@ -431,7 +431,7 @@ class Policy(
 
     @cached_property
     def is_of_pages(self) -> bool:
-        """Does it take a visit to know what becomes of some pages?"""
+        """Does it take a visit to know the action for some pages?"""
         return any(rule.is_of_pages for rule in self.rules)
 
     @cached_property
@@ -441,12 +441,12 @@ class Policy(
 
     @cached_property
     def is_of_domains(self) -> bool:
-        """Does it matter on whose pages a URL was found?"""
+        """Does it matter on which domain's pages a URL was found?"""
         return any(rule.within_domain for rule in self.rules)
 
     @cached_property
     def take_downs(self) -> tuple[Rule, ...]:
-        """The rules up to the last that takes something down: what is shown depends on no others."""
+        """The rules up to the last that takes something down: which pages are shown depends on no others."""
         last = max((n for n, rule in enumerate(self.rules, 1) if rule.action is Action.TAKE_DOWN), default=0)
         return self.rules[:last]
 

@@ -1,4 +1,4 @@
-"""One Chromium without a window, and the protocol by which it is told what to do. [io]
+"""One Chromium without a window, and the protocol by which it gets its commands. [io]
 
 It speaks the DevTools protocol over a pipe: no port is opened that another user of the machine could connect
 to, and it ends when the pipe does. It reaches no network by itself: names lead nowhere, all it would ask goes
@@ -56,11 +56,11 @@ _BECOMING: Final = (sys.executable, "-P", "-m", "peers.rendering.browser_process
 
 
 class BrowserError(Exception):
-    """It has ended, talks nonsense, or cannot do what it is told."""
+    """The browser has ended, talks nonsense, or cannot carry out a command."""
 
 
 class Event(msgspec.Struct, frozen=True):
-    """What it tells, of a session or of itself."""
+    """A message from the browser, of a session or of itself."""
 
     method: str = ""
     session: str = msgspec.field(name="sessionId", default="")
@@ -74,7 +74,7 @@ _DECODER: Final = msgspec.json.Decoder(Event)
 
 
 def command_of(name: str, *, has_sandbox: bool) -> tuple[str, ...]:
-    """Return what starts a Chromium.
+    """Return the command line that starts a Chromium.
 
     Args:
       name: of the program, or its path.
@@ -146,7 +146,7 @@ class Browser:
         return browser
 
     async def call(self, method: str, session: str = "", **params: object) -> dict[str, Any]:
-        """Have it do something and wait until it has; what happens meanwhile is kept for `next_event`.
+        """Give the browser a command and wait for its answer; events meanwhile are kept for `next_event`.
 
         Raises:
           BrowserError: it says that it cannot, or has ended.
@@ -173,11 +173,11 @@ class Browser:
         return self._last_id
 
     async def next_event(self) -> Event:
-        """Wait for what it tells next. BrowserError: it has ended, or talks nonsense."""
+        """Wait for the browser's next message. BrowserError: it has ended, or talks nonsense."""
         return self._events.popleft() if self._events else await self._read()
 
     async def end(self) -> None:
-        """End all of its processes at once, and remove what it has written."""
+        """End all processes of the browser at once, and remove the files that it has written."""
         with trio.CancelScope(shield=True):
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The process that becomes a browser, after it has given up what that does not need. [io]
+"""The process that becomes a browser, after it has given up the rights that a browser does not need. [io]
 
 Its pages are in the browser's own sandbox, if there is one; whatever gets out of that, or is in none, finds
 no file of the user and so no key, no TCP and nobody to signal, and no privileges. It writes to one folder.

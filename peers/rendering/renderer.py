@@ -1,4 +1,4 @@
-"""Have pages shown by a browser, and take what their scripts have made of them. [io]
+"""Have pages shown by a browser, and take the HTML that their scripts have made of them. [io]
 
 Theory of operation. The fetcher fetches a page as any other. If its URL is one of those that are wanted so,
 a browser gets it as the answer to its first request, and each further request of the page comes to us:
@@ -155,7 +155,7 @@ class Renderer:
         return media_type in HTML_TYPES and any(fnmatchcase(place, pattern) for pattern in self._patterns)
 
     async def rendered(self, request: FetchPage, fetched: FetchResult) -> FetchResult:
-        """Return a page as a browser shows it; what is none, is not wanted so, or fails there, as it came."""
+        """Return a page as a browser shows it; other answers, unwanted pages and failed ones as they came."""
         if not isinstance(fetched, PageFetched) or not self._is_wanted(fetched):
             return fetched
         visit: _Visit | None = None
@@ -217,7 +217,7 @@ class Renderer:
             self._script_bytes -= len(self._scripts.popitem(last=False)[1].script.body)
 
     def robots(self, origin: str) -> RobotsRules | None:
-        """Return what an origin allows; None when it has to be asked."""
+        """Return the robots rules of an origin; None when it has to be asked."""
         known = self._robots.get(origin)
         return known.rules if known is not None and known.until_s > trio.current_time() else None
 
@@ -236,7 +236,7 @@ class Renderer:
 
 
 class _Visit:
-    """One page in a browser, and what it has asked for so far."""
+    """One page in a browser, and the requests that it has made so far."""
 
     def __init__(self, renderer: Renderer, request: FetchPage, page: PageFetched) -> None:
         self._renderer = renderer
@@ -305,7 +305,7 @@ class _Visit:
                     raise BrowserError("the page has ended its process")
 
     async def _answer(self, params: dict[str, Any]) -> PageFetched | None:
-        """What a request of the page gets; None for nothing."""
+        """Return the answer to a request of the page; None for no answer."""
         if not self._is_begun:
             self._is_begun = True
             return self._page

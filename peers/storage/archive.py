@@ -124,7 +124,7 @@ class Archive:
         return extents
 
     def read(self, extent: Extent) -> bytes:
-        """Return what was appended at an extent.
+        """Return the bytes that were appended at an extent.
 
         Raises:
           CorruptionError: the archive has no such extent, or the disk cannot read it.
@@ -145,7 +145,7 @@ class Archive:
         raise CorruptionError(f"the archive in {self._folder} has no {extent}")
 
     def read_many(self, extents: Sequence[Extent]) -> list[Records | None]:
-        """Return what was appended at each extent, None where it cannot be read.
+        """Return the records appended at each extent, None where they cannot be read.
 
         In the order asked; read in the order of the disk, neighbours at once.
 
@@ -264,7 +264,7 @@ class Archive:
         self.byte_count += len(data)
 
     def _write(self, data: bytes) -> None:
-        """Write at the end of the last segment and sync; what cannot be written whole is taken back."""
+        """Write at the end of the last segment and sync; take back data that cannot be written whole."""
         try:
             write_all(self._file, data, self._size)
         except OSError:
@@ -282,7 +282,7 @@ class Archive:
         return segment_path(self._folder, self._peer, number)
 
     def _refusal(self, error: OSError) -> StorageError | ConfigError:
-        """Return the error to raise: one sentence that says what to do."""
+        """Return the error to raise: one sentence that says how to go on."""
         if error.errno in NO_SPACE:
             return StorageFull(
                 f"no space is left for the archive in {self._folder}: free some or move the data folder"
@@ -299,7 +299,7 @@ class Archive:
 
 
 def segment_path(folder: Path, peer: str, number: int) -> Path:
-    """Where a peer keeps a segment; others may read what is told of it, which never changes."""
+    """Return the path of a peer's segment; others may read the part they are told of, which never changes."""
     return folder / f"tianmesh-{peer}-{number:05d}.warc.gz"
 
 
@@ -372,7 +372,7 @@ def read_all(file: int, extent: Extent) -> bytes:
 
 
 def sync(file: int) -> None:
-    """Return when what was written to a file is on the disk itself."""
+    """Return when all data written to a file is on the disk itself."""
     if sys.platform == "darwin":
         fcntl.fcntl(file, fcntl.F_FULLFSYNC)  # there fsync stops at the cache of the disk
     else:

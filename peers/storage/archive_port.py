@@ -69,7 +69,7 @@ class ArchivePort:
                 raise LocalProtocolError(f"archive does not understand {type(message).__name__}")
 
     async def run(self, deliver: Deliver) -> None:
-        """Serve until cancelled, then append what had come before.
+        """Serve until cancelled, then append everything that had come before.
 
         Raises:
           ExceptionGroup: of a StorageError: the disk failed; the archive has to be opened anew.
@@ -98,7 +98,7 @@ class ArchivePort:
                 await trio.sleep(GATHERING_S)
 
     async def _append(self, deliver: Deliver) -> int:
-        """Append what waits, up to the limit; it leaves the queue only when it is on the disk; how many."""
+        """Append waiting orders, up to the limit; they leave the queue only once on disk; return how many."""
         while self._orders and isinstance(self._orders[0], RemoveSegments):
             await self._remove(self._orders[0], deliver)
             self._orders.popleft()
@@ -133,7 +133,7 @@ class ArchivePort:
         deliver(self._address, "cell", SegmentsRemoved(order.segments))
 
     async def _append_last(self, deliver: Deliver) -> None:
-        """Append what is left when the peer stops; nobody waits for a disk to be emptied then."""
+        """Append the orders left when the peer stops; nobody waits for a disk to be emptied then."""
         try:
             while self._orders:
                 await self._append(deliver)

@@ -1,4 +1,4 @@
-"""What the port "archive" does with an order, and the port of a simulation, which does it at once."""
+"""How the port "archive" carries out an order, and the port of a simulation, which does it at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Read: TypeAlias = ReadRecords | ReadExtents
 
 
 class RecordStore(Protocol):
-    """What a port needs of an archive (`archive.Archive`, `memory_archive.MemoryArchive`)."""
+    """The methods of an archive that a port needs (`archive.Archive`, `memory_archive.MemoryArchive`)."""
 
     def append(self, batch: Sequence[bytes | memoryview]) -> list[Extent | None]: ...
 
@@ -60,7 +60,7 @@ class ArchiveTwin:
         raise LocalProtocolError(f"archive does not understand {type(message).__name__}")
 
     def append(self) -> list[tuple[str, Message]]:
-        """Append all that waits, which is what a full disk left; to be tried again from time to time."""
+        """Append all waiting orders, which a full disk left; to be tried again from time to time."""
         if not self._orders:
             return []
         try:
@@ -72,7 +72,7 @@ class ArchiveTwin:
 
 
 def append(store: RecordStore, orders: Sequence[Append]) -> list[Message]:
-    """Append what all the orders want in one go; return their answers."""
+    """Append the records of all the orders in one go; return their answers."""
     extents = store.append([records for order in orders for records in records_in(order)])
     answers: list[Message] = []
     start = 0
@@ -97,7 +97,7 @@ def _answer_to(order: Append, extents: Sequence[Extent | None]) -> Message:
 
 
 def read(store: RecordStore, order: Read) -> Message:
-    """Read what an order wants; nothing leaves here that is not what was appended."""
+    """Read the records an order wants; nothing leaves here but bytes as they were appended."""
     if isinstance(order, ReadRecords):
         place = Extent(order.segment, order.offset, order.length)
         (records,) = store.read_many((place,))

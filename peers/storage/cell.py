@@ -86,7 +86,7 @@ from peers.storage.wire_messages import (
 
 
 class CellStatistics(HolderStatistics, frozen=True):
-    """What a cell has and does. Totals survive a restart, gauges are of now, counts since the start."""
+    """The content and work of a cell. Totals survive a restart, gauges are of now, counts since the start."""
 
     pages: int  # total: distinct URLs
     gone: int  # total: of these, whose newest version has no document
@@ -135,7 +135,7 @@ class Cell(StoreActor):
         settings: CellSettings | None = None,
         life: int = 1,
     ) -> None:
-        """Take up what the table says was left undone.
+        """Take up the work that the table says was left undone.
 
         Args:
           peer: id of the peer this cell belongs to.
@@ -241,7 +241,7 @@ class Cell(StoreActor):
         )
 
     def keepers_of(self, slot: int) -> set[str]:
-        """Return who is in the team of a slot, or was of late, as far as this peer has seen."""
+        """Return the peers in the team of a slot, now or of late, as far as this peer has seen."""
         return self._teams.keepers_of(slot)
 
     def _react(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -293,7 +293,7 @@ class Cell(StoreActor):
         return self._trade(source, message, now)
 
     def _end_turn(self, sends: list[Send], now: float) -> list[Send]:
-        """Add what follows from the state of the table."""
+        """Add the messages that follow from the state of the table."""
         ledger = self._ledger
         sends += self._keeper.end_turn(now)
         if ledger.segments.has_dead:
@@ -323,7 +323,7 @@ class Cell(StoreActor):
     # --- Bringing slots together with those of other peers
 
     def _trade(self, source: Address, message: Message, now: float) -> list[Send]:
-        """React to what belongs to comparing and moving whole slots."""
+        """React to a message about comparing and moving whole slots."""
         keeper, store = self._keeper, self._store
         match message:
             case StopSynchronising(task):
@@ -359,7 +359,7 @@ class Cell(StoreActor):
         return self._hold(self._keeper.end_merge(ticket, now), now)
 
     def _hold(self, sends: list[Send], now: float) -> list[Send]:
-        """Have what came indexed; hold back that slots are synchronised until it is."""
+        """Have arrived pages indexed; until they are, hold back the news that slots are synchronised."""
         self._indexing.plan(now)
         until = now + self._settings.index_wait_s
         released = []

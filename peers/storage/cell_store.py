@@ -84,7 +84,7 @@ class Damage(NamedTuple):
 
 @dataclass(slots=True)
 class _Row:
-    """What of a page is to be sent."""
+    """The versions of a page that are to be sent."""
 
     identity: bytes
     url: str
@@ -94,7 +94,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """Pages whose records are on their way into the archive."""
+    """Pages with records on their way into the archive."""
 
     export: bytes  # as the ledger knows it
     rows: list[tuple[bytes, PageRow, list[VersionRow]]]  # identity, page, which of its versions are new
@@ -181,7 +181,7 @@ class CellStore:
         return Part(items, answer.content)
 
     def take_records(self, answer: ExtentsRead) -> tuple[Part | None, list[Damage]]:
-        """Return the part made of what was read, and what could not be read."""
+        """Return the part made of the records read, and the damages where they could not be read."""
         export = answer.ticket if answer.ticket in self._exports else 0
         rows = self._reading.pop(answer.ticket, None)
         if rows is None:
@@ -230,7 +230,7 @@ class CellStore:
             yield self._read(ticket, rows)
 
     def _rows(self, slots: list[int], have: Collection[bytes], marked: set[bytes] | None) -> Iterator[_Row]:
-        """Return what is lacking, page by page; one with many versions makes several rows, newest first."""
+        """Return lacking versions page by page; a page with many makes several rows, newest first."""
         for slot in slots:
             for identity, versions in groupby(self._ledger.versions(slot), _identity_of_item):
                 first = next(versions)
@@ -380,7 +380,7 @@ class CellStore:
                 self._have_indexed(arrival.export, identity, row, newest)
 
     def _have_indexed(self, export: bytes, identity: bytes, row: PageRow, newest: Place) -> None:
-        """Note what is to be indexed of a page whose newest version has come."""
+        """Note the document and texts to be indexed of a page, now that its newest version has come."""
         ledger = self._ledger
         adopted = ledger.marks.take_adopted(identity, newest.stamp)
         if adopted is None or not newest.has_document:

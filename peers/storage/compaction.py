@@ -127,7 +127,7 @@ class Compaction:
         return self._read(now) if self._moves else []
 
     def take_records(self, answer: ExtentsRead, now: float) -> tuple[list[Send], list[Damage]]:
-        """Append what was read back; return also what could not be."""
+        """Append the records that were read back; return also the damages where that failed."""
         if len(answer.are_sound) != len(self._moves):
             return [], []  # asked before a restart
         moves, self._moves = self._moves, []
@@ -159,7 +159,7 @@ class Compaction:
         self._wake_at = now + max(self._settings.pause_s, n_bytes / self._settings.bytes_per_s)
 
     def _begin(self, now: float) -> None:
-        """Begin a sweep of what is wasteful now; what becomes so meanwhile is for the next one."""
+        """Begin a sweep of the segments wasteful now; those that become so meanwhile are for the next one."""
         segments = self._ledger.segments
         self._emptied, segments.has_waste = frozenset(segments.wasteful()), False
         self._after, self._page, self._identity = b"", [], b""

@@ -1,4 +1,4 @@
-"""How much of a disk pages may take: what a person has set, held against what is measured. Pure.
+"""How much of a disk pages may take: the limit that a person has set, held against measured use. Pure.
 
 Over it no fetch begins; what was fetched is stored, and so are copies of what other peers crawl, so that the
 limit is passed by some hundred pages and by theirs. Nothing is deleted; with room again the crawl goes on.
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class DiskUse(NamedTuple):
-    """What the disk of a peer holds."""
+    """The use of the disk of a peer, and the space left on it."""
 
     used_bytes: int  # of archive, index and table
     free_bytes: int | None  # None when it cannot be asked
 
 
 class DiskLimit(NamedTuple):
-    """What it may hold; 0 for no limit."""
+    """The limits of the use of a disk; 0 for no limit."""
 
     max_bytes: int = 0
     free_min_bytes: int = 0

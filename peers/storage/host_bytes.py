@@ -46,7 +46,7 @@ class HostCuts:
 
 
 class HostBytes:
-    """What the versions of the hosts of a slot take, as a walk over them comes along."""
+    """The bytes that the versions of each host of a slot take, as a walk over them comes along."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max

@@ -1,4 +1,4 @@
-"""What of a cell's pages the index has, and what it is still to have.
+"""The versions and link texts of a cell's pages that the index has, and those it is still to have.
 
 A version is marked from when it rules until the index has it in a durable commit; of one without a document
 that is when the index has taken out what it had. Link texts have marks of their own. What came with another
@@ -198,7 +198,7 @@ class IndexMarks:
         return value[STAMP_BYTES:] if value is not None and is_it else None
 
     def drop_adopted(self, identity: bytes) -> bytes | None:
-        """Forget what the index has got, and return it; None for nothing."""
+        """Forget the version noted as got with another peer's index, and return it; None for nothing."""
         if not self._totals.adopted:
             return None
         value = self._table.get(ADOPTED + identity)
@@ -209,5 +209,5 @@ class IndexMarks:
 
 
 def mark_key(identity: bytes, stamp: Stamp) -> bytes:
-    """Return what `IndexMarks.marked_pages` continues after."""
+    """Return the key that `IndexMarks.marked_pages` continues after."""
     return identity + newest_first(stamp)

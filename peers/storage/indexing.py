@@ -1,4 +1,4 @@
-"""What of a cell's pages is to be indexed, and who works on it: nobody, the indexer, or the reading back.
+"""A cell's pages and link texts to be indexed, and where each is: nowhere, at the indexer, being read back.
 
 The marks are in the ledger; here is only who has what of them. A page goes to the indexer when it comes; one
 that is marked and with nobody is read back from the archive and parsed again, and then goes there. Of a
@@ -95,7 +95,7 @@ class Indexing:
         return [Send(self._indexer, IndexPage(slot_in(identity), document))]
 
     def give_removal(self, identity: bytes, url: str, stamp: Stamp) -> list[Send]:
-        """Have the indexer take a page out whose marked version has nothing to be indexed, likewise."""
+        """Have the indexer take out a page with a marked version that has nothing to be indexed, likewise."""
         if len(self._pages) >= self._settings.pages_max:
             return []
         if self._take_downs.hides(url):
@@ -132,7 +132,7 @@ class Indexing:
         return self.give_page(identity, place.stamp, document)
 
     def note_indexed(self, message: PagesIndexed) -> None:
-        """Take back the marks of what is in a durable commit."""
+        """Take back the marks of the pages and link texts in a durable commit."""
         for url, stamp in message.pages:
             identity = self._pages.pop((url, stamp), None)
             # What was taken down, or shown again, while it was on its way keeps its mark and goes there anew.

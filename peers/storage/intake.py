@@ -46,7 +46,7 @@ class _Page:
 
 
 class Intake:
-    """What was given to us and is not yet durable everywhere."""
+    """The pages that were given to us and are not yet durable everywhere."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Intake:
         return self._replicas.wake_at()
 
     def wake(self, now: float) -> list[Send]:
-        """Send what members have to keep, again if need be; have the slots of silent ones compared."""
+        """Send members the pages they have to keep, again if need be; have slots of silent ones compared."""
         sends: list[Send] = []
         silent: dict[str, set[int]] = defaultdict(set)
         if self._replicas.wake_at() <= now:
@@ -102,7 +102,7 @@ class Intake:
         return sends + self._teams.differing(silent)
 
     def change_members(self, now: float) -> list[Send]:
-        """Wait for those who are in the teams by now.
+        """Wait for the members that are in the teams by now.
 
         Also with pages that waited for nobody: who comes now may have compared before they were in the table.
         """
@@ -201,7 +201,7 @@ class Intake:
             self._replicas.ask_again((page.url, page.stamp), page.slot, ReplicatePage(page), members, now)
 
     def note_refused(self, key: Version) -> list[Send]:
-        """Be done with a page whose records are not whole."""
+        """Be done with a page because its records are not whole."""
         pending = self._pages.get(key)
         if pending is None:
             return []
@@ -211,7 +211,7 @@ class Intake:
         return [Send(giver, PageRefused(*key)) for giver in pending.givers]
 
     def note_full(self) -> list[Send]:
-        """Let nobody wait for space here; what is under way gets into the archive when there is some."""
+        """Let nobody wait for space here; pages under way get into the archive when there is some."""
         self.is_full = True
         sends: list[Send] = []
         for pending in self._pages.values():
@@ -233,7 +233,7 @@ class Intake:
     # --- what other members say ---
 
     def note_declined(self, peer: str, key: Version, now: float) -> list[Send]:
-        """Count a page without a member whose disk is full: it compares its slot with ours."""
+        """Count a page without a member that has a full disk: it compares its slot with ours."""
         self._put_off(key, peer)
         return self.note_replicated(peer, key, now)
 
@@ -257,7 +257,7 @@ class Intake:
         return self._finish(pending, pending.place)
 
     def _finish(self, pending: _Page, at: RecordsAppended) -> list[Send]:
-        """The page is durable wherever it has to be: note it, have it indexed, tell who waits."""
+        """Note that a page is durable wherever it has to be, have it indexed, tell the actors that wait."""
         page, identity, document = pending.page, pending.identity, pending.page.document
         self._leave(pending)
         place = Place(
@@ -301,5 +301,5 @@ def _cell_of(peer: str) -> Address:
 
 
 def _size_of(page: StoredPage) -> int:
-    """Return about how many bytes a page takes in memory; a kilobyte is for what is around its contents."""
+    """Return about how many bytes a page takes in memory; a kilobyte is for all around its contents."""
     return 1_000 + len(page.records) + (page.document.text_chars if page.document else 0)

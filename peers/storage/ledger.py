@@ -1,4 +1,4 @@
-"""What a cell must not forget, in its table: where pages are, what the index has of them, what is to be done.
+"""The lasting memory of a cell, in its table: places of pages, versions in the index, work to be done.
 
 Theory of operation
 ===================
@@ -56,7 +56,7 @@ from peers.storage.totals import Totals
 
 
 class Kept(Enum):
-    """What `Ledger.keep` found."""
+    """The findings of `Ledger.keep` about a version."""
 
     NEWEST = 0  # it rules from now on
     OLDER = 1
@@ -86,7 +86,7 @@ class Ledger:
     """
 
     def __init__(self, table: Table) -> None:
-        """Take up what the table has.
+        """Take up the state in the table.
 
         Raises:
           StorageError: an earlier version of this program wrote it.
@@ -304,7 +304,7 @@ class Ledger:
         return bool(versions_max and len(newer) >= versions_max) or newer[-1].fetched_at < oldest_s
 
     def _note_gone(self, identity: bytes, before: Place | None, newest: Place | None) -> None:
-        """Keep the row of pages whose newest version has no document."""
+        """Keep a row for each page that has no document in its newest version."""
         was_gone = before is not None and not before.has_document
         is_gone = newest is not None and not newest.has_document
         if is_gone and not was_gone:

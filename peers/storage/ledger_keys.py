@@ -64,7 +64,7 @@ def slot_in(key: bytes) -> int:
 
 
 def segment_key(number: int) -> bytes:
-    """Return the key of what is counted of a segment."""
+    """Return the key of the counts of a segment."""
     return SEGMENT + number.to_bytes(4, "big")
 
 
@@ -75,6 +75,6 @@ def newest_first(stamp: Stamp) -> bytes:
 
 
 def stamp_in(key_end: bytes) -> Stamp:
-    """Read what `newest_first` wrote."""
+    """Read a stamp that `newest_first` wrote."""
     bits = int.from_bytes(key_end, "big")
     return Stamp(*_stamp.unpack((bits ^ _ALL_BITS).to_bytes(STAMP_BYTES, "big")))

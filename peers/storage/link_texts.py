@@ -14,7 +14,7 @@ from xxhash import xxh3_64_digest
 
 
 class LinkTexts(Protocol):
-    """Reads what is known of the links to a page."""
+    """Reads the texts, linkers and uses that are known of the links to a page."""
 
     def of(self, identity: bytes) -> tuple[str, ...]:
         """Return texts, linkers and uses as `peers.engine.linkers` has them, sorted; () when none are known.

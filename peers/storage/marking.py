@@ -1,4 +1,4 @@
-"""Slots whose documents the index has lost: all their pages are marked again, some at a time."""
+"""Slots that have lost documents in the index: all their pages are marked again, some at a time."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Marking:
         return self._wake_at
 
     def mark_anew(self, slots: bytes, now: float) -> None:
-        """Have all pages of some slots indexed again, whose documents were lost."""
+        """Have all pages of some slots indexed again, because documents of these were lost."""
         self._lost.append(slots)
         if self._teams.are_known:  # else `take_up` does
             self._add(slots, now)
 
     def take_up(self, now: float) -> None:
-        """Go on with what could not be done before the number of slots was known."""
+        """Go on with the slots that could not be marked before the number of slots was known."""
         for slots in self._lost:
             self._add(slots, now)
 

@@ -37,13 +37,13 @@ class MemoryArchive:
         return [self._append_item(item) if item else None for item in sound]
 
     def read(self, extent: Extent) -> bytes:
-        """Return what was appended at an extent; see `Archive.read`."""
+        """Return the bytes that were appended at an extent; see `Archive.read`."""
         if extent.end > len(self._segments.get(extent.segment, b"")):
             raise CorruptionError(f"the simulated archive has no {extent}")
         return bytes(self._segments[extent.segment][extent.offset : extent.end])
 
     def read_many(self, extents: Sequence[Extent]) -> list[bytes | memoryview | None]:
-        """Return what was appended at each extent, None where there is none."""
+        """Return the bytes appended at each extent, None where there are none."""
         return [self._read_or_nothing(extent) for extent in extents]
 
     def remove(self, segments: Iterable[int]) -> None:

@@ -1,4 +1,4 @@
-"""What is said between the cell, the actors around it and the archive port."""
+"""Messages between the cell, the actors around it and the archive port."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StorePage(Message, frozen=True):
 
 
 class PageStored(Message, frozen=True):
-    """Cell to who gave the page: it is durable here and on the live standbys."""
+    """Cell to the giver of a page: it is durable here and on the live standbys."""
 
     url: str
     stamp: Stamp
@@ -66,7 +66,7 @@ class RecordsAppended(Message, frozen=True):
 
 
 class ReadRecords(Message, frozen=True):
-    """Cell to archive: read back what is at a place. Answered by `RecordsRead`."""
+    """Cell to archive: read back the records at a place. Answered by `RecordsRead`."""
 
     url: str
     stamp: Stamp
@@ -92,7 +92,7 @@ class AppendBulk(Message, frozen=True):
 
 
 class BulkAppended(Message, frozen=True):
-    """Archive to cell: where each is now; None for what is not whole records, and not kept."""
+    """Archive to cell: where each is now; None for bytes that are not whole records, and not kept."""
 
     ticket: int
     extents: tuple[Extent | None, ...]
@@ -107,7 +107,7 @@ class ReadExtents(Message, frozen=True):
 
 
 class ExtentsRead(Message, frozen=True):
-    """Archive to cell: what is there, one after the other, without what is not as it was appended."""
+    """Archive to cell: the records there, one after the other, without those not as they were appended."""
 
     ticket: int
     bulk: bytes
@@ -128,7 +128,7 @@ class SegmentsRemoved(Message, frozen=True):
 
 
 class ParseRecords(Message, frozen=True):
-    """Cell to parser, after a restart: what is indexed of a page that was kept but not yet indexed."""
+    """Cell to parser, after a restart: read the document of a page that was kept but not yet indexed."""
 
     url: str
     stamp: Stamp
@@ -156,7 +156,7 @@ class RecordsRefused(Message, frozen=True):
 
 
 class PageRefused(Message, frozen=True):
-    """Cell to who gave the page: it cannot be kept, as its records are not whole; it is done with."""
+    """Cell to the giver of a page: it cannot be kept, as its records are not whole; it is done with."""
 
     url: str
     stamp: Stamp

@@ -1,4 +1,4 @@
-"""What is in a part (`handover.store.Part`) that cells send each other: its items, and what its bulk is.
+"""The content of a part (`handover.store.Part`) that cells send each other: its items, and its kind of bulk.
 
 A part carries either a piece of the index (`Documents`: the bulk is a segment, as `peers.engine` makes them)
 or pages (`Pages`: the bulk is the records of their versions, one after the other, in the order of the rows).
@@ -38,7 +38,7 @@ class VersionRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PageRow(msgspec.Struct, frozen=True, array_like=True):
-    """What of a page the other side does not have."""
+    """The versions of a page that the other side does not have."""
 
     url: Url
     is_indexed: bool  # its document in that export is of its newest version, with link texts of this digest

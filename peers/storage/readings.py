@@ -27,7 +27,7 @@ from peers.storage.wire_messages import VERSIONS_TOLD_MAX, PageRead, PagesChecke
 
 @dataclass(slots=True)
 class _Reading:
-    """A place that is being read back, and who wants it."""
+    """A place that is being read back, and the readers that want it."""
 
     place: Place
     identity: bytes
@@ -37,7 +37,7 @@ class _Reading:
 
 
 class Readings:
-    """What was asked of the archive for one page each, and who wants it."""
+    """The places asked of the archive, for one page each, and the readers that want them."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Readings:
         return sends
 
     def note_read(self, message: RecordsRead, now: float) -> list[Send]:
-        """Give gateways what they wait for, and the parser what is to be indexed."""
+        """Give gateways the records they wait for, and the parser those that are to be indexed."""
         url, stamp, records = message.url, message.stamp, message.records
         reading = self._readings.get((url, stamp))
         if reading is None or reading.records:
@@ -150,7 +150,7 @@ class Readings:
         return sends + self._end_reading(reading, None, now)
 
     def note_parsed(self, message: RecordsParsed, now: float) -> list[Send]:
-        """Have what was read back indexed, now that it is parsed."""
+        """Have a document that was read back indexed, now that it is parsed."""
         reading = self._readings.get((message.url, message.stamp))
         if reading is None or not reading.records:
             return []
@@ -174,7 +174,7 @@ class Readings:
         return PageRead(request, place.url, place.fetched_at, records, gone_at)
 
     def _end_reading(self, reading: _Reading, document: Document | None, now: float) -> list[Send]:
-        """Index what was read back for that."""
+        """End a reading; index the document if it was read back for that."""
         place = reading.place
         del self._readings[place.url, place.stamp]
         if not reading.is_to_index:

@@ -32,7 +32,7 @@ class Repairs:
         return self._wake_at
 
     def take_out(self, damages: list[Damage], now: float) -> list[Send]:
-        """Take out what did not read back as it was written, and have it brought from others."""
+        """Take out versions that did not read back as written, and have them brought from others."""
         differing: dict[str, set[int]] = {}
         for identity, place in damages:
             if not self._ledger.drop_damaged(identity, place):
@@ -43,7 +43,7 @@ class Repairs:
         return self._teams.differing(differing)
 
     def wake(self, now: float) -> list[Send]:
-        """Ask again, and others, for what is still damaged."""
+        """Ask again, and others, for versions that are still damaged."""
         damaged = self._ledger.damaged(self._settings.repairs_per_look)
         if not damaged:
             self._wake_at = inf
@@ -58,7 +58,7 @@ class Repairs:
         return self._teams.differing(differing)
 
     def _ask_for(self, slot: int, turn: int, differing: dict[str, set[int]]) -> None:
-        """Note the member of the team whose turn it is."""
+        """Note the slot for the member of the team that is asked in this turn."""
         others = self._teams.others(slot) if self._teams.are_known else []
         if others:
             differing.setdefault(others[turn % len(others)], set()).add(slot)

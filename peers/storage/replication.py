@@ -1,4 +1,4 @@
-"""What the living members of a team have still to answer, message by message.
+"""The answers that the living members of a team have still to give, message by message.
 
 A `mesh.delivery` repeats each to each member; here is held together who lacks the same one. Says to whom what
 is to be sent, sends nothing. Nothing of it is in a table: who does not answer is left to the comparison
@@ -29,7 +29,7 @@ class Silence(NamedTuple, Generic[Key]):
 
 @dataclass(slots=True)
 class _Replication(Generic[Order]):
-    """One message and who has it still to answer."""
+    """One message and the members that have still to answer it."""
 
     message: Order
     slot: int
@@ -61,7 +61,7 @@ class Replications(Generic[Key, Order]):
         return key in self._under_way
 
     def begin(self, key: Key, slot: int, message: Order, members: Iterable[str], now: float) -> None:
-        """Note a message, in place of the one before of that key; `wake`, due then, says whom to send it."""
+        """Note a message, in place of the one before of that key; `wake`, due then, names its receivers."""
         self.drop(key)
         members = list(members)
         replication = self._under_way[key] = _Replication(message, slot, asked=set(members))
@@ -105,7 +105,7 @@ class Replications(Generic[Key, Order]):
             self._ask(key, replication, [peer for peer in members if peer not in replication.missing], now)
 
     def wake(self, now: float) -> tuple[list[tuple[str, Order]], list[Silence[Key]]]:
-        """Return what is to be sent to whom, for the first time or again, and what was given up."""
+        """Return by receiver the messages to send, for the first time or again, and those given up."""
         leaving, given_up = self._delivery.wake(now)
         silent, self._refused = self._refused, []
         for peer, key, _ in given_up:

@@ -46,7 +46,7 @@ class Scrubber:
         return self._wake_at
 
     def wake(self, now: float, *, is_busy: bool) -> ReadExtents | None:
-        """Return what to read back now, if anything."""
+        """Return the order to read back some places now, if any."""
         settings = self._settings
         if self._wake_at == -inf:
             # A peer that is started often begins somewhere else every time; from the end it goes on in front.
@@ -77,7 +77,7 @@ class Scrubber:
         return ReadExtents(SCRUB_TICKET, extents, tuple(place.checksum for place in checked))
 
     def take(self, answer: ExtentsRead, now: float) -> list[Damage]:
-        """Return what cannot be read back as it was appended."""
+        """Return the places that cannot be read back as they were appended."""
         if len(answer.are_sound) != len(self._under_way):
             return []  # asked before a restart
         n_bytes = sum(each.place.length for each in self._under_way)

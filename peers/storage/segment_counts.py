@@ -25,7 +25,7 @@ class SegmentCounts:
     """The entries "s" of a cell's table, of which memory has a copy."""
 
     def __init__(self, table: Table, totals: Totals) -> None:
-        """Take up what the table has.
+        """Take up the counts in the table.
 
         Args:
           totals: of the ledger, which writes them.
@@ -41,13 +41,13 @@ class SegmentCounts:
         self.has_waste = bool(self.wasteful())  # the same of `wasteful`
 
     def save(self) -> None:
-        """Write what has changed."""
+        """Write the counts that have changed."""
         for number in self.changed:
             self._table.put(segment_key(number), _encode(self._segments[number]))
         self.changed.clear()
 
     def count_garbage(self, extent: Extent) -> None:
-        """Count what was appended and is not referred to."""
+        """Count bytes that were appended and are not referred to."""
         self._counts_of(extent)[1] += extent.length
         self._totals.garbage_bytes += extent.length
 

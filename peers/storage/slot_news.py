@@ -1,4 +1,4 @@
-"""What is told of slots when all their pages are indexed, and not before.
+"""News of slots that is told when all their pages are indexed, and not before.
 
 Slots that were brought count as synchronised then, and documents that were lost as repaired: what is in the
 archive alone is not found.
@@ -17,7 +17,7 @@ from peers.storage.ledger import Ledger
 
 @dataclass(slots=True)
 class _Held:
-    """What is told when all marks of some slots have been seen gone."""
+    """A message that is sent when all marks of some slots have been seen gone."""
 
     told: Send
     slots: SlotMask  # those where they have not
@@ -25,7 +25,7 @@ class _Held:
 
     @property
     def task(self) -> int | None:
-        """The handover's number of what was synchronised."""
+        """The handover's number of the task that was synchronised."""
         message = self.told.message
         return message.task if isinstance(message, SlotsSynchronised) else None
 
@@ -49,7 +49,7 @@ class SlotNews:
         self._held = [held for held in self._held if held.task != task]
 
     def let_go(self, now: float) -> list[Send]:
-        """Tell what was held back for marks that are gone."""
+        """Return the messages that were held back for marks that are gone."""
         if not self._held:
             return []
         for held in self._held:

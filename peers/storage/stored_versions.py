@@ -10,7 +10,7 @@ from peers.storage.place import Place, newest_in, place_in
 
 
 class KeptVersions(NamedTuple):
-    """What a cell has of a page."""
+    """The versions that a cell has of a page, and their state."""
 
     places: tuple[Place, ...]  # the newest first
     is_cut: bool  # there are more
@@ -20,7 +20,7 @@ class KeptVersions(NamedTuple):
 
 
 class StoredVersions:
-    """What the table of a cell says of pages; never changes it."""
+    """Reads the versions of pages in the table of a cell; never changes it."""
 
     def __init__(self, table: Table) -> None:
         """Read in the section of the cell."""

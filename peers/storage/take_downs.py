@@ -31,7 +31,7 @@ class TakeDowns:
     """Which pages are taken down; marks those that are and were not, or were and are not."""
 
     def __init__(self, ledger: Ledger, entries_per_turn: int = 1_024, turn_pause_s: float = 0.02) -> None:
-        """Go on with what was taken down last, until told of a policy or to `begin`."""
+        """Go on with the last take-downs, until told of a policy or to `begin`."""
         self._ledger = ledger
         self._entries_per_turn = entries_per_turn
         self._turn_pause_s = turn_pause_s
@@ -46,7 +46,7 @@ class TakeDowns:
         return self._policy.is_taken_down(url)
 
     def begin(self, now: float) -> None:
-        """Who has been told of no policy by now goes by none."""
+        """Go by no policy if none has been told by now."""
         if not self._is_told:
             self.change_policy(EVERYTHING, now)
 
@@ -78,7 +78,7 @@ class TakeDowns:
 
 
 def _read(body: bytes) -> Policy:
-    """Read what was taken down last; what another version wrote is told to us again by the mesh."""
+    """Read the last take-downs; if another version wrote them, the mesh tells us of them again."""
     try:
         return policy_in(body)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:

@@ -1,4 +1,4 @@
-"""Who keeps a page with us, by the view of the mesh that this peer has now."""
+"""The peers that keep a page with us, by the view of the mesh that this peer has now."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VIEWS_REMEMBERED: Final = 8
 
 
 class Teams:
-    """The teams of all slots, and what the handover is told when a member of one lacks something."""
+    """The teams of all slots, and the messages to the handover when a member of one lacks something."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -57,7 +57,7 @@ class Teams:
         return any(view.has_majority and peer in view.team_of(slot) for view in views)
 
     def keepers_of(self, slot: int) -> set[str]:
-        """Return who is in the team of a slot, or was of late, as far as this peer has seen."""
+        """Return the peers in the team of a slot, now or of late, as far as this peer has seen."""
         views = filter(None, (self._ownership, *self._before))
         return {peer for view in views for peer in view.team_of(slot)}
 
@@ -78,7 +78,7 @@ class Teams:
         return decode_slots(slots, self._known().table.slot_count)
 
     def differing(self, slots: dict[str, set[int]]) -> list[Send]:
-        """Tell the handover with whom which slots are to be compared."""
+        """Tell the handover which slots are to be compared, and with which peers."""
         return [
             Send(self._handover, SlotsDiffer(peer, self._encode(numbers)))
             for peer, numbers in sorted(slots.items())

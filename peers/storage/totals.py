@@ -1,4 +1,4 @@
-"""What a cell counts for ever."""
+"""The counters of a cell, kept for ever."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Totals(msgspec.Struct, array_like=True):
-    """Counters that survive a restart because they are written with what they count."""
+    """Counters that survive a restart because they are written with the changes they count."""
 
     pages: int = 0  # distinct URLs
     stored: int = 0  # versions kept as owner, ever

@@ -1,4 +1,4 @@
-"""WARC 1.1 records as bytes: what the archive keeps, replicas carry and any WARC tool reads.
+"""WARC 1.1 records as bytes: the form that the archive keeps, replicas carry and any WARC tool reads.
 
 A record is one gzip member, so that it can be read alone by offset and length, as the standard's
 annex D recommends. Writing trusts its arguments; reading trusts nothing, since records also come
@@ -52,7 +52,7 @@ class WarcRecord:
 
     @property
     def kind(self) -> str:
-        """`WARC-Type`: response, request, warcinfo or what other writers use."""
+        """`WARC-Type`: response, request, warcinfo or a type that other writers use."""
         return self.headers["warc-type"]
 
     @property
@@ -125,7 +125,7 @@ def request_record(url: str, head: bytes, stamp: Stamp, ip: str = "") -> bytes:
 
 
 def content_record(url: str, content: bytes, stamp: Stamp) -> bytes:
-    """Pack what was read of a document whose response is too long to be kept whole, and point to that."""
+    """Pack the content read of a document with a response too long to be kept whole, and point to that."""
     headers = {
         "WARC-Type": "metadata",
         "WARC-Record-ID": record_id("metadata", url, stamp),
@@ -159,7 +159,7 @@ def revisit_record(original: WarcRecord, profile: str, again: Mapping[str, str],
 
 
 def absence_record(url: str, reason: str, stamp: Stamp) -> bytes:
-    """Pack what there is of a version without an answer: that the page is not to be found, and why.
+    """Pack the record of a version without an answer: that the page is not to be found, and why.
 
     It is a metadata record, which every reader of WARC passes over that looks for pages.
 
@@ -178,7 +178,7 @@ def absence_record(url: str, reason: str, stamp: Stamp) -> bytes:
 
 
 def warcinfo_record(file_name: str, created_at: float, fields: Mapping[str, str]) -> bytes:
-    """Pack the record that opens a file and says who wrote it."""
+    """Pack the record that opens a file and names its writer."""
     headers = {
         "WARC-Type": "warcinfo",
         "WARC-Record-ID": record_id("warcinfo", file_name, Stamp(0, created_at)),
@@ -223,12 +223,12 @@ def record_id(kind: str, url: str, stamp: Stamp) -> str:
 
 
 def visit_text(stamp: Stamp) -> str:
-    """Return what stands in the header of ours that tells the visit; nothing for what was no visit."""
+    """Return the value of our header that tells the visit; nothing for a version that was no visit."""
     return str(stamp.visit) if stamp.visit else ""
 
 
 def visit_in(headers: Mapping[str, str]) -> int:
-    """Read what `visit_text` wrote; 0 where there is no such header, or where it makes no sense.
+    """Read the value that `visit_text` wrote; 0 where there is no such header, or where it makes no sense.
 
     Args:
       headers: of a record, names in lower case.
@@ -252,7 +252,7 @@ def microseconds(seconds: float) -> int:
 
 
 def payload_digest(payload: bytes) -> str:
-    """Return SHA-1 in base 32: what other archives write, so that equal payloads can be told across them."""
+    """Return SHA-1 in base 32, as other archives write it, so that equal payloads can be told across them."""
     return "sha1:" + b32encode(sha1(payload, usedforsecurity=False).digest()).decode()
 
 

@@ -22,7 +22,7 @@ MovedTo: TypeAlias = Annotated[str, Meta(max_length=URL_CHARS_MAX)]
 
 
 class StoredPage(Message, frozen=True, array_like=True):
-    """A page as it is kept: its WARC records ready to be appended, and what is indexed of it."""
+    """A page as it is kept: its WARC records ready to be appended, and the document to index."""
 
     url: Url
     slot: Slot

@@ -1,4 +1,4 @@
-"""Text analysis: what terms a text has. It knows no index.
+"""Text analysis: the terms of a text. It knows no index.
 
 `analysis` makes the terms and the atoms, of `folding` (spellings made equal), `runs` (stretches of one
 script), `segmentation` (words of Chinese), `stemming` (forms) and `compounds` (words with signs);

@@ -1,4 +1,4 @@
-"""Turn text into terms: what the index stores of a text and what a query asks for.
+"""Turn text into terms: those that the index stores of a text and those that a query asks for.
 
 Theory of operation
   `folding` makes spellings equal, `runs` cuts a folded text into runs, and each run becomes terms:
@@ -55,7 +55,7 @@ def analyse(text: str) -> list[str]:
 
 
 class QueryTerms(NamedTuple):
-    """What a typed text is searched by; dictionary entries, distinct, in the order of the text."""
+    """The entries that a typed text is searched by; of the dictionary, distinct, in the order of the text."""
 
     required: tuple[str, ...]  # each must occur where all words must
     scoring: tuple[str, ...]  # what a document's score is the sum over
@@ -103,7 +103,7 @@ _PARTICLE = re.compile(
 
 
 class _Reading:
-    """Collects what a folded query is searched by."""
+    """Collects the entries that a folded query is searched by."""
 
     def __init__(self, folded: str) -> None:
         self._required: dict[str, None] = {}
@@ -131,7 +131,7 @@ class _Reading:
             self._score(compound.entry, COMPOUND_WEIGHT)
 
     def terms(self) -> QueryTerms:
-        """Return what was collected."""
+        """Return the terms collected; those of a sentence score without its function words."""
         required = self._required or self._optional
         scoring = self._scoring
         if len(self._content_words) >= SENTENCE_WORDS:

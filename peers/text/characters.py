@@ -1,4 +1,4 @@
-"""Characters as kernels see them: code points, what kind each is, and what each is folded to.
+"""Characters as kernels see them: code points, and the kind and the folded form of each.
 
 Both tables say the same as what they are made of: patterns, and `folding.fold`, which is asked for a
 character when it is first met.
@@ -70,7 +70,7 @@ def character_classes() -> Bytes:
 
 
 def fold_evenly(codes: Codes) -> Codes | None:
-    """Return what `fold` makes of a text, None unless every character is folded to one whatever is around."""
+    """Return a text as `fold` makes it, None unless every character is folded to one in any context."""
     folded = np.empty(len(codes), np.uint32)
     done = 0
     while (done := _fold_known(codes, _folded_to, folded, done)) < len(codes):

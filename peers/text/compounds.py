@@ -146,7 +146,7 @@ def is_word_at(folded: str, place: int) -> bool:
 
 
 def option(folded: str, start: int) -> str:
-    """Return the entry of the option whose first word is at a place, "" when there is none."""
+    """Return the entry of the option with its first word at a place, "" when there is none."""
     before = folded[start - 3 : start - 2] if start >= 3 else " "
     if not folded.startswith("--", max(0, start - 2), start) or before == "-" or _is_part_of_word(before):
         return ""

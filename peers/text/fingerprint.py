@@ -43,7 +43,7 @@ _LANGUAGES: Final = ("", *NATIVE_STEMMERS)
 
 
 def fingerprint() -> str:
-    """Return the digest of what becomes of the sample here."""
+    """Return the digest of the analysis of the sample with the libraries installed here."""
     digest = blake2b(digest_size=3)
     for line in _SAMPLE.splitlines():
         for found in (analyse(line), *(sorted(frequency_entries(line, each)) for each in _LANGUAGES)):

@@ -1,4 +1,4 @@
-"""The words that hold sentences together, and so tell nothing of what a text is about; folded, by language.
+"""Function words, which hold sentences together and do not tell a text's topic; folded, by language.
 
 Articles, pronouns, prepositions, conjunctions, auxiliary verbs, and what questions begin with. In a query
 that is a sentence they are left out of the score (`analysis`), and of several languages the one that has most

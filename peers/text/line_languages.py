@@ -102,7 +102,7 @@ class Runs(NamedTuple):
 
 
 class LineLanguages(NamedTuple):
-    """What lines tell."""
+    """The language told from each line, or none, and the size of the line."""
 
     told: Ints  # of each line its place in `LANGUAGES`, or NONE
     sizes: Ints  # how many words and East Asian characters it has

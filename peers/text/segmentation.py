@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Segmenter(Protocol):
-    """Cuts Han runs; what jieba does, and every replacement must do alike."""
+    """Cuts Han runs as jieba does; every replacement must cut them alike."""
 
     def cut(self, run: str) -> list[str]:
         """Return the words of one run, in order, covering it."""

@@ -1,4 +1,4 @@
-"""How much of a page's vocabulary is kept: apart, as who reads messages with it needs no text analysis.
+"""How much of a page's vocabulary is kept: apart, as readers of messages with it need no text analysis.
 
 That loads dictionaries, which takes a command and the bootstrap node a fifth of their start.
 """

@@ -84,7 +84,7 @@ def _is_word(word: DiscoveredWord, settings: DiscoverySettings) -> bool:
 
 
 class _Counted:
-    """Rows of words in folded texts: how often each is there, and next to what."""
+    """Rows of words in folded texts: how often each occurs, and its neighbours."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._counts: Counter[tuple[str, ...]] = Counter()
@@ -115,7 +115,7 @@ class _Counted:
                 self._after.setdefault(word, Counter())[after] += 1
 
     def candidates(self, settings: DiscoverySettings) -> Iterator[DiscoveredWord]:
-        """Yield what is frequent enough."""
+        """Yield the words that are frequent enough."""
         for row in self._frequent:
             count = self._counts[row]
             if count >= settings.text_count_min:

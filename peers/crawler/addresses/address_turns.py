@@ -1,4 +1,4 @@
-"""When an address may be asked next, whatever the names of the hosts that are there. Pure.
+"""When an address may be asked next, with one queue for all the hosts at it, by any name. Pure.
 
 An address that is public is asked one thing at a time and left alone for the delay after each, though
 thousands of names lead to it: it is one machine that answers. Who comes while it is not its turn gets a place
@@ -66,7 +66,7 @@ class _Lease:
 
 
 class _Turn:
-    """What is known of one address."""
+    """The turn, lease and queue of one address."""
 
     __slots__ = ("delay_s", "free_s", "is_taken", "lease", "look_s", "names", "queue", "seconds", "since_s")
 
@@ -88,7 +88,7 @@ class _Turn:
         return delay_s * max(1, min(peers, self.names.bit_count()))
 
     def next_host(self, now: float) -> str | None:
-        """Who has the next turn; who has not come for it is left out."""
+        """Return the host that has the next turn; hosts that have not come for it are left out."""
         while self.queue:
             host = next(iter(self.queue))
             if now <= self.queue[host] + LATE_S_MAX:
@@ -97,7 +97,7 @@ class _Turn:
         return None
 
     def likely_free_s(self, now: float) -> float:
-        """When it can be asked next: a question takes what the last one took, or else twice what it has."""
+        """Estimate when it is free: a question takes as long as the last one, or twice its time so far."""
         if not self.is_taken:
             return max(now, self.free_s)
         seconds = now - self.since_s
@@ -109,7 +109,7 @@ class _Turn:
 
 
 class AddressTurns:
-    """Who may ask which address now; times are of any clock that does not go back."""
+    """Which host may ask which address now; times are of any clock that does not go back."""
 
     def __init__(self, is_shared: Callable[[str], bool] = is_public, *, is_leasing: bool = False) -> None:
         """Begin without having asked anybody.
@@ -140,7 +140,7 @@ class AddressTurns:
         return True
 
     def release(self, address: str, now: float) -> None:
-        """End a question, whatever came of it."""
+        """End a question, with or without an answer."""
         network = network_of(address)
         turn = self._turns.get(network)
         if turn is not None and turn.is_taken:
@@ -173,12 +173,12 @@ class AddressTurns:
     # --- leases ---
 
     def take_orders(self) -> list[Message]:
-        """Return what is to be said to the lessor, once."""
+        """Return the messages to the lessor, each once."""
         orders, self._orders = self._orders, []
         return orders
 
     def lend(self, lent: AddressLent, now: float) -> None:
-        """Hear from the lessor who has an address."""
+        """Take the lessor's answer about an address: a lease, a refusal, or that others want it."""
         turn = self._turn_of(lent.network, now)
         lease = turn.lease
         if lent.seconds > 0.0:
@@ -192,7 +192,7 @@ class AddressTurns:
         self._return_wanted(lent.network, turn, now)
 
     def drop_leases(self, now: float) -> None:
-        """Ask nothing more before it was leased again; what is being asked is given back after that."""
+        """Ask nothing until leased again; an address that is being asked is given back after its question."""
         for network, turn in self._turns.items():
             lease = turn.lease
             if lease is not None:
@@ -241,7 +241,7 @@ class AddressTurns:
 
 
 def network_of(address: str) -> str:
-    """Return what an address stands for: itself, or the first half of an IPv6 address."""
+    """Return the network an address counts for: itself, or the first half of an IPv6 address."""
     if ":" not in address:
         return address
     return IPv6Address(address).exploded[: 5 * _GROUPS_OF_NETWORK - 1]

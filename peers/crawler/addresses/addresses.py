@@ -1,4 +1,4 @@
-"""Which addresses a crawler may connect to: the public Internet and what the operator named.
+"""Which addresses a crawler may connect to: the public Internet and those that the operator named.
 
 A web page can make a crawler ask any name, and any name can lead to the machines behind our firewall. So
 not the spelling of a URL is judged but the address that is going to be connected to, and one bad answer
@@ -67,7 +67,7 @@ def is_public(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """What may be connected to besides public addresses: for intranets, labs and tests."""
+    """The names and networks that may be connected to besides public ones: for intranets, labs and tests."""
 
     allowed_names: frozenset[str] = frozenset()  # as `urls.hostname_of` gives them, and all names below
     allowed_networks: tuple[Network, ...] = ()
@@ -142,7 +142,7 @@ def _decreed(allowed: tuple[str, ...]) -> AddressPolicy:
 
 
 def _is_of_machine(address: str) -> bool:
-    """Tell whether an address means the machine that asks, or what is on one wire with it."""
+    """Tell whether an address means the machine that asks, or a machine on one wire with it."""
     try:
         parsed = ip_address(address)
     except ValueError:

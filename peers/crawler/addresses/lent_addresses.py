@@ -1,4 +1,4 @@
-"""Who has leased which of the addresses that are ours to lend, as their slots are held here. Pure.
+"""The leases of the addresses that are ours to lend, as their slots are held here. Pure.
 
 One peer has an address at a time. Who wants one that another has waits for it, in the order of coming and as
 long as it says so again; who has it is told. What is given back goes at once to who has waited longest, to be
@@ -40,7 +40,7 @@ class _Waiting(NamedTuple):
 
 
 class _Address:
-    """One address, and who has it."""
+    """One address, the peer that has leased it, and the peers that wait."""
 
     __slots__ = (
         "delay_s",
@@ -71,7 +71,7 @@ class _Address:
             self.peer, self.free_s = "", self.until_s + self.delay_s
 
     def next_peer(self, now: float) -> str | None:
-        """Who waits longest; who has not said so of late is left out."""
+        """Return the peer that waits longest; peers that have not asked again of late are left out."""
         self.waiting = {peer: each for peer, each in self.waiting.items() if now < each.at_s + WAITING_S_MAX}
         return next(iter(self.waiting), None)
 
@@ -86,7 +86,7 @@ class _Address:
         return [(peer, AddressLeased(self.network, number, after_s, after_s + LEASE_S, is_wanted))]
 
     def lend_next(self, now: float) -> Answers:
-        """Let who waits longest have it, if nobody has."""
+        """Lend it to the peer that waits longest, if no peer has it."""
         peer = self.next_peer(now)
         if self.peer or peer is None or self.free_s > now + AHEAD_S:
             return []
@@ -94,7 +94,7 @@ class _Address:
         return self.lend(peer, waiting.number, waiting.delay_s, now)
 
     def renew(self, message: LeaseAddress, now: float) -> Answers:
-        """Let who has it have it for longer.
+        """Renew the lease of the peer that has it.
 
         Who does not know that it has it did not get our answer, or was started again and may just have asked.
         """
@@ -104,7 +104,7 @@ class _Address:
         return self.lend(self.peer, message.number, message.delay_s, now)
 
     def have_wait(self, peer: str, message: LeaseAddress, now: float) -> Answers:
-        """Tell a peer that others have it or will before, and who has it that it is wanted."""
+        """Tell a peer that others have it or will before, and the peer that has it that it is wanted."""
         n_before = list(self.waiting).index(peer)
         after_s = min(n_before * message.delay_s, WAITING_S_MAX / 2)  # each has one turn at least
         answers: Answers = [(peer, AddressLeased(self.network, message.number, after_s, 0.0))]
@@ -118,7 +118,7 @@ class _Address:
 
 
 class _Inquiry:
-    """What others have leased of slots that came here together."""
+    """An inquiry after the leases that others have in slots that came here together."""
 
     def __init__(self, number: int, slots: SlotMask, ownership: Ownership, now: float) -> None:
         self.number = number
@@ -186,7 +186,7 @@ class LentAddresses:
                 each.until_s = min(each.until_s, dead_s)
 
     def lease(self, peer: str, message: LeaseAddress, slot: int, now: float) -> Answers:
-        """Answer who wants an address; with nothing when its slot is not held here."""
+        """Answer a peer that wants an address; with nothing when its slot is not held here."""
         address = self._address_of(message.network, slot, message.delay_s, now)
         if address is None:
             return []
@@ -211,7 +211,7 @@ class LentAddresses:
     # --- what others have of slots that came here ---
 
     def note_told(self, peer: str, told: LeasesTold, slot_of: Callable[[str], int], now: float) -> Answers:
-        """Take up what a member leased from who held the slots before; lend the rest when all have told."""
+        """Take up the leases that a member got from earlier holders; lend the rest when all have told."""
         inquiry = next((each for each in self._inquiries if each.number == told.number), None)
         if inquiry is None or peer not in inquiry.silent:
             return []
@@ -230,7 +230,7 @@ class LentAddresses:
         return [answer for each in known for answer in each.lend_next(now)]
 
     def _open(self, inquiry: _Inquiry, now: float) -> None:
-        """Begin to lend what nobody has: who had a lease of it may have asked until he told."""
+        """Begin to lend addresses without a lease: an earlier leaseholder may have asked until it told."""
         asked_s = max(now, inquiry.asked_s)
         self._asked_s[inquiry.slots] = asked_s
         for each in self._addresses.values():
@@ -243,7 +243,7 @@ class LentAddresses:
         return min((each.again_s for each in self._inquiries), default=inf)
 
     def inquire(self, now: float) -> Iterator[tuple[str, TellLeases]]:
-        """Ask those who have not told what they have, where it matters."""
+        """Ask the members that have not told their leases so far, where it matters."""
         self._inquiries = [each for each in self._inquiries if not each.is_over(now)]
         for inquiry in self._inquiries:
             if inquiry.again_s <= now:

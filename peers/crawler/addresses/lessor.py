@@ -1,4 +1,4 @@
-"""The actor that leases addresses of the web from those who lend them, and lends those of our own slots.
+"""The actor that leases addresses of the web from the peers that lend them, and lends those of our own slots.
 
 Theory of operation
 ===================
@@ -46,7 +46,7 @@ WISHES_MAX: Final = 16_384  # with more, those of long ago are forgotten now and
 
 
 class LessorStatistics(Statistics, frozen=True):
-    """What there is now, and counts since the start."""
+    """The leases at present, and counts since the start."""
 
     leased: int  # addresses that we may ask
     lent: int  # that members may ask, we too
@@ -157,7 +157,7 @@ class Lessor(Actor):
         return Send(Address(owner, self.name), LeaseAddress(want.network, number, delay_s, want.is_held))
 
     def _note_leased(self, ownership: Ownership, peer: str, leased: AddressLeased, now: float) -> list[Send]:
-        """Take an answer, once, and only of who lends the address by our own view."""
+        """Take an answer, once, and only from the peer that lends the address by our own view."""
         wish = self._wishes.get(leased.network)
         if wish is None or peer != ownership.owner_of(ownership.slot_of(leased.network)):
             return []
@@ -220,7 +220,7 @@ class Lessor(Actor):
         return [Send(self._fetcher, LeasesLost())]
 
     def _tell_leases(self, ownership: Ownership, source: Address, tell: TellLeases, now: float) -> list[Send]:
-        """Tell who lends addresses now what we have of them, and take none that was lent before.
+        """Tell the peer that lends addresses now which leases we have, and take none that was lent before.
 
         What we have asked for is asked again.
         """

@@ -76,7 +76,7 @@ MARKS_MAX: Final = 1 << 16  # of home pages that are kept, ours and others'; the
 
 
 class AliasesStatistics(Statistics, frozen=True):
-    """What there is now, and counts since the start."""
+    """The comparisons at present, and counts since the start."""
 
     comparing: int  # gauge: hosts that are being compared with others
     homes: int  # gauge: marks of home pages of which hosts were told here
@@ -96,7 +96,7 @@ class _Look:
 
 
 class _Question(NamedTuple):
-    """What was asked, and not answered so far."""
+    """A question about pages of another host that is not answered so far."""
 
     host: str
     other: str
@@ -192,7 +192,7 @@ class Aliases(Actor):
         self._asked = {number: each for number, each in self._asked.items() if each.host != host}
 
     def _ask(self, ownership: Ownership, host: str, now: float) -> list[Send]:
-        """Ask what pages say at the other hosts, and the first time whether there are any."""
+        """Ask for the marks of pages at the other hosts, and the first time whether there are such hosts."""
         slot, look = ownership.slot_of(host), self._looks[host]
         representative = self._samples.representative_of(host, slot)
         sample = self._samples.sample_of(host, slot, is_alias=bool(representative))
@@ -229,7 +229,7 @@ class Aliases(Actor):
         return [Send(Address(owner, self.name), MarksWanted(number, tuple(urls)))]
 
     def _compare(self, ownership: Ownership, peer: str, number: int, marks: tuple[int, ...]) -> list[Send]:
-        """Judge a host of ours by what was told of another by who crawls that."""
+        """Judge a host of ours by the marks told of another host by the peer that crawls that."""
         question, owner = self._asked.get(number), None
         if question is not None:
             owner = ownership.owner_of(ownership.slot_of(question.other))
@@ -264,7 +264,7 @@ class Aliases(Actor):
         return [Send(self._controller, CallAlias(host, ""))]
 
     def _have_visited(self, owner: str, question: _Question, marks: tuple[int, ...]) -> list[Send]:
-        """Bring what was not visited at another host to who crawls that."""
+        """Send the pages not visited at another host, as links, to the peer that crawls that host."""
         links = tuple(
             FoundLink(url, depth=page.depth)
             for page, url, mark in zip(question.pages, question.urls, marks, strict=True)
@@ -277,7 +277,7 @@ class Aliases(Actor):
     def _tell_marks(
         self, ownership: Ownership, source: Address, number: int, urls: tuple[str, ...]
     ) -> list[Send]:
-        """Tell of pages that are crawled here; who asks for others asks again, under another table."""
+        """Tell of pages crawled here; a peer that asks for others asks again, under another table."""
         if not all(map(is_canonical, urls)):
             return []
         slots = [ownership.slot_of(host_of(url)) for url in urls]
@@ -333,6 +333,6 @@ class Aliases(Actor):
 
 
 def _shorten(entries: dict[Any, Any]) -> None:
-    """Forget what came first."""
+    """Forget the oldest entries beyond `MARKS_MAX`."""
     while len(entries) > MARKS_MAX:
         del entries[next(iter(entries))]

@@ -1,4 +1,4 @@
-"""Reads of the frontier what pages of a host are compared with those of another; changes nothing."""
+"""Reads from the frontier the samples of pages by which two hosts are compared; changes nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGES_MAX: Final = 128  # of the host, among which is chosen
 
 
 class HostSamples:
-    """What is known of hosts and their pages, over the table of a frontier."""
+    """The facts about hosts and their pages, read from the table of a frontier."""
 
     def __init__(self, table: Table) -> None:
         """Read in the section of the frontier."""
@@ -31,7 +31,7 @@ class HostSamples:
         return "" if record is None else record_in(record).alias_of
 
     def mark_to_tell(self, url: str, slot: int) -> int:
-        """Return what is told of a page to who has one under another name.
+        """Return the mark of a page for a peer that has the page under another name.
 
         Of a host that does not answer any more there is none: its other names are to be crawled meanwhile.
         """
@@ -40,12 +40,12 @@ class HostSamples:
         return NO_PAGE if is_given_up else self.mark_of(url, slot)
 
     def mark_of(self, url: str, slot: int) -> int:
-        """Return what a page says, see `alias_judging.mark_in`."""
+        """Return the mark of a page, see `alias_judging.mark_in`."""
         row = self._table.get(url_key(slot, fingerprint(url)))
         return mark_in(None if row is None else row_in(row))
 
     def sample_of(self, host: str, slot: int, *, is_alias: bool) -> list[Sampled]:
-        """Choose pages that say what a host has.
+        """Choose a sample of pages that shows the content of a host.
 
         Rows are sorted by fingerprints, so any that follow each other are as good as drawn.
 

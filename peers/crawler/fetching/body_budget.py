@@ -17,7 +17,7 @@ PIECE_BYTES: Final = 64  # of a piece beside its content, as Python keeps it
 
 
 class IncomingBody:
-    """What has come of one body."""
+    """The number of bytes received of one body, and the scope that cancels it."""
 
     def __init__(self) -> None:
         self.scope = trio.CancelScope()  # cancelled when it has to give way

@@ -31,7 +31,7 @@ DETAIL_CHARS_MAX: Final = 200  # errors may quote what the server sent
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """What one fetch may take. A server that wants more gets a failure, and its slot is free again."""
+    """The limits of one fetch. A server that exceeds them gets a failure, and its slot is free again."""
 
     connect_s: float = 10.0  # per address, TLS included; Nutch and Marginalia
     # The same when an address of the other family is to be tried: a machine whose IPv6 leads nowhere is to
@@ -191,7 +191,7 @@ class Connection:
 
     @property
     def tls_session(self) -> ssl.SSLSession | None:
-        """What the next connection to its origin can begin with; None without TLS, or before an answer."""
+        """Return the TLS session to resume at its origin; None without TLS, or before an answer."""
         return None if self._tls is None or not self._is_used else self._tls.session
 
     def is_quiet(self) -> bool:
@@ -250,7 +250,7 @@ class Connection:
     async def _read_body(
         self, wanted: WantedBody, beginning_bytes: int, count: Callable[[int], None]
     ) -> tuple[bytes, bool]:
-        """Return the body and whether it is whole; what is longer than wanted is cut.
+        """Return the body and whether it is whole; a body longer than wanted is cut.
 
         A server that says a wrong Content-Length, or forgets the last chunk, and ends the connection in peace
         has sent its page all the same: browsers show it (WHATWG Fetch leaves that to them).
@@ -298,7 +298,7 @@ class Connection:
             self._http.receive_data(mended)
 
     async def _receive(self) -> bytes:
-        """Return what comes next, nothing at the end of the connection."""
+        """Return the next bytes received, none at the end of the connection."""
         data = await self._receive_some(RECEIVE_BYTES)
         if not data:
             if self._bytes_received == 0:

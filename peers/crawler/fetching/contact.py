@@ -1,4 +1,4 @@
-"""Whom webmasters can write to: without such an address nothing is asked of public hosts.
+"""The contact address for webmasters: without one nothing is asked of public hosts.
 
 Who writes a crawler's user agent into a log looks there for a person first. A mesh that is tried out, of a
 laboratory, an intranet or of files, meets no webmaster and needs no address.

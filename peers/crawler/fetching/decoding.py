@@ -1,4 +1,4 @@
-"""Undo Content-Encoding within limits: no answer, however it was packed, grows past what was asked for.
+"""Undo Content-Encoding within limits: no answer, however it was packed, grows past the size asked for.
 
 Every layer is decoded with a bound on its output, so a bomb costs at most the bound in memory and the time
 to fill it. Damaged data (cut short, wrong checksum) yields what came before the damage, as browsers and
@@ -146,7 +146,7 @@ def _inflate(body: bytes, window_bits: int, bytes_max: int) -> tuple[bytes, bool
 
 
 def _inflate_damaged(body: bytes, window_bits: int, bytes_max: int) -> bytes:
-    """Return what is sound of a stream, whatever its checksum says.
+    """Return the sound part of a stream, whether or not its checksum is right.
 
     It is read without its head, as what has no checksum: at a wrong one an inflater keeps what it holds.
     """

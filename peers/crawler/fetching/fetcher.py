@@ -70,7 +70,7 @@ DecodeBeginning: TypeAlias = Callable[[bytes, str, int], Awaitable[Decoded]]
 
 
 class FetcherStatistics(Statistics, frozen=True):
-    """What there is now."""
+    """The idle connections and the memory of incoming bodies at present."""
 
     connections_idle: int
     bytes_coming_in: int  # memory of bodies that are not complete
@@ -168,7 +168,7 @@ class Fetcher:
         )
 
     async def private_among(self, urls: Iterable[str], decreed: tuple[str, ...] = ()) -> dict[str, str]:
-        """Return the host names of canonical URLs that lead to private addresses, and what to do about each.
+        """Return the host names of canonical URLs that lead to private addresses, and the advice on each.
 
         Names that are not looked up in time are none of them: all are decided on before they are asked.
 

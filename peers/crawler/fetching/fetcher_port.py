@@ -108,7 +108,7 @@ class FetcherPort:
 
 
 def decoding_in(workshop: Workshop) -> DecodeBeginning:
-    """Return what undoes content codings in the processes of a workshop."""
+    """Return a function that undoes content codings in the processes of a workshop."""
 
     async def decode_beginning(body: bytes, codings: str, n_bytes: int) -> Decoded:
         answers: list[Answer] = []

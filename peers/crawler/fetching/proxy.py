@@ -56,7 +56,7 @@ class Proxy:
         return self._is_http and url.startswith("http:")
 
     def headers(self) -> list[tuple[str, str]]:
-        """What a request to the proxy itself has besides."""
+        """Return the additional headers of a request to the proxy itself."""
         return [("Proxy-Authorization", f"Basic {self._credentials}")] if self._credentials else []
 
     async def connect(self, url: str, host: str, port: int, seconds: float) -> trio.socket.SocketType:
@@ -85,5 +85,5 @@ def is_own_name(hostname: str) -> bool:
 
 
 def _is_our_fault(error: ProxyError) -> bool:
-    """Does the proxy not want us, whatever host we ask for?"""
+    """Tell whether the proxy refuses us altogether, not only the host we ask for."""
     return error.error_code == 407 or "auth" in str(error).lower()

@@ -72,7 +72,7 @@ class TraceRecorder:
         return pages
 
     def _write(self, pages: list[TracedPage]) -> None:
-        """Append whole blocks or nothing: behind half a block no reader would trust what follows."""
+        """Append whole blocks or nothing: behind half a block no reader would trust the rest."""
         for count, block in pack_pages(pages):
             if self._append(block):
                 self.pages_written += count

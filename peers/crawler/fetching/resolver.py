@@ -139,7 +139,7 @@ class SystemResolver:
             del self._questions[hostname]
 
     async def _answer(self, hostname: str, question: _Question) -> None:
-        """Ask for a name, whoever still waits for it."""
+        """Look up a name, even if no caller waits for it any more."""
         try:
             question.addresses = await self._ask(hostname)
             self._close(hostname, question)  # who comes later finds it remembered

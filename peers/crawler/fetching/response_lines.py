@@ -31,7 +31,7 @@ def head_end(received: bytearray, start: int) -> int:
 
 
 def readable_head(head: bytes) -> bytes:
-    """Return a head, empty line included, without what h11 would refuse.
+    """Return a head, empty line included, without the parts that h11 would refuse.
 
     Lines that are no headers go: without a colon, with a name that is none, continuations of nothing. Bytes
     that no value may hold become spaces (RFC 9110, 5.5). `identity` in a Transfer-Encoding, which RFC 2616

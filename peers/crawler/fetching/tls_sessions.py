@@ -31,7 +31,7 @@ class TlsSessions:
         return self._sessions.pop(origin, None)
 
     def keep(self, origin: str, session: ssl.SSLSession | None) -> None:
-        """Keep what a server has given us, if it has."""
+        """Keep the TLS session that a server has given us, if it has."""
         if session is None:
             return
         self._sessions[origin] = session

@@ -1,4 +1,4 @@
-"""The frontier: URLs that wait for their visit, by slot and host, and what is known of their hosts.
+"""The frontier: URLs that wait for their visit, by slot and host, and the state of their hosts.
 
 `frontier` is the way in. It knows no actor and no socket; its rows lie in a table, those of hosts that are
 due soon in memory (`held_hosts`, `host_state`; the others are `parked_hosts`). URLs wait in `url_queues` in

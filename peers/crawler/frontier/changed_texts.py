@@ -1,4 +1,4 @@
-"""Stored pages of whose link texts the cell of this peer has not heard."""
+"""Stored pages with link texts that the cell of this peer has not heard of."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Frontier:
         self.steering.change_own(settings.ordering)
 
     def lift_pauses(self, opens_at: Callable[[str, float], float]) -> None:
-        """Let no host wait for what another policy wanted.
+        """Lift the pauses of hosts that another policy wanted.
 
         Args:
           opens_at: tells of a name when it may be asked by the policy of now, the time given if at once.
@@ -125,7 +125,7 @@ class Frontier:
     # --- adding ---
 
     def add(self, links: Sequence[LinkTo], now: float) -> None:
-        """Keep what links tell of pages, and queue those that are not known.
+        """Keep the facts that links tell of pages, and queue the pages that are not known.
 
         A page that is known and was never visited may get less depth or rank.
         """
@@ -324,12 +324,12 @@ class Frontier:
     # --- merging ---
 
     def merge_queued(self, slot: int, host: str, item: QueuedItem) -> None:
-        """Join a URL that another peer has not visited with what is known of it here."""
+        """Merge a URL that another peer has not visited with the row that is kept here."""
         row = UrlRow(host_hash(host), item.depth, item.attempts, item.hops, course=course_of(item))
         self._merge_row(slot, fingerprint(item.url), row, item.url)
 
     def merge_visited(self, slot: int, mark: bytes, row: UrlRow, url: str) -> None:
-        """Join what another peer knows of a URL that was visited with what is known of it here.
+        """Merge another peer's row of a URL that was visited with the row that is kept here.
 
         Args:
           url: its text; "" when that is not known, and the row neither queued nor stored.
@@ -339,7 +339,7 @@ class Frontier:
             self.changed_texts.mark(slot, mark, joined.url)
 
     def _merge_row(self, slot: int, mark: bytes, row: UrlRow, url: str) -> UrlRow | None:
-        """Return what comes of it; None when it is what was here before."""
+        """Merge a row with the one kept here and return the result; None when it changes nothing."""
         self.slots.fill(slot)
         stored = self._table.get(url_key(slot, mark))
         before = None if stored is None else row_in(stored)
@@ -360,7 +360,7 @@ class Frontier:
         return joined
 
     def merge_host(self, slot: int, record: HostRecord) -> None:
-        """Join a host with what is known of it here."""
+        """Merge a host's record with the one that is kept here."""
         self.slots.fill(slot)
         self._hosts.merge(slot, record)
 
@@ -371,7 +371,7 @@ class Frontier:
         return self._table.scan_prefix(slot_key(slot) + kind)
 
     def rows_from(self, key: bytes, limit: int) -> Iterator[tuple[bytes, bytes]]:
-        """Yield so many keys and values from a key on, whatever they are of."""
+        """Yield up to `limit` keys and values from a key on, of all kinds of rows."""
         return self._table.scan(key, limit=limit)
 
     def row(self, key: bytes) -> bytes | None:
@@ -400,7 +400,7 @@ class Frontier:
     # --- looking ---
 
     def find(self, host: str) -> HostState | None:
-        """What is known of a host of a held slot; None when it was never heard of."""
+        """Return the state of a host of a held slot; None when it was never heard of."""
         return self._hosts.find(host)
 
     def next_time(self) -> float:
@@ -443,7 +443,7 @@ class Frontier:
     # --- details: slots ---
 
     def _load(self, slot: int) -> None:
-        """Rebuild what is in memory of a slot from the table, in one pass over its keys."""
+        """Rebuild a slot's part of the memory from the table, in one pass over its keys."""
         records: dict[bytes, HostRecord] = {}
         n_urls = 0
         for key, value in self._table.scan(*kept_range(slot)):

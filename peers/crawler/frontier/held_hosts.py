@@ -1,4 +1,4 @@
-"""The hosts of the slots that this peer crawls: their records in the table, and what of them is in memory.
+"""The hosts of the slots that this peer crawls: their records in the table, and their states in memory.
 
 In memory are hosts that have something to come, and the latest of those that have not. Of one registrable
 domain only so many have a place: the others are *parked*, which means that they are in the table alone, and
@@ -42,7 +42,7 @@ WINDOW_URLS_MIN: Final = 4  # of a host all the same
 
 
 class HeldHosts:
-    """Hosts by name, and by slot and hash, with counts of what is queued on them, parked ones too."""
+    """Hosts by name, and by slot and hash, with counts of their queued URLs, parked hosts included."""
 
     def __init__(self, table: Table, turns: HostTurns, settings: CrawlSettings, window_urls: int) -> None:
         """Hold no slot.
@@ -73,7 +73,7 @@ class HeldHosts:
         return bool(self._held[slot])
 
     def hold(self, slots: Collection[int], asked_s: float) -> list[int]:
-        """Count slots as held. Return those that were not; what they have queued is to be loaded.
+        """Count slots as held. Return those that were not; their queued URLs are to be loaded.
 
         A peer that is alone holds all 50,000 slots at once, so there is no call for each empty one.
 
@@ -131,7 +131,7 @@ class HeldHosts:
         return self._hosts.values()
 
     def find(self, host: str) -> HostState | None:
-        """What is known of a host of a held slot; None when it was never heard of."""
+        """Return the state of a host of a held slot; None when it was never heard of."""
         state = self._hosts.get(host)
         if state is None and self.slot_of is not None and self._held[slot := self.slot_of(host)]:
             digest = host_hash(host)
@@ -219,7 +219,7 @@ class HeldHosts:
         return True
 
     def merge(self, slot: int, told: HostRecord) -> None:
-        """Join a host with what is known of it here."""
+        """Merge a host's record with the one that is kept here."""
         digest = host_hash(told.host)
         key = host_key(slot, digest)
         state, stored = self.at(slot, digest), self._table.get(key)
@@ -314,7 +314,7 @@ class HeldHosts:
         return self._read(slot, digest, record) if is_in_table else self._place(slot, digest, record)
 
     def _place(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
-        """Bring a host into memory, without what is in its queue."""
+        """Bring a host into memory, without the state of its queue."""
         domain = self._turns.domain_of(record.host)
         domain.host_count += 1
         domain.was_asked = domain.was_asked or record.fetched > 0
@@ -327,7 +327,7 @@ class HeldHosts:
         return state
 
     def _read(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
-        """Bring a host into memory with what is in its queue."""
+        """Bring a host into memory with the state of its queue."""
         state = self._place(slot, digest, record)
         state.queued, state.bound = self._new_entries(slot, digest)
         state.again_s = self._first_again_s(state)

@@ -22,7 +22,7 @@ COMPLETE: Final = None  # a window bound: nothing is in the table that is not in
 
 
 class OriginRules(NamedTuple):
-    """What is known of an origin in memory."""
+    """The robots.txt rules of an origin, held in memory."""
 
     status: int  # of the answer to a question for its robots.txt; 0 when there was none
     expires_s: float  # mesh clock
@@ -30,7 +30,7 @@ class OriginRules(NamedTuple):
 
 
 class HostState:
-    """A host in memory. `record` says what survives a restart; the rest follows from the table."""
+    """A host in memory. `record` is the part that survives a restart; the rest follows from the table."""
 
     __slots__ = (
         "address",

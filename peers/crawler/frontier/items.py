@@ -1,4 +1,4 @@
-"""What the frontier keeps of URLs, link texts and hosts as items that only grow, and how they cross the wire.
+"""The frontier's data on URLs, link texts and hosts as items that only grow, and their form on the wire.
 
 An item has a *join*: of two peers' versions it makes one, the same whichever comes first and however often
 (idempotent, commutative, associative), so peers that have told each other everything have the same.
@@ -77,7 +77,7 @@ class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of the links to a page, and who uses them, as `join_anchors` orders them."""
+    """The texts of the links to a page, and the linkers that use them, as `join_anchors` orders them."""
 
     slot: Slot
     fingerprint: Fingerprint
@@ -122,7 +122,7 @@ class Items(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Located(NamedTuple):
-    """Items that were checked, with what was worked out for that; those that cannot be are not among them."""
+    """Checked items, with the values worked out for the check; items that failed it are not among them."""
 
     queued: list[tuple[int, str, QueuedItem]]  # slot and host
     visited: list[tuple[int, bytes, UrlRow, str]]  # slot, fingerprint, row and text, as far as known
@@ -162,20 +162,20 @@ def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...
 
 
 def robots_row(record: RobotsRecord) -> bytes:
-    """Return what is kept: time, status, origin and body, in this order."""
+    """Return the row of a robots.txt: time, status, origin and body, in this order."""
     head = _ROBOTS_HEAD.pack(record.expires_s, record.status)
     return head + record.origin.encode() + b" " + record.body
 
 
 def robots_in(row: bytes) -> RobotsRecord:
-    """What the row of a robots.txt says."""
+    """Return the record in the row of a robots.txt."""
     expires_s, status = _ROBOTS_HEAD.unpack_from(row)
     origin, _, body = row[_ROBOTS_HEAD.size :].partition(b" ")
     return RobotsRecord(origin.decode(), status, expires_s, body)
 
 
 def robots_content(row: bytes) -> bytes:
-    """Return what is the same wherever a robots.txt is kept: all but the time, by a clock that may differ."""
+    """Return the part of a robots.txt row that all peers share: all but the time, as clocks may differ."""
     return row[_ROBOTS_TIME_BYTES:]
 
 
@@ -202,7 +202,7 @@ def encode_items(items: Items) -> bytes:
 
 
 def decode_items(encoded: bytes) -> Items:
-    """Return items whose shape is right and whose content nobody has looked at: see `locate`.
+    """Return items of the right shape, with content that is not checked so far: see `locate`.
 
     Raises:
       RemoteProtocolError: these are no items.

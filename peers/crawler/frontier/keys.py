@@ -39,7 +39,7 @@ QUEUE_END: Final = b"\xff" * 5
 
 
 def slot_key(slot: int) -> bytes:
-    """Return what all keys of a slot begin with."""
+    """Return the prefix of all keys of a slot."""
     return slot.to_bytes(2, "big")
 
 
@@ -52,7 +52,7 @@ def kind_in(key: bytes) -> bytes:
 
 
 def name_in(key: bytes) -> bytes:
-    """Return what follows slot and kind: of a URL and its texts the fingerprint, of a host its hash."""
+    """Return the key's part after slot and kind: the fingerprint of a URL and its texts, or a host's hash."""
     return key[3:]
 
 
@@ -74,7 +74,7 @@ def changed_key(slot: int, mark: bytes) -> bytes:
 
 
 def all_changed(slot: int) -> bytes:
-    """Return what the keys begin with of pages whose texts the cell has not heard of."""
+    """Return the key prefix of a slot's pages with texts that the cell has not heard of."""
     return slot.to_bytes(2, "big") + _CHANGED
 
 
@@ -83,7 +83,7 @@ def host_key(slot: int, host: bytes) -> bytes:
 
 
 def all_robots(slot: int, host: bytes) -> bytes:
-    """Return what the keys of all robots.txt of a host begin with."""
+    """Return the prefix of the keys of all robots.txt of a host."""
     return slot.to_bytes(2, "big") + ROBOTS + host
 
 
@@ -105,12 +105,12 @@ def is_queued(key: bytes) -> bool:
 
 
 def all_queued(slot: int) -> bytes:
-    """Return what the keys of all queues of a slot begin with."""
+    """Return the prefix of the keys of all queues of a slot."""
     return slot.to_bytes(2, "big") + _QUEUE
 
 
 def queue_of(slot: int, host: bytes) -> bytes:
-    """Return what the keys of the queue of a host begin with."""
+    """Return the prefix of the keys of the queue of a host."""
     return slot.to_bytes(2, "big") + _QUEUE + host
 
 
@@ -121,7 +121,7 @@ def queue_key(slot: int, mark: bytes, row: UrlRow) -> bytes:
 
 
 def new_queue_key(slot: int, mark: bytes, host: bytes, rank: int) -> bytes:
-    """Return what `queue_key` does for a URL that was never tried, as most are that it is asked for."""
+    """Return the `queue_key` of a URL that was never tried, which most calls are for."""
     return slot.to_bytes(2, "big") + _QUEUE + host + _NEW_AT + rank.to_bytes(2, "big") + b"\0" + mark
 
 

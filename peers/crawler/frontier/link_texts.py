@@ -18,6 +18,6 @@ class KeptTexts:
         self._table = table
 
     def of(self, identity: bytes) -> tuple[str, ...]:
-        """Return what is known of the links to a page; see `LinkTexts`."""
+        """Return the entries known of the links to a page; see `LinkTexts`."""
         row = self._table.get(texts_key(slot_in(identity), identity[2:]))
         return _decode(row) if row else ()

@@ -52,7 +52,7 @@ _CLASS: Final = 256  # ranks of each class of fish
 
 
 class PageSeen(NamedTuple):
-    """What is known of a page when its links go on their way."""
+    """The course, relevance and weight of a page when its links go on their way."""
 
     course: Course | None
     relevance: float  # by the guide words, 0 to 1
@@ -63,7 +63,7 @@ UNSEEN: Final = PageSeen(None, 0.0, 0.0)
 
 
 class Link(NamedTuple):
-    """What is known of a link where it is taken in."""
+    """A link where it is taken in, with the citations of its target."""
 
     found: FoundLink
     citations: int  # other domains that link to its target, as far as is known
@@ -83,12 +83,12 @@ def weight_of_url(url: str) -> int:
 
 
 def weight_of_citations(count: int) -> float:
-    """Return what the hosts that link to a page add to its weight, 0 to 1."""
+    """Return the part of a page's weight that comes from the hosts that link to it, 0 to 1."""
     return min(1.0, log2(1 + count) / log2(1 + LINKERS_MAX))
 
 
 def predicted_weight(link: Link, guide: GuideWords) -> float:
-    """Return what a page that was not fetched is thought to be worth, 0 to 1.
+    """Return the predicted weight of a page that was not fetched, 0 to 1.
 
     (.3 URL + .3 page that links there + .1 citations) / .7, and with guide words + .3 promise of the link, /
     1.
@@ -158,7 +158,7 @@ def _school(
 def _tunnelled(
     seen: PageSeen, links: Iterable[FoundLink], ordering: Ordering, guide: GuideWords
 ) -> Iterator[FoundLink]:
-    """Count the clicks since the last relevant page; what promises to be relevant itself begins anew."""
+    """Count the clicks since the last relevant page; a link that promises to be relevant begins anew."""
     left = ordering.steps if seen.course is None else min(seen.course.steps, ordering.steps)
     for link in links:
         is_likely = guide.of_link(link.url, link.anchor) >= LIKELY
@@ -191,7 +191,7 @@ def rank_of(link: Link, ordering: Ordering, guide: GuideWords) -> int:
 def onward(
     seen: PageSeen, links: Iterable[FoundLink], ordering: Ordering, guide: GuideWords
 ) -> Iterator[FoundLink]:
-    """Yield the links of a page with what they carry; of what is not followed only the text is kept."""
+    """Yield the links of a page with the values they carry; of links not followed only the text is kept."""
     course = seen.course
     levels = UNLIMITED if course is None else course.levels
     carried = {
@@ -214,5 +214,5 @@ def is_random_turn(number: int, turns: tuple[int, int]) -> bool:
 
 
 def lane_of(rank: int) -> int:
-    """Return in which lane a host waits whose next page has this rank; who is in a lower one goes first."""
+    """Return the lane in which a host waits by the rank of its next page; hosts in a lower lane go first."""
     return (rank // BEHIND) * _LANES_OF_SPAN + min((rank & _SPAN) >> _LANE_BITS, _LANES_OF_SPAN - 1)

@@ -1,4 +1,4 @@
-"""What origins of hosts have answered to the question for their robots.txt: rows, and the rules in them."""
+"""The answers of hosts' origins to the question for their robots.txt: rows, and the rules in them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OriginRows:
         return state.origins
 
     def save(self, state: HostState, record: RobotsRecord) -> None:
-        """Keep what an origin of a host has answered to the question for its robots.txt."""
+        """Keep the answer of a host's origin to the question for its robots.txt."""
         origins = self.of(state)
         key = robots_key(state.slot, state.hash, record.origin)
         self._table.put(key, robots_row(record))
@@ -56,13 +56,13 @@ class OriginRows:
         origins[record.origin] = self._rules_in(record, state)
 
     def kept(self, slot: int, digest: bytes, origin: str) -> RobotsRecord | None:
-        """What is kept of an origin of a host, of which `digest` is the hash; None when it was not asked."""
+        """Return the record kept of an origin, by the hash of its host; None when it was not asked."""
         row = self._table.get(robots_key(slot, digest, origin))
         record = None if row is None else robots_in(row)
         return None if record is None or record.origin != origin else record
 
     def order(self, record: RobotsRecord, *, found_at: str = "", judged: str = "") -> ParseRobots:
-        """What the parser is told of a file that takes long; see there."""
+        """Return the order to the parser to read a robots.txt that takes long; see `ParseRobots`."""
         return ParseRobots(record.origin, record.body, product_token(self._user_agent), found_at, judged)
 
     def has_other(self, state: HostState, origin: str) -> bool:
@@ -72,7 +72,7 @@ class OriginRows:
         return not all(url.startswith(f"{origin}/") for _, url, _ in state.window)
 
     def merge(self, slot: int, record: RobotsRecord) -> None:
-        """Join the robots.txt of an origin with what is known of it here."""
+        """Merge the robots.txt of an origin with the one that is kept here."""
         state, digest, _ = self._hosts.know(host_of(record.origin), slot)
         key = robots_key(slot, digest, record.origin)
         stored = self._table.get(key)
@@ -86,7 +86,7 @@ class OriginRows:
             state.origins = None
 
     def _rules_in(self, record: RobotsRecord, state: HostState) -> OriginRules:
-        """Return what a robots.txt allows us; `record.status` decides as well (RFC 9309, 2.3.1)."""
+        """Return the rules of a robots.txt for us; `record.status` decides as well (RFC 9309, 2.3.1)."""
         if takes_long(record.status, record.body):
             state.has_unread = True
             return OriginRules(record.status, record.expires_s, UNREAD)

@@ -41,7 +41,7 @@ class ParkedHost(NamedTuple):
 
 
 class ParkedHosts:
-    """Over the table of the frontier; what is kept of a domain stands in its `DomainState`."""
+    """Parked hosts over the table of the frontier; the data of a domain is in its `DomainState`."""
 
     def __init__(
         self, table: Table, is_held: Callable[[int], bool], is_here: Callable[[int, bytes], bool]
@@ -84,7 +84,7 @@ class ParkedHosts:
         return domains
 
     def look_again(self) -> set[DomainState]:
-        """Have all slots looked through, whatever they were waiting for; return their domains."""
+        """Have all slots looked through, even those that wait for a later time; return their domains."""
         waking, self._waking = self._waking, []
         domains = set()
         for due_s, _, slot, domain in waking:
@@ -125,7 +125,7 @@ class ParkedHosts:
         return None
 
     def _due_s(self, slot: int, digest: bytes, record: HostRecord) -> float:
-        """When a host is to be asked, by what is in the table; inf for never."""
+        """Return when a host is to be asked, by the rows in the table; inf for never."""
         queue = queue_of(slot, digest)
         first = next(self._table.scan(queue, queue + QUEUE_END, limit=1), None)
         if first is None:

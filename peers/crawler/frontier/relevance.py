@@ -1,4 +1,4 @@
-"""How much a text says of what is wanted, by guide words (导向词). Pure.
+"""How relevant a text is to the topics wanted, by guide words (导向词). Pure.
 
     relevance = 1 - e^(-hits / full)        hits = sum over the guide words of min(times it occurs, 3)
 
@@ -33,7 +33,7 @@ _ONE_WORD: Final = re.compile(
 
 
 class GuideWords:
-    """Words of what is wanted, ready to be looked for."""
+    """Words for the topics wanted, ready to be looked for."""
 
     def __init__(self, words: Iterable[str]) -> None:
         lowered = dict.fromkeys(fold(word) for word in words)
@@ -51,7 +51,7 @@ class GuideWords:
         return 1.0 - exp(-hits / _PAGE_FULL)
 
     def of_link(self, url: str, anchor: str) -> float:
-        """Return what a link promises by its text and by the path of its URL, 0 to 1."""
+        """Return the relevance that a link promises by its text and by the path of its URL, 0 to 1."""
         if not self:
             return 0.0
         path = unquote(url[url.index("/", 8) :]).replace("_", " ")

@@ -1,4 +1,4 @@
-"""The order by which a peer goes now, and what follows from it for links and pages, held in one place.
+"""The order by which a peer crawls now, and its effects on links and pages, held in one place.
 
 What the policy of the mesh says of it counts, else what the peer's own settings say; what searchers want may
 come to its guide words. As long as that is breadth-first, and no seed has levels, a link costs no more than a
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Steering:
-    """What is asked for its opinion of every link and page."""
+    """The crawl order in force, asked for its opinion of every link and page."""
 
     def __init__(self, own: Ordering) -> None:
         """Go by the peer's own settings."""
@@ -51,7 +51,7 @@ class Steering:
         self._follow()
 
     def change_searched(self, words: tuple[str, ...]) -> None:
-        """Take other words for what searchers want, those that most want first."""
+        """Take other words that searchers want, those that most want first."""
         self._searched = words
         self._follow()
 
@@ -81,7 +81,7 @@ class Steering:
         return ordering.by_weight + ordering.at_random, ordering.at_random
 
     def lane_of(self, rank: int) -> int:
-        """Return in which lane a host waits whose next page has this rank."""
+        """Return the lane in which a host waits by the rank of its next page."""
         return 0 if self.is_plain else lane_of(rank)
 
     # --- links ---
@@ -113,7 +113,7 @@ class Steering:
     def seen(
         self, url: str, course: Course | None, document: Document | None, entries: Iterable[str] = ()
     ) -> PageSeen:
-        """Return what a page that was parsed turns out to be.
+        """Return the relevance and weight of a page that was parsed.
 
         Its true weight is its relevance, if anything is wanted; else what its URL says, and the hosts that
         link to it.

@@ -1,4 +1,4 @@
-"""The frontier as another peer sees it: what it has of a slot, and what others send of theirs.
+"""The frontier as another peer sees it: the items it has of a slot, and the items that others send.
 
 Implements `peers.handover.store.MirroredStore`. An item's id covers its kind and content, but no times of
 hosts and robots.txt: clocks differ from peer to peer. So of a host only the name is in it, and hosts, which
@@ -54,7 +54,7 @@ ITEM_BYTES: Final = 24  # of an item besides its texts
 
 
 class HeldBack(NamedTuple):
-    """What others are shown of a page that is done."""
+    """The row and URL that other peers are shown of a page that is done."""
 
     row: bytes
     url: str
@@ -80,7 +80,7 @@ class Gathering:
         self.n_bytes += ITEM_BYTES + n_bytes
 
     def take(self) -> bytes:
-        """Return what was gathered, encoded, and begin anew."""
+        """Return the gathered items, encoded, and begin anew."""
         items = Items(
             tuple(self.queued),
             tuple(self.visited),
@@ -92,7 +92,7 @@ class Gathering:
         return encode_items(items)
 
     def shipment(self, slots: set[int]) -> Shipment:
-        """Return what was gathered, of these slots, and begin anew."""
+        """Return the gathered items of these slots as a shipment, and begin anew."""
         n_items = self.n_items
         return Shipment(self.take(), n_items, frozenset(slots))
 
@@ -101,7 +101,7 @@ class FrontierStore:
     """Reads items from a frontier and merges those of others into it."""
 
     def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
-        """Begin without knowing the mesh; what others tell of hosts is taken within these settings."""
+        """Begin without knowing the mesh; host records from other peers are limited by these settings."""
         self._frontier = frontier
         self.settings = settings
         self.slot_count = 0  # of the mesh, once that is known
@@ -140,7 +140,7 @@ class FrontierStore:
             self._frontier.note_change(key)
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
-        """Yield all items of these slots whose ids are not in `have`, and all hosts."""
+        """Yield all items of these slots with ids that are not in `have`, and all hosts."""
         gathering = Gathering()
         n_looked_at = 0
         for slot in np.flatnonzero(slots).tolist():
@@ -172,7 +172,7 @@ class FrontierStore:
         return None
 
     def merge_located(self, located: Located, clock_offset_s: float) -> None:
-        """Join checked items with ours; hosts first, so that no clock comes after what it holds up."""
+        """Join checked items with ours; hosts first, so that no clock comes after the URLs it holds up."""
         frontier, now, settings = self._frontier, self.now, self.settings
         for slot, host in located.hosts:
             told = HostRecord(*msgspec.structs.astuple(host))
@@ -306,7 +306,7 @@ class FrontierStore:
 
 
 def _id(key: bytes, row: bytes) -> bytes:
-    """The id of an item: XXH3-64 over kind, name and what of the content does not depend on a clock.
+    """Return the id of an item: XXH3-64 over kind, name and the content that does not depend on a clock.
 
     Nor on what only some versions of this program keep: else peers of two versions would never agree.
     """

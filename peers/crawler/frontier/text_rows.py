@@ -1,4 +1,4 @@
-"""The rows of a frontier's table with what links tell of pages, one for each page that anything is told of.
+"""The rows of a frontier's table with the facts that links tell of pages, one for each page that has any.
 
 The frontier keeps link texts since it takes links in: their sender was promised that its team has them. The
 cell of the same peer, which hears what has changed (`changed_texts`), reads them by `link_texts`.
@@ -21,7 +21,7 @@ from peers.crawler.model.url_rows import is_new_row, row_in
 
 
 class TextRows:
-    """The texts of links to pages, who uses them and where pages were before, see `peers.engine.linkers`."""
+    """The texts of links to pages, their linkers and the pages' earlier URLs, see `peers.engine.linkers`."""
 
     def __init__(self, table: Table, slots: FilledSlots, changed: ChangedTexts) -> None:
         """Read nothing; `changed` gets stored pages of which others are known than before."""
@@ -35,7 +35,7 @@ class TextRows:
         return _decode(row) if row else ()
 
     def told_by(self, link: LinkTo, mark: bytes, page: bytes | None, stored: bytes | None) -> bytes | None:
-        """Return the row of a page with what a link tells of it, to be written; None if that is known.
+        """Return the row of a page with the facts from a link, to be written; None if they are known.
 
         Args:
           mark: the fingerprint of its URL.

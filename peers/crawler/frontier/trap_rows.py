@@ -1,4 +1,4 @@
-"""What survives a restart of the budgets of patterns: those that came to an end, a row a host that has any.
+"""The budgets of patterns that survive a restart: the exhausted ones, in one row for each host that has any.
 
 Only this peer has it. Who takes a host over counts from the beginning, and what another peer says of a trap
 would have to be believed: it could keep a site from being crawled.

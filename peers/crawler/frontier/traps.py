@@ -30,14 +30,14 @@ _CODE: Final = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 
 
 class Counts(NamedTuple):
-    """What was seen of a pattern."""
+    """The numbers of pages seen of a pattern, and of new ones among them."""
 
     n_seen: int
     n_new: int
 
 
 class _Pattern:
-    """What was seen of one."""
+    """The running counts of one pattern, and whether they exhaust it."""
 
     __slots__ = ("n_new", "n_seen")
 
@@ -53,7 +53,7 @@ class PatternBudgets:
     """The patterns of one host."""
 
     def __init__(self, exhausted: Mapping[str, Counts] | None = None) -> None:
-        """Args: exhausted: what an earlier life found."""
+        """Args: exhausted: the patterns found exhausted before the last restart."""
         self._patterns = {name: _Pattern(*counts) for name, counts in (exhausted or {}).items()}
         self._shapes: dict[int, None] = {}  # of the last pages, the latest last
 
@@ -90,7 +90,7 @@ class PatternBudgets:
 
 
 def _shorten(entries: dict[Any, Any], count: int) -> None:
-    """Forget what came first."""
+    """Forget the oldest entries beyond `count`."""
     while len(entries) > count:
         del entries[next(iter(entries))]
 

@@ -74,7 +74,7 @@ class LinkTo(NamedTuple):
 
 
 class UrlQueues:
-    """Rows and queue entries of URLs, and what of them is in the windows of hosts in memory."""
+    """Rows and queue entries of URLs, and the entries in the windows of hosts in memory."""
 
     def __init__(self, table: Table, hosts: HeldHosts, again_share: float, steering: Steering) -> None:
         """Begin with nothing out.
@@ -148,7 +148,7 @@ class UrlQueues:
     def add_new(
         self, link: LinkTo, mark: bytes, digest: bytes, state: HostState | None
     ) -> tuple[bytes, bytes, bytes]:
-        """Do what `put` does for a URL that was not known, as most links want it, but for the writing.
+        """Do the work of `put` for a URL that was not known, as most links need it, but for the writing.
 
         Args:
           digest: the hash of its host.
@@ -248,7 +248,7 @@ class UrlQueues:
         return least
 
     def _take_again(self, state: HostState, now: float) -> QueuedUrl | None:
-        """Take what has been due longest of that which was visited, and note what is due after that."""
+        """Take the visited URL that has been due longest, and note when the next one is due."""
         if state.again_s > now:
             return None
         queue = queue_of(state.slot, state.hash)

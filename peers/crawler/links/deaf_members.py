@@ -1,4 +1,4 @@
-"""Members that live and accept no links: their links go to those who keep the same slots, so nobody waits.
+"""Members that live and accept no links: their links go to peers with the same slots, so nobody waits.
 
 Theory of operation. Links wait for their owner until it has promised to keep them, and what has many of them
 waiting fetches no more pages. A member may stay in the mesh and never promise anything; then it would stop
@@ -25,7 +25,7 @@ PART_OF_MEMBERS: Final = 3  # one in so many, and one at least, is passed by at 
 
 
 class Waiting(NamedTuple):
-    """What waits for one member."""
+    """The links that wait for one member: their number, and since when."""
 
     n_links: int
     since_s: float  # how long what it was sent first and has not accepted
@@ -38,7 +38,7 @@ class _Passed:
 
 
 class DeafMembers:
-    """Whom links are not sent to for now."""
+    """The members that no links are sent to for now."""
 
     def __init__(self) -> None:
         self.n_found = 0  # count: times that one was found to be so
@@ -54,7 +54,7 @@ class DeafMembers:
         links_max: float,
         is_pressed: bool,
     ) -> bool:
-        """Find out who is deaf now; tell whether these are others than before.
+        """Find the members that are deaf now; tell whether these are others than before.
 
         Args:
           waiting: by member.

@@ -33,7 +33,7 @@ class LeftOutLinks:
     """Links by their places, over a table of their own."""
 
     def __init__(self, table: Table, places: int) -> None:
-        """Take up what an earlier life left."""
+        """Take up the links that earlier runs of this peer left out."""
         self._table = table
         self._places = places
         self._next = b""  # where the review goes on

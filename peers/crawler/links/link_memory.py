@@ -41,5 +41,5 @@ class LinkMemory:
         self._now.add((url, "", ""))
 
     def forget(self) -> None:
-        """Have all be brought again, as what was left out before may be wanted now."""
+        """Have all links brought again, as links that were left out before may be wanted now."""
         self._now, self._before = set(), set()

@@ -56,7 +56,7 @@ class Links:
         settings: CrawlSettings,
         tuning: Tuning,
     ) -> None:
-        """Begin without knowing the mesh; `actor` is who takes links in at every peer."""
+        """Begin without knowing the mesh; `actor` is the actor that takes links in at every peer."""
         self._settings = settings
         self._tuning = tuning
         self._me = me
@@ -88,7 +88,7 @@ class Links:
         self._reordering.look()
 
     def change_policy(self, policy: Policy) -> None:
-        """Queue from now on what the owner of the mesh wants.
+        """Queue from now on the pages that a new policy of the mesh's owner wants.
 
         What was brought to its owner before may have been left out there, and is wanted now.
         """
@@ -104,11 +104,11 @@ class Links:
         self._searched.hear(peer, words, now)
 
     def note_policy(self, number: int | None) -> None:
-        """Know which number it has; None leaves what was."""
+        """Note the number of the policy; None leaves the number as it was."""
         self._policy_number = self._policy_number if number is None else number
 
     def change_ownership(self, ownership: Ownership, now: float) -> None:
-        """Go by new owners; what waits for who is not alive any more is due at once."""
+        """Go by new owners; links that wait for a peer that is not alive any more are due at once."""
         self._ownership = ownership
         self._has_owners = ownership.owner_of(0) is not None
         self._places.clear()
@@ -157,7 +157,7 @@ class Links:
         self.own.add(ours, now)
 
     def pack(self, now: float) -> list[int]:
-        """Put what has gathered for others into the outbox; return the numbers of the batches."""
+        """Put the links gathered for other peers into the outbox; return the numbers of the batches."""
         batches = [
             batch for peer, links in self._unsent.items() for batch in self._outbox.add(peer, links, now)
         ]
@@ -207,7 +207,7 @@ class Links:
         return blame
 
     def _allowed(self, link: FoundLink, peer: str) -> FoundLink:
-        """Have what is said to be stored fetched all the same, where who says so may not import."""
+        """Have a page fetched that a link says is stored, where the link's sender may not import."""
         ownership = self._ownership
         if link.use is not LinkUse.STORED or peer == self._me or ownership is None:
             return link
@@ -218,7 +218,7 @@ class Links:
         self._accepting.discard((to, batch))
 
     def accepted(self, peer: str, batch: int, now: float) -> list[Pledge]:
-        """Another peer has promised to keep a batch; return what may be redeemed for that."""
+        """Note that another peer has promised to keep a batch; return the pledges to be redeemed for that."""
         if not self._outbox.accepted(batch, peer, now):
             return []
         if not (self._outbox.batch_count or self.deaf.now):
@@ -333,7 +333,7 @@ class Links:
         return all(self.place_of(host_of(link.url))[1] == batch.peer for link in batch.links)
 
     def _is_instead(self, batch: Batch) -> bool:
-        """Are these links of somebody else, who accepts none?"""
+        """Tell whether these are links of another owner, one that accepts none."""
         ownership = self._ownership
         if not self.deaf.now or ownership is None:
             return False
@@ -345,7 +345,7 @@ class Links:
         return ownership is not None and self._me in ownership.table.team_of(slot)
 
     def look_for_deaf(self, now: float, *, is_pressed: bool) -> None:
-        """Pass by who accepts no links; what waits for it is due, and goes to others, at once.
+        """Pass by members that accept no links; links that wait for them are due, and go to others, at once.
 
         Args:
           is_pressed: whether so much waits that we might have to stop fetching.
@@ -362,7 +362,7 @@ class Links:
             outbox.hasten(alive - self.deaf.now, now)
 
     def _taker_of(self, slot: int, ownership: Ownership) -> str:
-        """Who takes the links of a slot: its owner, or who keeps it as well if that accepts none.
+        """Return the peer that takes the links of a slot: its owner, or a replica if the owner accepts none.
 
         Where nobody else keeps a slot what is for its owner stays with us, and the handover offers it.
         """
@@ -376,7 +376,7 @@ class Links:
         return self._me if len(team) == 1 and self._frontier.changes is None else owner
 
     def place_of(self, host: str) -> tuple[int, str]:
-        """The slot of a host and who takes its links: who crawls it; we do while nobody does."""
+        """Return a host's slot and the peer to take its links: the one that crawls it, or us if none does."""
         place = self._places.get(host)
         if place is None:
             ownership = self._ownership

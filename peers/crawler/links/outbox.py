@@ -39,7 +39,7 @@ class Outbox:
     """Batches by peer and number, each at most LINKS_MAX links."""
 
     def __init__(self, table: Table, life: int, links_max: float = inf) -> None:
-        """Take up what an earlier life left.
+        """Take up the batches that earlier runs of this peer left.
 
         Args:
           life: greater than in any earlier life of this peer.
@@ -72,7 +72,7 @@ class Outbox:
         self._delivery.withdraw(batch.peer, batch.number)
 
     def waiting(self) -> dict[str, Waiting]:
-        """Return what waits for each peer."""
+        """Return the links that wait for each peer: their number, and since when."""
         return {
             peer: Waiting(n_links, self._delivery.under_way_since(peer))
             for peer, n_links in self._delivery.weights().items()

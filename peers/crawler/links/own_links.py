@@ -41,7 +41,7 @@ class OwnLinks:
         self.left_out_count = self.overlisted_count = self.told_count = 0
 
     def add(self, links: Iterable[Placed], now: float) -> None:
-        """Queue the pages that the policy wants, and keep what the links tell of all."""
+        """Queue the pages that the policy wants, and keep the facts that the links tell of all."""
         goes_by_citations = self._frontier.steering.goes_by_citations
         for link, host, slot in links:
             is_queued = link.use in TO_BE_FETCHED and self._is_to_be_queued(link, host, now)
@@ -116,7 +116,7 @@ class OwnLinks:
 
 
 def _entries_of(link: FoundLink) -> tuple[str, ...]:
-    """Return what is kept of what a link tells of its target."""
+    """Return the entries kept for a link's target: the link's text and linker, and the target's old URL."""
     entries = entries_of(link.anchor, link.linker) if link.anchor or link.linker else ()
     if link.moved_from and canonical(link.moved_from) == link.moved_from != link.url:
         is_believed = may_speak_for(host_of(link.moved_from), host_of(link.url))

@@ -1,4 +1,4 @@
-"""Giving what is queued the places that another order wants, bit by bit.
+"""Moving the queued URLs to the places that another order gives them, bit by bit.
 
 A URL has its place from when it was found. Where the order changes, all that waits gets a new one by what is
 known of it: its URL, its depth, the texts of the links to it and how many hosts do. Which page they stand on
@@ -36,14 +36,14 @@ class Reordering:
     """One pass over the rows of URLs for each change of the order."""
 
     def __init__(self, table: Table, frontier: Frontier) -> None:
-        """Go on with what an earlier life has begun."""
+        """Go on with the reordering that an earlier run has begun."""
         self._table = table
         self._frontier = frontier
         self.at_s = inf  # when to call `do_some`
         self.look()
 
     def look(self) -> None:
-        """Begin anew if the order is another one than what is queued goes by, or was about to."""
+        """Begin anew if the order differs from the one that the queue has, or was about to get."""
         wanted = msgspec.msgpack.encode(self._frontier.steering.ordering)
         if (self._table.get(_ORDERING) or _PLAIN) != wanted:
             self._table.put(_ORDERING, wanted)
@@ -67,7 +67,7 @@ class Reordering:
 
     @staticmethod
     def _after(key: bytes) -> bytes | None:
-        """Where to go on: what stands before the URLs of a slot is passed over."""
+        """Return the key to go on from, None at the end: rows before the URLs of a slot are passed over."""
         slot, kind = slot_in(key), kind_in(key)
         if kind < URL:
             return slot_key(slot) + URL

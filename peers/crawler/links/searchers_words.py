@@ -1,4 +1,4 @@
-"""Which words searchers want, by what all gateways tell: guide words beside the operator's. Pure.
+"""The words that searchers want, as all gateways tell them: guide words beside the operator's. Pure.
 
 Each gateway says which words several searched for and found little of. What most of them say comes first; of
 one alone, what it says first: so a member that says what it likes has its share of the places and no more.
@@ -17,7 +17,7 @@ PAUSE_S: Final = 3_600.0  # between two changes of what counts
 
 
 class SearchersWords:
-    """What was told, and what of it counts."""
+    """The words that gateways have reported, and those of them that count."""
 
     def __init__(self) -> None:
         self.words: tuple[str, ...] = ()  # that count, those that most tell first
@@ -26,14 +26,14 @@ class SearchersWords:
         self._changed_s = -inf
 
     def hear(self, peer: str, words: tuple[str, ...], now: float) -> None:
-        """Note what the gateway of a peer says, instead of what it said before."""
+        """Note the words that the gateway of a peer reports, instead of its earlier ones."""
         self._told[peer] = words, now + KEPT_S
         self._told = {each: told for each, told in self._told.items() if told[1] > now}
         is_news = set(self._agreed()) != set(self.words)
         self.change_at_s = max(now, self._changed_s + PAUSE_S) if is_news else inf
 
     def change(self, now: float) -> tuple[str, ...]:
-        """Have count what is told now, and return it."""
+        """Let the words reported so far count, and return them."""
         self.words, self._changed_s, self.change_at_s = self._agreed(), now, inf
         return self.words
 

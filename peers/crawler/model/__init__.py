@@ -1,4 +1,4 @@
-"""What the rooms of the crawler say to each other, and the values that they share. Pure.
+"""The messages between the rooms of the crawler, and the values that they share. Pure.
 
 `messages` stay within a peer, `wire_messages` go to others; `web_request` is one question to a web server and
 its answer, `page_orders` the work that is given to parsing processes, `settings` how we crawl.

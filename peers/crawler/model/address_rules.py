@@ -1,4 +1,4 @@
-"""What the policy of the mesh says of the addresses of a host, for who looks its name up. Pure.
+"""The policy's rules on the addresses of a host, for the fetcher that looks its name up. Pure.
 
 Only the fetcher knows where a host is, and only the controller what the policy wants of a page. So the
 request for a page says what becomes of it at which addresses, when that makes a difference; the first that
@@ -31,7 +31,7 @@ class HostRule(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What becomes of a request at one address."""
+    """The decision on a request at one address: refused, paused or made."""
 
     reason: str  # why it is not made there; "" when it is, now or later
     pause_s: float  # until then
@@ -43,7 +43,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class AddressRules(msgspec.Struct, frozen=True):
-    """What becomes of a request, by address."""
+    """The rules for a request, by address."""
 
     page: tuple[PageRule, ...]
     host: tuple[HostRule, ...]  # the last for all addresses
@@ -59,7 +59,7 @@ class AddressRules(msgspec.Struct, frozen=True):
         return tuple(address for address in addresses if self.at(address).is_to_ask)
 
     def refusal(self, addresses: Sequence[str]) -> tuple[str, Verdict]:
-        """Return, when none of them may be asked, the one that may be so first, and what is said of it."""
+        """Return, when no address may be asked, the one that may be so first, and the verdict on it."""
         verdicts = [(address, self.at(address)) for address in addresses]
         return min(verdicts, key=lambda each: (each[1].reason != "", each[1].pause_s))
 

@@ -1,4 +1,4 @@
-"""Whether a host is another name of a second one, by what pages of both say. Pure.
+"""Whether a host is another name of a second one, by the texts of pages of both. Pure.
 
 A host is an *alias* of another, its representative, when what it has is there under the same paths with the
 same texts. Only that counts. An address that two names share says nothing: many sites are on one machine.
@@ -39,7 +39,7 @@ class Sampled(NamedTuple):
 
 
 class Verdict(Enum):
-    """What may be said of two hosts by now."""
+    """The judgement on two hosts by the pages known so far."""
 
     ALIAS = auto()
     OTHER = auto()
@@ -50,7 +50,7 @@ class Verdict(Enum):
 
 
 def is_preferred(name: str, other: str) -> bool:
-    """Tell which of two hosts with one site represents it; the same for all, whatever they know.
+    """Tell which of two hosts with one site represents it; the same on all peers, by the names alone.
 
     Neither does of two registrable domains: a stranger who has the same pages need not have the same ones
     tomorrow, and what he has would be the site. Their pages are copies, of which one is shown (`copies`).
@@ -63,7 +63,7 @@ def is_preferred(name: str, other: str) -> bool:
 
 
 def order_of(name: str) -> tuple[bool, int, str, bool]:
-    """Return by what hosts with one site are sorted, their representative first."""
+    """Return the sort key of hosts with one site, their representative first."""
     is_address = name.startswith("[") or name.replace(".", "").isdigit()
     plain = plain_name(name) or name
     return is_address, len(plain), plain, plain != name
@@ -92,7 +92,7 @@ def moved(url: str, other: str) -> str | None:
 
 
 def mark_in(row: UrlRow | None) -> int:
-    """Return what is told of a page to who has one under the same path."""
+    """Return the mark of a page that is told to a peer with a page under the same path."""
     if row is None or row.visit == 0:
         return UNKNOWN
     if row.is_stored:
@@ -103,7 +103,7 @@ def mark_in(row: UrlRow | None) -> int:
 
 
 def sample_of(pages: Iterable[Sampled]) -> list[Sampled]:
-    """Choose what is compared: home pages, then of each folder in turn, the first pages first.
+    """Choose the pages to compare: home pages, then of each folder in turn, the first pages first.
 
     No text stands in it twice: where all pages say the same, it is what a server says of all that it has not.
     """
@@ -135,7 +135,7 @@ def judge(mine: Sequence[int], told: Sequence[int]) -> Verdict:
 
 
 def is_alias_still(mine: Sequence[int], told: Sequence[int]) -> bool:
-    """Tell whether a host is to stay an alias: three of four pages are still what its representative has."""
+    """Tell whether a host is to stay an alias: three of four pages are still as at its representative."""
     alike, unlike = _counts(mine, told)
     return alike >= 3 * unlike
 

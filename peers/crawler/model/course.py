@@ -16,7 +16,7 @@ COURSE_BYTES: Final = _LAYOUT.size
 
 
 class Course(NamedTuple):
-    """What an order has made of a link; see `orders`."""
+    """The place and the limits that an order has given to a link; see `orders`."""
 
     rank: int  # the least of a host is visited first; its depth when visits go breadth-first
     levels: int = UNLIMITED  # clicks that may be made from it, as its seed wants
@@ -25,12 +25,12 @@ class Course(NamedTuple):
 
 
 def course_bytes(course: Course) -> bytes:
-    """Return what is kept, always `COURSE_BYTES`."""
+    """Return the stored form of a course, always `COURSE_BYTES`."""
     return _LAYOUT.pack(*course)
 
 
 def course_in(data: bytes) -> Course:
-    """Read what is kept.
+    """Read the stored form of a course.
 
     Raises:
       ValueError: it is none.
@@ -42,12 +42,12 @@ def course_in(data: bytes) -> Course:
 
 
 def plain_course(depth: int) -> Course:
-    """Return what a URL without a course stands for."""
+    """Return the course that a URL without one stands for."""
     return Course(min(depth, RANK_MAX))
 
 
 def join_courses(one: Course, other: Course) -> Course:
-    """Bring two of one URL together: what lets it be visited sooner, and lets go further, counts."""
+    """Join two courses of one URL: the value that allows a sooner visit, or a further reach, counts."""
     return Course(
         min(one.rank, other.rank),
         max(one.levels, other.levels),
@@ -57,5 +57,5 @@ def join_courses(one: Course, other: Course) -> Course:
 
 
 def as_kept(course: Course, depth: int) -> Course | None:
-    """Return what is kept of a course: nothing where it says nothing."""
+    """Return the course to be kept: None where it is the plain one."""
     return None if course == plain_course(depth) else course

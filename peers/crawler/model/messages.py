@@ -1,4 +1,4 @@
-"""What the controller says to the parser and the recorder of its peer, and it and the actor of aliases, the
+"""Messages of the controller with parser and recorder of its peer, and from it, the actor of aliases, the
 fetcher and the lessor to each other; for controller and fetcher see `web_request`."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ParsePage(Message, frozen=True):
 
 
 class PageParsed(Message, frozen=True):
-    """Parser to controller: what the page says, and its WARC records ready to be kept."""
+    """From the parser to the controller: the content of a page, and its WARC records ready to be kept."""
 
     url: str
     records: bytes  # gzip members: response, request
@@ -69,7 +69,7 @@ class ParseRobots(Message, frozen=True):
 
 
 class RobotsParsed(Message, frozen=True):
-    """Parser to controller: what a robots.txt says; one that cannot be read forbids everything."""
+    """From the parser to the controller: the rules of a robots.txt; an unreadable one forbids everything."""
 
     origin: str
     rules: RobotsRules

@@ -1,4 +1,4 @@
-"""What a peer and the processes that work on its pages say to each other, as bytes. Pure.
+"""The messages between a peer and the processes that work on its pages, as bytes. Pure.
 
 Both directions are decoded with types: what comes back may have been written by a page.
 """
@@ -46,7 +46,7 @@ Answer: TypeAlias = ParserAnswer | BeginningDecoded | NotDecoded
 
 
 def given_up(order: ParserOrder, reason: FailureReason) -> ParseFailed | RecordsParsed | RobotsParsed:
-    """What is answered to an order that cannot be carried out."""
+    """Return the answer to an order that cannot be carried out."""
     match order:
         case ParsePage():
             return ParseFailed(order.url, reason)
@@ -66,7 +66,7 @@ def decode_order(encoded: bytes) -> Order:
 
 
 def decode_answer(encoded: bytes) -> Answer:
-    """Return what a process has answered.
+    """Decode the answer of a process.
 
     Raises:
       msgspec.MsgspecError: no process of ours would say that.

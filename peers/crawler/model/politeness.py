@@ -1,4 +1,4 @@
-"""What decides when a host is asked next, and whether at all.
+"""The rules that decide when a host is asked next, and whether at all.
 
 Everything that we owe a host is a function here, over what is remembered of it (`HostRecord`), what its
 robots.txts say, and the settings. Others carry it out: the frontier keeps the records and lets every host
@@ -55,7 +55,7 @@ DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
 class HostRecord(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered of a host: its politeness clock, and whether it is another name of a second one."""
+    """The record of a host: its politeness clock, and whether it is another name of a second one."""
 
     host: str
     next_fetch_s: float = 0.0  # mesh clock; not before
@@ -73,7 +73,7 @@ class HostRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Blame(Enum):
-    """Whose failure it is that there is no answer."""
+    """The party to blame when there is no answer."""
 
     NOBODY = 0  # it was we who let go; whoever has the licence asks again
     US = 1
@@ -183,7 +183,7 @@ def after_question(host: HostRecord, delay_s: float, now: float) -> HostRecord:
 
 
 def unasked(host: HostRecord, next_fetch_s: float) -> HostRecord:
-    """Return a host whose question has not left us, since it was not the turn of its address.
+    """Return a host with its clock put back, as its question was not sent: its address had no turn.
 
     Args:
       next_fetch_s: its clock before.
@@ -252,7 +252,7 @@ def after_failure(
     retry_after_s: float = 0.0,
     attempts: int = 0,
 ) -> HostRecord:
-    """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer.
+    """Leave a host alone for backoff x 2^(failures - 1), or for the time it asks for if that is longer.
 
     A URL that has failed before does not count again: bad pages, which queue up for their next attempts
     together, say nothing new of the host. After too many failures in a row it is given up.
@@ -280,7 +280,7 @@ def with_courage(host: HostRecord) -> HostRecord:
 
 
 def recalled(host: HostRecord, settings: CrawlSettings, delay_s: float, now: float) -> HostRecord:
-    """Have a host that was given up asked before its time, as somebody wants who may have mended what failed.
+    """Have a host that was given up asked before its time, on request, as its failure may have been mended.
 
     Args:
       delay_s: for which it is left alone after a question, if there was one: without an address none is.
@@ -298,7 +298,7 @@ def recalled(host: HostRecord, settings: CrawlSettings, delay_s: float, now: flo
 
 
 def origin_pause_s(settings: CrawlSettings, retry_after_s: float) -> float:
-    """Return how long an origin is left alone whose robots.txt cannot be had while others of its host can."""
+    """Return how long an origin is left alone when its robots.txt fails but others of its host can be had."""
     return max(settings.backoff_max_s, min(retry_after_s, settings.retry_after_max_s))
 
 
@@ -306,7 +306,7 @@ def origin_pause_s(settings: CrawlSettings, retry_after_s: float) -> float:
 
 
 def free_s(other: HostRecord, delay_s: float, now: float) -> float:
-    """Return when a host may be asked on behalf of another one, whose robots.txt has moved there.
+    """Return when a host may be asked on behalf of another one that has moved its robots.txt there.
 
     If it has to be left alone for longer than its delay it fails: so will our question, and be done.
 
@@ -355,7 +355,7 @@ def budget_reason(
 
 
 def may_be_read(lists_read: int, hops: int) -> bool:
-    """Tell whether what another sitemap lists is looked for.
+    """Tell whether one more sitemap of a host is read for its URLs.
 
     Args:
       lists_read: sitemaps of its host, so far.
@@ -404,7 +404,7 @@ def is_left_to_representative(host: HostRecord, url: str, depth: int, hops: int)
 
 
 def paused_until_s(decreed: Rule | None, now: float) -> float:
-    """Return when a host may be asked by what the policy says of it, or looked at again; `now` if at once."""
+    """Return when a host may be asked by the policy's rule for it, or looked at again; `now` if at once."""
     if decreed is None:
         return now
     return now + PAUSED_LOOK_S if decreed.action is Action.PAUSE else decreed.opens_at(now)
@@ -432,7 +432,7 @@ def was_left_out(row: UrlRow) -> bool:
 
 
 def inherited(host: HostRecord, asked_s: float, delay_s: float) -> HostRecord:
-    """Return a host of a slot that we took over: who had it may have asked the host just before.
+    """Return a host of a slot that we took over: the earlier holder may have asked the host just before.
 
     Args:
       asked_s: when all hosts of the slot count as asked; -inf when nobody can have.
@@ -449,7 +449,7 @@ def ready_s(asked_s: float, delay_s: float) -> float:
 def seen_elsewhere(
     host: HostRecord, clock_offset_s: float, now: float, settings: CrawlSettings
 ) -> HostRecord:
-    """Return a host as another peer tells of it, on our clock and within what our own settings could do.
+    """Return a host from another peer's record, on our clock and within the limits of our own settings.
 
     Args:
       clock_offset_s: what our clock is ahead of the one it was told on.
@@ -466,7 +466,7 @@ def longest_pause_s(settings: CrawlSettings) -> float:
 
 
 def join(one: HostRecord, other: HostRecord) -> HostRecord:
-    """Bring together what two peers know of a host.
+    """Join the records that two peers have of a host.
 
     The later clock, and what goes with it, unless the other one has been recalled more often; the most pages;
     the last judgement whether it is an alias.

@@ -51,7 +51,7 @@ _CLASSES_MAX: Final = 64
 
 
 class Finding(Enum):
-    """What a visit has shown of a page."""
+    """The state of a page that a visit has shown, such as changed or gone."""
 
     FIRST = auto()  # it is there, and nothing is known to compare it with
     SAME = auto()
@@ -85,7 +85,7 @@ def concluded_by(
 
 
 def finding_of(before: UrlRow | None, digest: bytes, text: int) -> Finding:
-    """Tell whether a page that was seen is what it was: by its text if that is known, else by its body.
+    """Tell whether a page that was seen is unchanged: by its text if that is known, else by its body.
 
     Args:
       before: its row before the visit; None if it was never visited.
@@ -120,7 +120,7 @@ def made_due(row: UrlRow, changed_s: float, now: float) -> UrlRow | None:
 
 
 def due_now(row: UrlRow, now: float) -> UrlRow:
-    """Return a row that is due at once, and wins over what it was: as if its visit were a bit later."""
+    """Return a row that is due at once, and wins over the old row: as if its visit were a bit later."""
     return row._replace(due_s=due_at(now), visited_s=nextafter(row.visited_s, inf))
 
 

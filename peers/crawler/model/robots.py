@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows us, by RFC 9309, in whatever state the file is.
+"""The rules of a site's robots.txt for us, by RFC 9309, however broken the file is.
 
 Read are the groups of our product token, and only if there are none those of `*`. Where the RFC leaves
 room, or a file breaks it, the reading is that of google/robotstxt: misspelt names of fields, missing colons,
@@ -36,7 +36,7 @@ LINE_BYTES_MAX: Final = 8 * 2083  # google/robotstxt; the rest of the line is no
 
 
 class RobotsRules(msgspec.Struct, frozen=True, array_like=True):
-    """What a site allows an agent."""
+    """The rules of a site for one agent."""
 
     paths: PathRules
     crawl_delay_s: Annotated[float, Meta(ge=0)] | None = None  # None when the site names none
@@ -86,7 +86,7 @@ def rules_for_status(status: int, body: bytes, agent: str) -> RobotsRules:
 
 
 def beginning_of(body: bytes) -> bytes:
-    """Return what of a robots.txt is read: all, or the whole lines of its first `ROBOTS_BYTES_MAX`."""
+    """Return the part of a robots.txt that is read: all, or whole lines of its first `ROBOTS_BYTES_MAX`."""
     if len(body) <= ROBOTS_BYTES_MAX:
         return body
     body = body[:ROBOTS_BYTES_MAX]  # half a rule would be another rule
@@ -112,7 +112,7 @@ class RobotsLine(NamedTuple):
 
 
 def line_of(body: bytes, agent: str, deciding: tuple[bool, str]) -> RobotsLine | None:
-    """Return the line that says what `RobotsRules.deciding` has returned; None if none is spelt so."""
+    """Return the line with the rule that `RobotsRules.deciding` has returned; None if none is spelt so."""
     fields = list(_fields(body))
     if len(fields) > FIELDS_MAX:
         return None
@@ -137,7 +137,7 @@ def _path_of(url: str) -> str:
 
 
 def _group_of(fields: Iterable[tuple[bytes, bytes]], agent: str) -> _Group:
-    """Read what is said to an agent, or to all if nothing is said to it."""
+    """Read the rules for an agent, or the rules for all if there are none for it."""
     agent = agent.lower()
     groups = {agent: _Group(), "*": _Group()}
     is_named = False
@@ -188,7 +188,7 @@ def sitemaps_named(url: str, body: bytes) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Group:
-    """What is said to one agent, in however many groups of lines: RFC 9309, 2.2.1."""
+    """The rules for one agent, from however many groups of lines: RFC 9309, 2.2.1."""
 
     rules: list[Rule] = field(default_factory=list)
     crawl_delay_s: float | None = None
@@ -229,7 +229,7 @@ def _fields(body: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _lines_of(body: bytes) -> bytes:
-    """Return what is read of a file, in UTF-8 or what it takes for it, with one kind of line ends."""
+    """Return the part of a file that is read, as UTF-8 or bytes taken for it, with one kind of line ends."""
     body = beginning_of(body)
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         body = body.decode("utf-16", "replace").encode()
@@ -239,7 +239,7 @@ def _lines_of(body: bytes) -> bytes:
 
 
 def _named_in(value: bytes, agent: str) -> set[str]:
-    """Return who of an agent and everybody, `*`, is named by a User-agent line.
+    """Return which of an agent and everybody, `*`, a User-agent line names.
 
     Versions (`/1.0`) are ignored, RFC 9309, 2.2.1. Real files name several agents with commas or spaces.
 

@@ -18,7 +18,7 @@ Limit = Annotated[int, Meta(ge=1)]
 
 
 class Revisit(StrEnum):
-    """By what policy pages are visited again; see `revisiting`."""
+    """The policy by which pages are visited again; see `revisiting`."""
 
     FIXED = "fixed"
     ADAPTIVE = "adaptive"
@@ -30,7 +30,7 @@ class Revisit(StrEnum):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """What a controller gathers, remembers and reports; it matters to no site, so nobody configures it."""
+    """Limits on a controller's batches, memory and reports; no site notices, so nobody configures them."""
 
     flush_pages: int = 64  # that are done, and are settled together
     links_remembered: int = 1 << 16  # as sent, per generation: about 20 MB
@@ -287,5 +287,5 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     @property
     def has_contact(self) -> bool:
-        """Does the User-Agent say whom to write to, or where to look?"""
+        """Tell whether the User-Agent gives a contact address or the URL of a page."""
         return bool(self.contact) or "@" in self.user_agent or "://" in self.user_agent

@@ -1,4 +1,4 @@
-"""What is kept of a URL: one row, of which any two versions join into one.
+"""The row of a URL, of which any two versions join into one.
 
     state(1) host(8) depth(2) attempts(1) hops(1)                                       never visited: state Q
     ... visit(4) due(8) visited(8) changed(8) digest(8) detail \\n etag \\n modified \\n url   visited
@@ -58,7 +58,7 @@ _RANKS: Final = {"Q": 0, "X": 1, "F": 2, "D": 3}
 
 
 class UrlRow(NamedTuple):
-    """What a row says."""
+    """The fields of a row."""
 
     host: bytes  # its hash
     depth: int  # clicks from a seed
@@ -92,7 +92,7 @@ class UrlRow(NamedTuple):
 
 
 class Conclusion(NamedTuple):
-    """What came of a visit."""
+    """The result of a visit, to be written into the row of its URL."""
 
     outcome: str  # `D200`, `F404`, `Xrobots`
     at_s: float = 0.0  # mesh clock
@@ -111,7 +111,7 @@ def concluded(outcome: str, now: float, again_after_s: float) -> Conclusion:
 
 
 def due_at(at_s: float) -> float:
-    """Return a time as rows have it: whole seconds, inf for what is too far away for them."""
+    """Return a time as rows have it: whole seconds, inf for times too far away for them."""
     return float(ceil(at_s)) if at_s <= DUE_S_MAX else inf
 
 
@@ -130,12 +130,12 @@ def lists_in(hops: int) -> int:
 
 
 def hops_from_list(hops: int) -> int:
-    """Return the hops of what a list names that has these."""
+    """Return the hops of the URLs that a list with these hops names."""
     return min(lists_in(hops) + 1, 3) << LISTS_BIT
 
 
 def new_row_bytes(host: bytes, depth: int, hops: int, course: Course | None) -> bytes:
-    """Return what `row_bytes` does for a URL that was never tried."""
+    """Return the same as `row_bytes`, for a URL that was never tried."""
     if course is None:
         return _HEAD.pack(b"Q", host, depth, 0, hops)
     return row_bytes(UrlRow(host, depth, 0, hops, course=course))
@@ -160,7 +160,7 @@ def _bare_bytes(row: UrlRow) -> bytes:
 
 
 def shown_part(data: bytes) -> bytes:
-    """Return a row as it is kept, without memory and course: what versions before had of it."""
+    """Return a row as it is kept, without memory and course: the part that earlier versions had of it."""
     data = _bare_part(data)
     return data[:1].upper() + data[1:-MEMORY_BYTES] if data[:1] in _REMEMBERING else data
 
@@ -253,7 +253,7 @@ def join_urls(one: bytes, other: bytes) -> bytes:
 
 
 def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
-    """Return the row of a URL whose visit has come to an end."""
+    """Return the row of a URL after a visit that has come to an end."""
     row = before._replace(
         attempts=0,
         outcome=conclusion.outcome,

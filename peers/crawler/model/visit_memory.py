@@ -1,4 +1,4 @@
-"""What the visits of a page have shown of it, in few bytes: by that it is decided when the next one is due.
+"""The findings of a page's visits, in few bytes: they decide when the next visit is due.
 
 It belongs to the row of a URL (`url_rows`), and is as old as the visit that this tells of. Whoever has a row
 without one, from a version of this program that kept none, begins to remember with the next visit.
@@ -16,7 +16,7 @@ MEMORY_BYTES: Final = _LAYOUT.size
 
 
 class VisitMemory(NamedTuple):
-    """What was seen; times are whole seconds of the mesh clock."""
+    """The history of a page's visits; times are whole seconds of the mesh clock."""
 
     interval_s: int = 0  # from the last visit to the next, as its policy wanted; 0 before the first one
     checks: int = 0  # visits that told whether the page had changed since the one before
@@ -37,12 +37,12 @@ NOTHING: Final = VisitMemory()
 
 
 def memory_bytes(memory: VisitMemory) -> bytes:
-    """Return what is kept, always `MEMORY_BYTES`."""
+    """Return the stored form of a visit memory, always `MEMORY_BYTES`."""
     return _LAYOUT.pack(*memory)
 
 
 def memory_in(data: bytes) -> VisitMemory:
-    """Read what is kept.
+    """Read the stored form of a visit memory.
 
     Raises:
       ValueError: it is none.

@@ -1,4 +1,4 @@
-"""One question to a web server and what came of it: request, response or failure, as plain values.
+"""One question to a web server and its outcome: request, response or failure, as plain values.
 
 Nothing here does I/O; `fetcher.py` does. The controller sends `FetchPage` and gets `PageFetched` or
 `FetchFailed`; the archive turns a `PageFetched` into WARC records with `response_head` and `request_head`.
@@ -29,7 +29,7 @@ WANTED_MEDIA_TYPES: Final = (
 
 
 class FailureReason(StrEnum):
-    """Why there is no page. What the controller does about it (back off, give up) is its policy."""
+    """Why there is no page. The reaction of the controller (back off, give up) is its own policy."""
 
     URL = "url"  # not canonical http(s), or a port no web server should have
     DNS = "dns"  # there is no such name
@@ -89,7 +89,7 @@ class FetchPage(Message, frozen=True):
 
 
 class PageFetched(Message, frozen=True):
-    """An answer of the server, whatever its status; a redirect too (see `location_of`)."""
+    """An answer of the server, with any status; a redirect too (see `location_of`)."""
 
     url: str
     status: int

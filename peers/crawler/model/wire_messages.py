@@ -1,4 +1,4 @@
-"""How links get to the controllers that own their hosts, how these explain what they do, how lessors lend
+"""How links get to the controllers that own their hosts, how these explain their work, how lessors lend
 addresses to each other's peers, how it is found out which hosts are other names of one site, and what
 gateways tell of searches."""
 
@@ -34,7 +34,7 @@ Mark: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 32)]  # see `alias_judging.m
 
 
 class LinkUse(IntEnum):
-    """What the owner of a link's target does with it."""
+    """The use that the owner of a link's target makes of the link."""
 
     FETCH = 0  # queue the target unless it is known, and keep the text
     TEXT = 1  # keep the text for the target, which may never be fetched
@@ -86,7 +86,7 @@ class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
 
 
 class ExplainUrl(Message, frozen=True, array_like=True, tag=24):
-    """A gateway to the controllers that keep a URL's slot: what do you know of it?"""
+    """From a gateway to the controllers that keep a URL's slot: which facts do you have about it?"""
 
     request: Count
     url: Url  # canonical
@@ -100,7 +100,7 @@ class UrlExplained(Message, frozen=True, array_like=True, tag=25):
 
 
 class ExplainCrawl(Message, frozen=True, array_like=True, tag=26):
-    """A gateway to every controller: what do you fetch now, and what does the rest wait for?"""
+    """From a gateway to every controller: which URLs do you fetch now, and why does the rest wait?"""
 
     request: Count
 
@@ -138,7 +138,7 @@ class AddressLeased(Message, frozen=True, array_like=True, tag=86):
 
 
 class AddressReturned(Message, frozen=True, array_like=True, tag=87):
-    """Who has leased an address to who let it: others may have it."""
+    """From the lessor that has leased an address to the one that lends it: others may have it."""
 
     network: Network
     number: Count  # of the lease; another one is not ended
@@ -163,7 +163,7 @@ class LeasesTold(Message, frozen=True, array_like=True, tag=89):
 
 
 class MarksWanted(Message, frozen=True, array_like=True, tag=104):
-    """Who crawls a host to who crawls another: what do these pages of yours say?
+    """From the peer that crawls a host to the one that crawls another: tell the marks of these pages there.
 
     What they are to be compared with is not in it, so that nobody answers what is wanted to be heard.
     """
@@ -180,7 +180,7 @@ class MarksTold(Message, frozen=True, array_like=True, tag=105):
 
 
 class HomeTold(Message, frozen=True, array_like=True, tag=106):
-    """Who crawls a host to who owns the slot of the mark of its home page: which hosts have the same?"""
+    """From a host's crawler to the owner of the slot of its home page's mark: which hosts have the same?"""
 
     host: HostName
     mark: Mark

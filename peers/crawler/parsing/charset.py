@@ -48,7 +48,7 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(body: bytes, content_type: str | None = None) -> DecodedText:
-    """Decode a page or a text file; what cannot be decoded becomes U+FFFD.
+    """Decode a page or a text file; bytes that cannot be decoded become U+FFFD.
 
     Args:
       content_type: the response header's value, with or without charset.
@@ -93,7 +93,7 @@ def codec_of(label: str) -> str | None:
 
 
 def with_query_in(href: str, codec: str) -> str:
-    """Return a link with what is not ASCII in its query as bytes of the encoding of its page, escaped.
+    """Return a link with the non-ASCII characters of its query escaped as bytes of the encoding of its page.
 
     The other parts of a URL are UTF-8, whatever the page is in. What the encoding lacks is written as a
     reference, as forms do. Unlike browsers, all bytes of a character are escaped, also those that are ASCII
@@ -111,7 +111,7 @@ def with_query_in(href: str, codec: str) -> str:
 
 
 def has_wide_or_shifted(head: bytes) -> bool:
-    """Tell whether bytes that no other text has are of UTF-16, UTF-32 or what shifts in and out."""
+    """Tell whether there are bytes found only in UTF-16, UTF-32 or encodings that shift in and out."""
     is_marked = _byte_order_mark(head) not in (None, "utf-8-sig")
     is_shifted = any(sign and sign in head for *_, sign in _SHIFTS)
     return is_marked or is_shifted or head.startswith((b"<\0", b"\0<"))
@@ -206,7 +206,7 @@ def _joined(pair: re.Match[bytes]) -> bytes:
 
 
 def _labels(body: bytes, content_type: str | None) -> list[str]:
-    """Return what header, page and XML declaration name, in small letters, those that mean most first.
+    """Return the labels in header, page and XML declaration, in small letters, those that mean most first.
 
     ISO 8859-1 is named by servers and editors that were not told: it comes after the others.
     """
@@ -244,7 +244,7 @@ def _meta_label(body: bytes) -> str:
 
 
 def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
-    """Return the attributes of the tag whose name ends at `at`, and where reading stopped."""
+    """Return the attributes of the tag with its name ending at `at`, and where reading stopped."""
     attributes: dict[bytes, bytes] = {}
     while match := _ATTRIBUTE.match(head, at):
         name, double, single, bare = match.groups()
@@ -293,7 +293,7 @@ def _detected(body: bytes) -> str:
 
 
 def _best_reading(body: bytes, named: list[str]) -> DecodedText:
-    """Read a page that is not valid UTF-8 in the encodings named, or another, and return what reads best."""
+    """Read a page that is not valid UTF-8 in the encodings named, or another, and return the best reading."""
     damaged = _decoded(body, "utf-8")
     if _is_damaged_utf8(body, damaged) or (set(named) == {"utf-8"} and _is_sound(damaged)):
         return damaged
@@ -338,7 +338,7 @@ def _is_much(text: str) -> bool:
 
 
 def _with_nuls_or_escapes(body: bytes) -> DecodedText | None:
-    """Read what no byte above 127 has to tell apart: UTF-16 without a mark, and sets with shifts."""
+    """Read an encoding known by its NULs or escapes: UTF-16 without a mark, and sets with shifts."""
     if b"\0" not in body:
         return _with_shifts(body) if body.isascii() else None
     codec = _wide_codec(body)
@@ -370,7 +370,7 @@ def _with_shifts(body: bytes) -> DecodedText | None:
 
 
 def _unshifted(body: bytes, codec: str, begin: bytes, end: bytes) -> str | None:
-    """Read a text with its shifts; None when what is between them reads as nothing."""
+    """Read a text with its shifts; None when the parts between them read as nothing."""
     first, *parts = body.split(begin)
     pieces, shifted = [first.decode()], []
     for part in parts:

@@ -106,7 +106,7 @@ _MONTH_FIRST: Final = frozenset(("en", "en-us", "en_us", "en-ph"))  # where 3/4/
 
 
 def read_moment(text: str, language: str = "") -> datetime | None:
-    """Read a text that begins with a date, with a weekday or without; None for what is none."""
+    """Read a text that begins with a date, with a weekday or without; None for any other text."""
     text = text[:TEXT_CHARS_MAX]
     try:  # most are as they should be
         moment = datetime.fromisoformat(text)
@@ -181,7 +181,7 @@ def _day(form: str, match: re.Match[str], language: str) -> date | None:
 
 
 def _at(day: datetime, time: re.Match[str]) -> datetime | None:
-    """A moment of a day; the day itself where what follows it is no time of day, None where that is wrong."""
+    """Return a moment of a day; the day itself where no time of day follows, None where the time is wrong."""
     hour, minute, second = int(time["hour"]), int(time["minute"] or 0), int(time["second"] or 0)
     is_time = time["minute"] or time["half"] or time[0][:1] in "Tt"
     if not is_time:

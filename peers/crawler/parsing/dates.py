@@ -1,4 +1,4 @@
-"""When a page was published and last changed, by what it, its address and its server say. Pure.
+"""When a page was published and last changed, by the page, its address and its server. Pure.
 
 Nothing of it is sure, so the order is by who knows best. Behind each: how many it dates of 995 pages whose
 day of publication is known, those before it being asked first, and how many of them rightly.
@@ -97,7 +97,7 @@ class Said(NamedTuple):
 
 
 def said_by_element(is_time: bool, attributes: Mapping[str, str]) -> Said:
-    """Return what an element says: <time>, microdata, or one whose class speaks of a date."""
+    """Return the date that an element gives: <time>, microdata, or one with a class that speaks of a date."""
     names = attributes["class"]
     is_change = _OF_CHANGE.search(attributes["itemprop"] or names) and not _OF_POST.search(names)
     rank = PROPERTY if attributes["itemprop"] else NAMED if not is_time else TIME
@@ -110,7 +110,7 @@ def said_by_element(is_time: bool, attributes: Mapping[str, str]) -> Said:
 
 
 def said_by_data(text: str) -> Iterator[Said]:
-    """Yield what JSON-LD says of the page, or of what is on it."""
+    """Yield the dates that JSON-LD gives for the page, or for the things on it."""
     if not any(name in text for name, _ in _DATA_NAMES):
         return
     try:
@@ -136,7 +136,7 @@ def _inner(values: list[Any]) -> Iterator[dict[str, Any]]:
 def dates_said(
     url: str, said: Sequence[Said], lines: Sequence[str], heads: Sequence[str], language: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what a page says of its last change, and of its publication, the best first, in ISO 8601.
+    """Return the dates of a page's last change, and of its publication, the best first, in ISO 8601.
 
     Args:
       said: by its elements.
@@ -242,7 +242,7 @@ def page_date(said: Iterable[str], last_modified: str | None, fetched_at: float)
 
 
 def published_at(said: Iterable[str], fetched_at: float) -> str:
-    """Return when a page was published, ISO 8601 by the clock of who says so; "" when nothing is credible."""
+    """Return when a page was published, ISO 8601 by the clock of its source; "" when nothing is credible."""
     for text in said:
         moment = read_moment(text)
         if moment is not None and EARLIEST_S <= moment.timestamp() <= fetched_at + AHEAD_S:
@@ -251,7 +251,7 @@ def published_at(said: Iterable[str], fetched_at: float) -> str:
 
 
 def seconds_of(text: str) -> float:
-    """Read a date as `date_texts` does, in whole seconds since the epoch; 0.0 for what is none."""
+    """Read a date as `date_texts` does, in whole seconds since the epoch; 0.0 for a text that is none."""
     moment = read_moment(text)
     return 0.0 if moment is None else moment.timestamp()
 
@@ -263,7 +263,7 @@ def precise_seconds_of(text: str) -> float:
 
 
 def http_seconds_of(text: str) -> float:
-    """Read the date of an HTTP header (RFC 9110, 5.6.7); 0.0 for what is none."""
+    """Read the date of an HTTP header (RFC 9110, 5.6.7); 0.0 for a text that is none."""
     try:
         moment = parsedate_to_datetime(text[:DATE_CHARS_MAX])
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

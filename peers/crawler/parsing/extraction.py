@@ -1,4 +1,4 @@
-"""From an answer of a web server to what is kept of it: document, links, WARC records. Pure."""
+"""From an answer of a web server to the parts kept of it: document, links, WARC records. Pure."""
 
 from __future__ import annotations
 
@@ -125,12 +125,12 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
 
 
 def text_mark(page: ParsedPage) -> int:
-    """Return by what a page is told from what it was, whatever changes in its markup; never 0."""
+    """Return the mark that tells a page from its earlier versions, independent of its markup; never 0."""
     return xxh3_64_intdigest(f"{page.title}\n{page.text}".encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
 
 
 def text_shape(page: ParsedPage) -> int:
-    """Return by what near-copies are told: pages whose texts differ in digits only have the same; never 0."""
+    """Return the mark of near-copies: pages with texts that differ in digits only have the same; never 0."""
     text = page.text.encode(errors="surrogatepass").translate(None, b"0123456789")
     return xxh3_64_intdigest(text) & 0xFFFFFFFF or 1
 
@@ -149,7 +149,7 @@ def _links(page: ParsedPage, listed: tuple[Listed, ...]) -> tuple[FoundLink, ...
 
 
 def _is_feed(fetched: PageFetched) -> bool:
-    """Feeds are lists, and documents as well; what is packed as a file is a list only."""
+    """Tell whether an answer is a feed: a list, and a document as well; a packed file is a list only."""
     try:
         return begins_like_feed(decode_beginning(fetched.body, fetched.codings, SNIFF_BYTES).body)
     except Undecodable:
@@ -192,7 +192,7 @@ def _records(fetched: PageFetched, stamp: Stamp, content: Content | None = None)
 
 
 def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: Content | None) -> bytes:
-    """Return what the archive keeps of an answer.
+    """Return the records that the archive keeps of an answer.
 
     Records have to fit into what is sent between peers. A document that does not is kept as what was read of
     it, beside a beginning by which it is known: so the index can be made again from what is kept.
@@ -211,7 +211,7 @@ def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: C
 
 
 def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> RecordsParsed:
-    """What is indexed of a page that was read back from the archive."""
+    """Return the document to index of a page that was read back from the archive."""
     try:
         said, document = parse_records(order.url, order.stamp, order.records, read)
     except NotHtml:
@@ -223,7 +223,7 @@ def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> Re
 def parse_records(
     url: str, stamp: Stamp, records: bytes, read: ReadDocument = read_document
 ) -> tuple[ReadPage, Document | None]:
-    """Read a page as the crawler did, from its WARC records, and return what is indexed of it as well.
+    """Read a page as the crawler did, from its WARC records, and return the document to index as well.
 
     Args:
       read: what reads documents of other formats than HTML.
@@ -254,14 +254,14 @@ def parse_records(
 
 
 def _kept_content(record: WarcRecord) -> Content | None:
-    """What had been read of a document that is not kept whole; None when the record says something else."""
+    """Return the content read from a document that is not kept whole; None when the record has none."""
     if record.headers.get("content-type") != CONTENT_TYPE:
         return None
     return content_in(record.url, record.block)
 
 
 def content_in(url: str, block: bytes) -> Content:
-    """Return what had been read of a document, as `kept_response` writes it down. CorruptionError."""
+    """Return the content read from a document, as `kept_response` writes it down. CorruptionError."""
     try:
         return msgspec.json.decode(block, type=Content)
     except msgspec.MsgspecError as error:
@@ -271,7 +271,7 @@ def content_in(url: str, block: bytes) -> Content:
 def document_of(
     page: ParsedPage, stamp: Stamp, last_modified: str | None, links: Sequence[str] = ()
 ) -> Document | None:
-    """What is indexed of a page, without link texts; None when it asks not to be.
+    """Return the document to index of a page, without link texts; None when the page asks not to be indexed.
 
     Args:
       last_modified, links: the response headers of these names.

@@ -1,4 +1,4 @@
-"""What a server names as the address of a page in `Link` headers (RFC 8288): the only way for a PDF. Pure."""
+"""The address that a server gives a page in `Link` headers (RFC 8288): the only way for a PDF. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ANCHOR: Final = re.compile(r";\s*anchor\s*=", re.IGNORECASE)  # 3.2: it speaks 
 
 
 def canonical_in_headers(url: str, values: Sequence[str]) -> str:
-    """Return what a server names as the address of a page (RFC 6596), "" when it names none, or several.
+    """Return the address that a server gives a page (RFC 6596), "" when it gives none, or several.
 
     Only within the domain of the page: servers add such headers to all that they send, wrong ones too.
 

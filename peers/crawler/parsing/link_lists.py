@@ -42,7 +42,7 @@ _TEXT_LINES_MAX: Final = 4 * LISTED_MAX  # that are read of a list as plain text
 
 
 def has_list_name(url: str) -> bool:
-    """Tell whether a canonical URL is named as lists are: more of what is there may be read."""
+    """Tell whether a canonical URL is named as lists are: more of its answer may be read."""
     return _NAME.search(url.partition("?")[0], 8) is not None
 
 
@@ -53,7 +53,7 @@ def begins_like_list(body: bytes) -> bool:
 
 
 class Listed(NamedTuple):
-    """What a list says of a page."""
+    """A page that a list names, and when it was last changed."""
 
     url: str  # canonical
     changed_s: int = 0  # when it was changed last, whole seconds; 0 when that is not told
@@ -62,7 +62,7 @@ class Listed(NamedTuple):
 def pages_listed(
     url: str, body: bytes, codings: str = "", content_type: str | None = None
 ) -> tuple[Listed, ...] | None:
-    """Return what a list lists, in its order, once each, `LISTED_MAX` at most; None if it is none.
+    """Return the pages that a list names, in its order, once each, up to `LISTED_MAX`; None if it is none.
 
     Args:
       url: of the list.
@@ -99,7 +99,7 @@ def _distinct(list_url: str, entries: Iterable[tuple[str, str]]) -> Iterator[Lis
 
 
 def _changed_s(text: str) -> int:
-    """Read a date of a sitemap (W3C), or of a feed (RFC 822 or W3C); 0 for what is none."""
+    """Read a date of a sitemap (W3C), or of a feed (RFC 822 or W3C); 0 for a text that is none."""
     if not text:
         return 0
     seconds = seconds_of(text) or http_seconds_of(text)

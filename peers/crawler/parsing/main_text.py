@@ -1,4 +1,4 @@
-"""What of a page's text it is about, and what is around that: menus, headers, lists of links. Pure.
+"""The main text of a page, and the text around it: menus, headers, lists of links. Pure.
 
 Every block of a page, as `_markup.c` cuts it, has a score: how much of it is main text, by a small network
 over the features of `main_text.h` (length, links, ends of sentences, tags and names of classes around it,
@@ -30,7 +30,7 @@ def network_bytes(n_features: int) -> int:
 
 
 def parted(text: str, scores: Sequence[float]) -> tuple[str, str]:
-    """Part a page's text, a block a line with a score each, into main text and what is around it."""
+    """Part a page's text, a block a line with a score each, into main text and the text around it."""
     if _size(text) < BYTES_MIN:
         return text, ""
     lines = text.split("\n")

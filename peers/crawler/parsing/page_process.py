@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 def carry_out(encoded: bytes) -> bytes:
-    """Answer one order. Never raises: what breaks our code must cost one page, and not the process."""
+    """Answer one order. Never raises: an error of our code must cost one page, and not the process."""
     order = decode_order(encoded)
     # There is one thread; that of the process moves by ticks while it has a limit.
     began_s = time.thread_time()

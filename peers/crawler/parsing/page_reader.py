@@ -1,4 +1,4 @@
-"""Read what a server has sent as a page, whether it is HTML, text, or a document of another format. Pure."""
+"""Read the answer of a server as a page, be it HTML, text, or a document of another format. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ReadDocument: TypeAlias = Callable[[Format, bytes, ReadMarkup], Content]
 
 
 class ReadPage(NamedTuple):
-    """What was read."""
+    """The page that was read, and the content of a document."""
 
     page: ParsedPage
     content: Content | None = None  # of a document

@@ -1,4 +1,4 @@
-"""Take a page apart: title, headings, visible text, links and what its robots meta says. Pure.
+"""Take a page apart: title, headings, visible text, links and the wishes of its robots meta. Pure.
 
 Theory of operation. The markup is read in C (`_markup.c`), in one pass that builds no tree and calls no
 Python: a thousand calls for the events of a parser took 0.44 ms of a page of 17 kB, a whole page now takes
@@ -40,7 +40,7 @@ ROBOTS_NAMES: Final = frozenset(("robots", "tianmesh"))
 
 
 class NotHtml(Exception):
-    """The body is no page, whatever its Content-Type says; the text says what it looks like."""
+    """The body is no page, regardless of its Content-Type; the text names the format it looks like."""
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class ParsedPage(msgspec.Struct, frozen=True):
-    """What a page says."""
+    """The content of a page: its texts, links and metadata."""
 
     url: str
     title: str
@@ -75,7 +75,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
 
 
 class RobotsWish(NamedTuple):
-    """What a page or its server asks of robots."""
+    """The wishes of a page or its server for robots: no index, no links, no archive, no snippet."""
 
     is_noindex: bool
     is_nofollow: bool
@@ -146,7 +146,7 @@ def parse_page(
 
 
 def robots_wish(robots_tags: Sequence[str], directives: str = "") -> RobotsWish:
-    """Return what robots are asked to leave.
+    """Return the wishes for robots in response headers and meta elements.
 
     Args:
       robots_tags: values of all X-Robots-Tag.
@@ -159,7 +159,7 @@ def robots_wish(robots_tags: Sequence[str], directives: str = "") -> RobotsWish:
 
 
 def binary_kind(body: bytes, content_type: str | None = None) -> str | None:
-    """Say what binary data a body looks like by its first bytes; None when it may be text."""
+    """Name the kind of binary data that a body looks like by its first bytes; None when it may be text."""
     kind = next((name for magic, name in _MAGIC if body.startswith(magic)), None)
     if kind is not None:
         return kind
@@ -282,7 +282,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
 
 
 class _Notes:
-    """What the elements say that are not for show. One per page."""
+    """The statements of elements that are not for show. One per page."""
 
     def __init__(self) -> None:
         self.base: str | None = None
@@ -368,5 +368,5 @@ def _folded_lines(text: str) -> str:
 
 
 def last_segment(url: str) -> str:
-    """The name of a file as its URL has it: the title of what has none."""
+    """Return the name of a file as its URL has it: the title of a document that has none."""
     return unquote(url[:URL_CHARS_MAX].partition("?")[0].rstrip("/").rpartition("/")[2])

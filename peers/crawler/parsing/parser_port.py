@@ -38,7 +38,7 @@ FATAL_CPU_S: Final = 10.0  # that who ends a process counts as having had; most 
 
 
 class StoredText(NamedTuple):
-    """What a stored page says, for who shows it."""
+    """The text of a stored page, for the gateway that shows it."""
 
     title: str = ""
     text: str = ""  # main text; "" for a page that asks not to be indexed
@@ -146,7 +146,7 @@ def _domain_of(order: ParserOrder) -> str:
 
 
 def _understood(order: ParserOrder, answer: Answer) -> ParserAnswer:
-    """What an answer means; the page may have had its will of the process that gave it."""
+    """Return the meaning of an answer; the page may have taken over the process that gave it."""
     if isinstance(answer, Fault):
         logger.warning("page ended the process that took it apart url=%s fault=%s", order.url, answer)
         lost = given_up(order, FailureReason.EXHAUSTING)
@@ -178,7 +178,7 @@ def _is_about(order: ParseRobots, said: RobotsParsed) -> bool:
 
 
 def robots_reading_in(workshop: Workshop) -> Callable[[str, bytes, str], Awaitable[RobotsRules]]:
-    """Return what reads the robots.txt of an origin for an agent in a workshop, for a browser's requests."""
+    """Return a reader of an origin's robots.txt for an agent in a workshop, for a browser's requests."""
 
     async def read(origin: str, body: bytes, agent: str) -> RobotsRules:
         answers: list[Answer] = []
@@ -192,7 +192,7 @@ def robots_reading_in(workshop: Workshop) -> Callable[[str, bytes, str], Awaitab
 
 
 def reading_in(workshop: Workshop) -> ReadStored:
-    """Return what reads a stored page in the processes of a workshop, for a gateway to show."""
+    """Return a reader of stored pages in the processes of a workshop, for a gateway to show them."""
 
     async def read(url: str, records: bytes) -> StoredText:
         answers: list[Answer] = []
@@ -207,7 +207,7 @@ def reading_in(workshop: Workshop) -> ReadStored:
 
 
 def stored_text(said: RecordsParsed) -> StoredText:
-    """Return what of an answer is for who shows the page."""
+    """Return the part of an answer that is needed to show the page."""
     if said.document is None:
         return StoredText("", "", said.lack, said.is_barred, said.base)
     return StoredText(said.document.title, said.document.text, said.lack, said.is_barred, said.base)

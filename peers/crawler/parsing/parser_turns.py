@@ -1,4 +1,4 @@
-"""Whose page is taken apart next: of the registrable domain that has had the least processor time. Pure.
+"""Which page is parsed next: one of the registrable domain that has had the least processor time. Pure.
 
 What the pages of a domain cost is added up. A domain that comes anew begins with what the one had that was
 served last: neither can it claim time that it did not want before, nor is it kept waiting for what others
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 
 
 class ParserTurns(Generic[Item]):
-    """A queue of what waits, fair between domains."""
+    """A queue of waiting items, fair between domains."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Item]] = {}
@@ -52,7 +52,7 @@ class ParserTurns(Generic[Item]):
         self._let_be_served(domain)
 
     def take(self) -> tuple[str, Item]:
-        """Take out what is next, and whose it is; there is something."""
+        """Take out the next item, and return it with its domain; the queue must not be empty."""
         used_s, _, domain = heappop(self._heap)
         while used_s < self._used_s[domain]:  # it was charged meanwhile
             self._push(domain)
@@ -68,7 +68,7 @@ class ParserTurns(Generic[Item]):
         return domain, item
 
     def charge(self, domain: str, cpu_s: float) -> None:
-        """Take in what something has cost that was taken out."""
+        """Charge a domain for the processor time of an item that was taken out."""
         was_held = domain in self._waiting and not self._may_be_served(domain)
         self._out[domain] -= 1
         if not self._out[domain]:

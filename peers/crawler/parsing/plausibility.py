@@ -86,7 +86,7 @@ def misfit_share(text: str, codec: str) -> float:
 
 @cache
 def _usual(codec: str) -> frozenset[str]:
-    """What texts in a double-byte set are made of."""
+    """Return the characters that texts in a double-byte set are made of."""
     plain, rows = _ROWS[codec]
     trails = (*range(0x40, 0x7F), *range(0xA1, 0xFF))
     return frozenset([bytes((row, trail)).decode(plain, "ignore") for row in rows for trail in trails])

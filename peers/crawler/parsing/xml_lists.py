@@ -123,7 +123,7 @@ class _Collector:
                 raise _Enough
 
     def _find(self, text: str) -> None:
-        """Take what stands for a URL; who escapes it twice does not mean the escapes."""
+        """Add the URL that a text stands for; a text that is escaped twice does not mean the escapes."""
         url = canonical(text.replace("&amp;", "&"), self._bases[-1]) if text else None
         if url is not None:
             self._found.append(url)

@@ -25,7 +25,7 @@ _OF_XML: Final = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 
 
 def readable_xml(body: bytes, decoded: DecodedText) -> bytes:
-    """Return a document in UTF-8, whatever it says that it is in, with its references mended.
+    """Return a document in UTF-8, regardless of the encoding that it names, with its references mended.
 
     Entities of HTML are what they mean, an `&` that refers to nothing is one, and characters that XML lacks
     go. What a document type declares stays as it is.

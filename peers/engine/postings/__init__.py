@@ -1,4 +1,4 @@
-"""Posting lists: `format` says what they are and decodes them, the others are what is done with whole lists.
+"""Posting lists: `format` defines and decodes them, the other modules work on whole lists.
 
 `building` makes them of occurrences, `merging` of those of several segments, `slicing` of ranges of
 documents, `inspection` checks what nobody vouches for. These read with a `reader`, posting by posting, and

@@ -25,7 +25,7 @@ class Sources(NamedTuple):
 
 
 class Relinked(NamedTuple):
-    """Documents that links tell something new of: the last segment has what they tell, and nothing else."""
+    """Documents with new data from links: the last segment has this data, and nothing else."""
 
     is_relinked: Bytes  # of each new document; empty when there is none, and no such segment
     fields: Bytes  # of each term the fields, a bit for each, that it has from links alone

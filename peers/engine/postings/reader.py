@@ -1,4 +1,4 @@
-"""Read lists posting by posting, positions too: what merging and slicing share.
+"""Read lists posting by posting, positions too: the code that merging and slicing share.
 
 A reader stands at a posting, or behind the last one. What is read has been checked: what nobody vouches for
 is read by `inspection`, and a search, which skips, goes through `lists`.

@@ -1,4 +1,4 @@
-"""Write the list of one entry, posting by posting: what building, merging, slicing and inspection share.
+"""Write the list of one entry, posting by posting: shared by building, merging, slicing and inspection.
 
 A list is begun, its postings are begun one after the other and given their frequencies, and it is ended: only
 then it is known whether it is short or has blocks, so until then all is in the writer. Postings are collected

@@ -1,4 +1,4 @@
-"""A batch of documents on their way to be among the best, and what is searched for."""
+"""A batch of documents on their way to be among the best, and the goal of a search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Scope(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What is searched for, and how much room there is for what is found."""
+    """The goal of a search: lists, documents and limits, and the room for its results."""
 
     factors: FewFloats  # of each list, idf times weight, not negative, in the order in which scores are added
     scope: Scope

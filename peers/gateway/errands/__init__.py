@@ -1,4 +1,4 @@
-"""Errands: what users want of the mesh, each ended by one answer.
+"""Errands: requests of users to the mesh, each ended by one answer.
 
 An `errand` asks its questions in a `round`: of a slot's team (`team_errand`: a stored page by `page_lookup`,
 versions by `versions_lookup`) or of all members (`roundup`: `status_roundup`, `history_roundup`; why a thing

@@ -71,7 +71,7 @@ class Draining(Errand):
         return self._ask_for_decree(target, WRITE_OFF, target.record.incarnation)
 
     def _consider_gone(self, named: list[Rumour], members: tuple[Rumour, ...]) -> list[Send]:
-        """Who is written off has left; there is no other peer of that name."""
+        """Answer that the peer was written off if it has left; else refuse: there is no such peer."""
         if len(named) == 1 and self._order.is_draining:
             return self._end(DrainOrdered(self.ticket, named[0].record.peer, True, is_written_off=True))
         known = [rumour for rumour in members if rumour.state != State.LEFT]

@@ -1,4 +1,4 @@
-"""What the searcher is asked to do and cannot do at once: it ends with one answer to the one who asked."""
+"""A request that the searcher cannot answer at once: it ends with one answer to its sender."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Errand(ABC):
 
     @abstractmethod
     def wake(self, now: float) -> list[Send]:
-        """Ask again, or end with what there is."""
+        """Ask again, or end with the answers so far."""
 
     @abstractmethod
     def wake_at(self) -> float: ...

@@ -1,4 +1,4 @@
-"""Questions to controllers: what is known of a URL, and why so much is fetched and no more."""
+"""Questions to controllers: the facts known of a URL, and why so much is fetched and no more."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class CrawlInquiry(Roundup):
 
 
 def _read(decode: Callable[[bytes], Facts], encoded: bytes) -> Facts | None:
-    """What a peer tells; None when it cannot be read."""
+    """Decode the facts that a peer tells; None when they cannot be read."""
     try:
         return decode(encoded)
     except RemoteProtocolError:

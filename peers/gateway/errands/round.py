@@ -1,4 +1,4 @@
-"""A question put to several peers, and who has not answered it yet.
+"""A question put to several peers, and the peers that have not answered it yet.
 
 No `mesh.delivery`: it goes to everybody at once, is asked again once or twice within a deadline, and others
 are asked instead of who is late.
@@ -20,7 +20,7 @@ FOREIGN_RETRY_S: Final = 0.1
 
 
 class Round:
-    """Who was asked what, who is still waited for, and until when.
+    """The question asked of each peer, the peers still waited for, and the deadline.
 
     Attributes:
       request: the number all its questions carry.
@@ -74,7 +74,7 @@ class Round:
         self._foreign[peer] = now + FOREIGN_RETRY_S
 
     def wake(self, now: float) -> list[Send]:
-        """Ask those again, directly and once, who have not answered for a while."""
+        """Ask again, directly and once, the peers that have not answered for a while."""
         again = {peer for peer, at in self._foreign.items() if at <= now}
         for peer in again:
             del self._foreign[peer]

@@ -15,7 +15,7 @@ from peers.gateway.errands.round import Round
 
 
 class Roundup(Errand):
-    """Asks our membership who there is, then all of them, and ends with what was told in time.
+    """Asks our membership for the members, then all of them, and ends with the answers that came in time.
 
     Attributes:
       actor: who answers at each peer.
@@ -66,7 +66,7 @@ class Roundup(Errand):
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
-        """What people call the members that have a name, by id."""
+        """The names of the members that have one, by id."""
         records = (rumour.record for rumour in self.members)
         return tuple(sorted((record.peer, record.name) for record in records if record.name))
 
@@ -83,7 +83,7 @@ class Roundup(Errand):
 
     @abstractmethod
     def _gathered(self, now: float) -> Message:
-        """What the roundup ends with."""
+        """The answer that ends the roundup."""
 
     def _is_asked(self, record: MemberRecord) -> bool:
         """Has this live member anything to tell?

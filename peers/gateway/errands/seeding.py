@@ -20,7 +20,7 @@ SEEDING_S_MAX: Final = 10.0  # then the user is told how many were taken
 
 
 class Seeding(Errand):
-    """Answers one `AddSeeds` by one `SeedsAdded`, which counts what was accepted durably."""
+    """Answers one `AddSeeds` by one `SeedsAdded`, which counts the seeds accepted durably."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Seeding(Errand):
         return min(self._delivery.wake_at(), self._limit_at)
 
     def ownership_changed(self, now: float) -> list[Send]:
-        """Have what waits for who is gone brought to our own controller, which keeps links for others."""
+        """Bring links meant for peers that are gone to our own controller, which keeps links for others."""
         alive = self._current().alive
         for peer in self._delivery.receivers():
             if peer not in alive and peer != self._me:

@@ -15,7 +15,7 @@ _NOBODY: frozenset[str] = frozenset()  # is known to be silent: a team is small,
 
 
 class TeamErrand(Errand):
-    """Asks the owner of the slot and its standbys, and ends with what was told in time.
+    """Asks the owner of the slot and its standbys, and ends with the answers that came in time.
 
     Attributes:
       actor: who answers at each peer.
@@ -68,7 +68,7 @@ class TeamErrand(Errand):
 
     @abstractmethod
     def _gathered(self) -> Message:
-        """What the errand ends with."""
+        """The answer that ends the errand."""
 
     def _end_if_over(self, now: float) -> list[Send]:
         return self._end(self._gathered()) if self._round.is_over(now) else []

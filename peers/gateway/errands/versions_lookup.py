@@ -1,4 +1,4 @@
-"""The list of the versions of one page that are kept: of all who keep its slot, put together."""
+"""The list of the kept versions of one page, put together from all peers that keep its slot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP: the server under the gateway's application, and what a client may have of it. [io]
+"""HTTP: the server under the gateway's application, and the rights and quotas of its clients. [io]
 
 `server` accepts connections within a `memory_budget`, `connection` speaks HTTP/1.1 on one of them to an
 application (`asgi`). `rights` say who a request is from (a browser after `sign_in`), `quotas` what that

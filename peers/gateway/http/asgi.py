@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Request(NamedTuple):
-    """What a client asks, without the body."""
+    """The request of a client, without the body."""
 
     method: str
     target: bytes  # a path with its query, or a whole URL (RFC 9112, 3.2)
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What it gets."""
+    """The response to a request, with the body."""
 
     status: int
     headers: Sequence[Header]
@@ -68,7 +68,7 @@ async def respond(application: Application, request: Request, read_body: ReadBod
 
 
 class _Call:
-    """What the application is handed, and what it has said."""
+    """One request that is handed to the application, and its answer so far."""
 
     def __init__(self, read_body: ReadBody) -> None:
         self.failure: Exception | None = None

@@ -125,7 +125,7 @@ class HttpConnection:
             self._time.cancel()
 
     def turn_out(self) -> None:
-        """Close now, whatever is under way."""
+        """Close at once, even in the middle of a request."""
         self._is_turned_out = True
         self._time.cancel()
 
@@ -156,7 +156,7 @@ class HttpConnection:
             await self._linger()
 
     async def _refuse(self, status: HTTPStatus, more_headers: Sequence[Header] = (), why: str = "") -> None:
-        """Answer, whatever was asked, if that can still be done."""
+        """Refuse any request, with the reason, if an answer can still be sent."""
         if self._protocol.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self._is_last = True
             reason = f": {why[:WHY_CHARS_MAX]}" if why else ""
@@ -201,7 +201,7 @@ class HttpConnection:
         return bytes(event.data)
 
     def _is_body_over(self) -> bool:
-        """Has all of the request arrived? What of it nobody wanted is thrown away."""
+        """Has all of the request arrived? The rest of a body that nobody wanted is thrown away."""
         while self._protocol.their_state is h11.SEND_BODY:
             if self._protocol.next_event() is h11.NEED_DATA:
                 return False
@@ -323,7 +323,7 @@ def _new_protocol() -> h11.Connection:
 
 
 def _check_head(head: h11.Request) -> None:
-    """Refuse what might be read in two ways.
+    """Refuse a head that might be read in two ways.
 
     Raises:
       RemoteProtocolError: it is so.

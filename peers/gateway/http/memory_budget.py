@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class MemoryBudget:
-    """Counts what is taken and given back.
+    """Counts the bytes that are taken and given back, within a limit.
 
     Attributes:
       refused: times that there was too little left.

@@ -1,4 +1,4 @@
-"""Metrics as text that Prometheus reads, and others who ask for OpenMetrics.
+"""Metrics as text for Prometheus, and for programs that ask for OpenMetrics.
 
 Source: Prometheus text exposition format 0.0.4; OpenMetrics 1.0.0, which names a counter without its `_total`
 and ends with a line of its own.
@@ -40,7 +40,7 @@ def exposition(
 
 
 def _internals(statistics: Mapping[str, object]) -> Iterator[Family]:
-    """Yield a family for each number, named `tianmesh_<who>_<field>`.
+    """Yield a family for each number, named `tianmesh_<actor or port>_<field>`.
 
     All are gauges, numbers of now: which of them only grow is not known here.
 

@@ -100,7 +100,7 @@ _TOLD: Final = (
 
 
 def families_of(status: PeerStatus) -> Iterator[Family]:
-    """Yield what the status of a peer tells."""
+    """Yield the metrics that the status of a peer has."""
     for told in _TOLD:
         yield Family(f"tianmesh_{told.name}", told.kind, told.help, (Sample(told.read(status)),))
     outcomes = status.fetch_status.items()

@@ -17,7 +17,7 @@ _SELF: Final = Path("/proc/self")
 
 
 def process_families() -> Iterator[Family]:
-    """Yield what the system says of this process, its helpers left out; on systems with /proc all of it."""
+    """Yield the system's figures of this process without its helpers; on systems with /proc all of them."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = used.ru_utime + used.ru_stime
     yield _family("cpu_seconds_total", Kind.COUNTER, "User and system processor time in seconds.", seconds)

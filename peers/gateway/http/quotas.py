@@ -1,4 +1,4 @@
-"""What one client may have of a gateway, so that there is something left for the others.
+"""The quotas of one client at a gateway, so that there is something left for the others.
 
 A client is an IPv4 address, or the 64 bits of an IPv6 address that a provider gives to one customer. Each
 has buckets that fill with time (token buckets): what it takes comes out of them, and while one is empty it is
@@ -28,7 +28,7 @@ _PREFIX_BITS: Final = 64  # of IPv6: RFC 6177, a site gets no less
 
 
 def client_of(address: str) -> str:
-    """Return whose address it is, as far as addresses tell: what is no address counts by itself."""
+    """Return the client of an address, as far as addresses tell; a text that is none counts by itself."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -49,7 +49,7 @@ class Bucket:
         self._at = now
 
     def wait_s(self, amount: float, now: float) -> float:
-        """Return in how many seconds so much can be taken; what is more than all there can be, when full."""
+        """Return the seconds until the bucket has so much, or is full where it cannot hold so much."""
         if self._rate == inf:
             return 0.0
         self._left = min(self._most, self._left + self._rate * (now - self._at))
@@ -100,7 +100,7 @@ class Quotas:
         return self._take(self._client(client, now).seeds, count, now)
 
     def take_changes(self, counts: Mapping[str, int], now: float) -> float:
-        """Take pages that have changed, by host, whoever says so: all of them, or none and say when."""
+        """Take pages that have changed, by host, from any client: all, or none and return the wait."""
         buckets = [(self._host(host, now), float(count)) for host, count in counts.items()]
         wait_s = max((bucket.wait_s(count, now) for bucket, count in buckets), default=0.0)
         if wait_s:
@@ -127,7 +127,7 @@ class Quotas:
         return wait_s
 
     def note_bytes(self, client: str, count: int, now: float) -> None:
-        """Take what was sent or received."""
+        """Take the bytes that were sent or received."""
         self._client(client, now).bytes.take(count)
 
     def __len__(self) -> int:

@@ -22,7 +22,7 @@ OWN: Final = SignedToken(TokenRight.ORDERS, "who has its admin.token", 1 << 40, 
 
 
 def client_behind(address: str, headers: Iterable[Header], proxies: Collection[str]) -> str:
-    """Return whose request it is: what a trusted proxy passes on is from whom it names."""
+    """Return the client behind a request: the one that a trusted proxy names, else the sender itself."""
     client = client_of(address)
     if client not in map(client_of, proxies):
         return client
@@ -39,14 +39,14 @@ def borne_by(headers: Iterable[Header]) -> bytes:
 
 
 class Rights:
-    """Tells what bearers of tokens may do at one gateway."""
+    """The rights that the bearers of tokens have at one gateway."""
 
     def __init__(self, judge: TokenJudge | None = None) -> None:
         """Args: judge: of signed tokens; without it none of them counts."""
         self.judge = judge
 
     def of(self, given: bytes, own: str, now_s: float) -> Judgement:
-        """Tell what a token is worth.
+        """Judge a token: return its rights, or the reason why it has none.
 
         Args:
           given: by who asks.
@@ -60,7 +60,7 @@ class Rights:
         return self.judge.judge(given, now_s)
 
     def is_costly(self, given: bytes) -> bool:
-        """Does it take time to judge this token, so that who sends it should pay?"""
+        """Does it take time to judge this token, so that its sender should pay for that?"""
         return self.judge is not None and is_signed_token(given) and not self.judge.is_known(given)
 
     def revoke(self, subjects: Iterable[str]) -> None:

@@ -30,7 +30,7 @@ COME_BACK_S: Final = 5  # what who found no room is told to wait
 
 
 class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What clients can cost a server together."""
+    """Limits of the resources that all clients of a server take together."""
 
     connections_max: int = 512  # half of the descriptors that most systems let a process have
     held_bytes_max: int = 128 << 20  # bodies and large answers of all clients
@@ -163,7 +163,7 @@ class HttpServer:
         return True
 
     def _forget(self, connection: HttpConnection, owner: str) -> None:
-        """Count it no longer; what was turned out is forgotten already."""
+        """Count a connection no longer; one that was turned out is forgotten already."""
         own = self._of_clients.get(owner, set())
         if connection in own:
             own.remove(connection)

@@ -34,7 +34,7 @@ def token_of_form(body: bytes) -> str:
 
 
 def cookie_of(token: str, now_s: float, *, is_encrypted: bool, given: SignedToken = OWN) -> str:
-    """Return what sets the pass (RFC 6265).
+    """Return the cookie that sets the pass (RFC 6265).
 
     Args:
       token: the peer's own.
@@ -48,12 +48,12 @@ def cookie_of(token: str, now_s: float, *, is_encrypted: bool, given: SignedToke
 
 
 def no_cookie(token: str, *, is_encrypted: bool) -> str:
-    """Return what takes the pass away."""
+    """Return the cookie that takes the pass away."""
     return _cookie(token, "", 0, is_encrypted)
 
 
 def has_pass(headers: Iterable[Header], token: str, now_s: float, rights: Rights = NO_RIGHTS) -> bool:
-    """Does a request carry a pass that this token made, that has not ended, and whose signer still counts?"""
+    """Does a request carry a pass of this token that has not ended, and does its signer still count?"""
     if not token:
         return False
     wanted = _name(token).encode()

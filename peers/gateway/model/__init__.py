@@ -1,4 +1,4 @@
-"""What the rooms of the gateway share. Pure.
+"""Messages, settings and values that the rooms of the gateway share. Pure.
 
 `messages` go between the ports and the searcher, `wire_messages` between gateways; `settings` is what a
 person may set. `status` has the state of a peer and of the mesh, `member_lines` and `readiness_json` say it

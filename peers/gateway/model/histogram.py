@@ -35,7 +35,7 @@ class Histogram:
 
 
 def quantile_of(counts: Sequence[int], share: float, bounds_s: Sequence[float]) -> float | None:
-    """Tell about how long what is at a share took, counted from the shortest; None where nothing was counted.
+    """Estimate a quantile: the duration that `share` of all do not exceed; None where nothing was counted.
 
     Within a class durations are taken to be spread evenly; in the one without an end they are its beginning.
     """

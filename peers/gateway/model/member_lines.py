@@ -1,4 +1,4 @@
-"""What is said of the members of a mesh, on the status page and by `tianmesh status`. Pure.
+"""Texts about the members of a mesh, for the status page and `tianmesh status`. Pure.
 
 A row for each member, also for those that are down or do not answer, and a sentence for whatever is wrong
 that says what to do.
@@ -67,7 +67,7 @@ def _line(peer: str, status: PeerStatus | None, member: MemberRow | None, say: S
 
 
 def called(names: Mapping[str, str], peer: str) -> str:
-    """Return the id of a peer, behind what people call it where that is known: `mill (p2icet4poy4fn3j6)`."""
+    """Return the id of a peer, after its name where one is known: `mill (p2icet4poy4fn3j6)`."""
     name = names.get(peer, "")
     return printable(f"{name} ({peer})" if name else peer)
 
@@ -84,7 +84,7 @@ def doors(members: Iterable[MemberRow], most: int) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """What a member says of itself, without what would turn or hide the text around it."""
+    """Return a text of a member without characters that would turn or hide the text around it."""
     return "".join(letter for letter in text if letter.isprintable())
 
 
@@ -95,7 +95,7 @@ _HARMLESS: Final = _CONTROLS | _TURNING
 
 
 def harmless(text: str) -> str:
-    """Return a text of strangers as long as it was: blanks for controls, and nothing that turns what follows.
+    """Return a text of strangers, as long as before: blanks for controls, no characters that turn the text.
 
     Each that turns the text is a word joiner now, which nobody sees. Letters have a direction of their own.
     """
@@ -103,7 +103,7 @@ def harmless(text: str) -> str:
 
 
 def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
-    """Return sentences about whatever is wrong: what is missing, who is down, and what to do."""
+    """Return sentences about all problems, such as missing slots and members that are down, with remedies."""
     return [
         *missing_lines(readiness, say),
         *unreachable_lines(report, say),
@@ -116,7 +116,7 @@ def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
 
 
 def missing_lines(readiness: ReadinessJson, say: Say) -> list[str]:
-    """Return a line that says for what nobody answers, and what that waits for."""
+    """Return a line with the number of slots that nobody answers for, and the reasons; none if all do."""
     waits_for = "; ".join(readiness.waits_for)
     if not waits_for or not readiness.slots:  # nobody says how many there are yet
         return [waits_for] if waits_for else []
@@ -125,7 +125,7 @@ def missing_lines(readiness: ReadinessJson, say: Say) -> list[str]:
 
 
 def unreachable_lines(report: Report, say: Say) -> list[str]:
-    """Return a line for each peer that is kept out until others reach it: why, and what to do."""
+    """Return a line for each peer that is kept out until others reach it: the reason and the remedy."""
     told = {peer: why for status in report.peers for peer, why in status.unreachable}
     return [
         say("unreachable", peer=called(_names(report), peer), why=printable(why))
@@ -134,7 +134,7 @@ def unreachable_lines(report: Report, say: Say) -> list[str]:
 
 
 def down_lines(report: Report, say: Say) -> list[str]:
-    """Return a line for each member that is down: where it was, and what to do, unless it is kept out."""
+    """Return a line for each member that is down and not kept out: its last address, and the remedy."""
     kept_out = {peer for status in report.peers for peer, _ in status.unreachable}
     return [
         say(
@@ -168,7 +168,7 @@ def span_text(seconds: float, say: Say) -> str:
 
 
 def disk_lines(report: Report, say: Say) -> list[str]:
-    """Return a line for each peer whose disk has little space left, or will soon: to administrators."""
+    """Return a line for administrators for each peer with a disk that is nearly full, or soon will be."""
     return [line for status in report.peers if (line := _disk_line(status, say))]
 
 
@@ -204,12 +204,12 @@ def policy_lines(report: Report, say: Say) -> list[str]:
 
 
 def searched_words(report: Report) -> list[str]:
-    """Return the guide words that the crawl has of searches, by whatever peer."""
+    """Return the guide words that the crawl takes from searches, of all peers together."""
     return list(dict.fromkeys(printable(word) for status in report.peers for word in status.searched_words))
 
 
 def misconduct_lines(report: Report, say: Say) -> list[str]:
-    """Return a line for each member that others hold for malicious, and what to do."""
+    """Return a line for each member that others hold for malicious, with the remedy."""
     seen: dict[str, list[tuple[str, MemberMisconduct]]] = {}
     for status in report.peers:
         for each in status.misconduct:

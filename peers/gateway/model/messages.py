@@ -1,4 +1,4 @@
-"""What is said between the HTTP port and the searcher, and between the searcher and the meter."""
+"""Messages between the HTTP port and the searcher, and between the searcher and the meter."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FoundPage(msgspec.Struct, frozen=True):
 
 
 class Relaxed(msgspec.Struct, frozen=True):
-    """What was given up to find more."""
+    """The requirements of a query that were given up to find more pages."""
 
     nowhere: tuple[str, ...] = ()  # words that are on no page
     is_any: bool = False  # too few pages have all words: these have any of them
@@ -178,7 +178,7 @@ class GatherHistory(Message, frozen=True):
 
 
 class HistoryGathered(Message, frozen=True):
-    """Searcher to HTTP: what every peer that answered in time remembers."""
+    """Searcher to HTTP: the histories kept by all peers that answered in time."""
 
     ticket: int
     now: float  # mesh clock
@@ -209,7 +209,7 @@ class Lacking(msgspec.Struct, frozen=True):
 
 
 class ReadinessTold(Message, frozen=True):
-    """Searcher to HTTP: how much of the mesh a search would speak for, and what that waits for."""
+    """Searcher to HTTP: the share of slots that a search would speak for, and the reasons for any gap."""
 
     ticket: int
     coverage: Coverage
@@ -235,14 +235,14 @@ class SeedsAdded(Message, frozen=True):
 
 
 class AskWhy(Message, frozen=True):
-    """HTTP to searcher: what is known of this canonical URL? Answered by `WhyAnswered`."""
+    """HTTP to searcher: asks for the facts known of this canonical URL. Answered by `WhyAnswered`."""
 
     ticket: int
     url: str
 
 
 class WhyAnswered(Message, frozen=True):
-    """Searcher to HTTP: what those who keep the URL's slot know of it."""
+    """Searcher to HTTP: the facts that the peers keeping the URL's slot know of it."""
 
     ticket: int
     url: str
@@ -259,7 +259,7 @@ class AskWhyIdle(Message, frozen=True):
 
 
 class WhyIdleAnswered(Message, frozen=True):
-    """Searcher to HTTP: what every peer fetches, and what the rest waits for."""
+    """Searcher to HTTP: the fetches of every peer, and the reasons why the rest waits."""
 
     ticket: int
     told: tuple[tuple[str, CrawlFacts], ...]  # by peer

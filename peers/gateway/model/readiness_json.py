@@ -30,7 +30,7 @@ class ReadinessJson(msgspec.Struct, frozen=True):
 
 
 def readiness_json(told: ReadinessTold) -> ReadinessJson:
-    """Say in words what is waited for, the most important first."""
+    """Put the readiness of a mesh into words: the reasons for waiting, the most important first."""
     coverage = told.coverage
     status = "waiting" if coverage.missing else "ready"
     return ReadinessJson(status, coverage.slots, coverage.answered, coverage.missing, tuple(_reasons(told)))

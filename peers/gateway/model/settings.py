@@ -1,4 +1,4 @@
-"""How one peer answers users: what its configuration says, and may say anew while it runs."""
+"""The settings by which one peer answers users; some of them may change while it runs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 
 
 def checked_listen(text: str, option: str) -> str:
-    """Return what a person gave as `listen`.
+    """Check the address that a person gave as `listen`, and return it.
 
     Args:
       option: how it was given.

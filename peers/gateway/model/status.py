@@ -1,4 +1,4 @@
-"""What a peer tells of itself, and the sum of what all peers tell: the report of a mesh."""
+"""The status of a peer, and the sum of those of all peers: the report of a mesh."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Text = Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
 
 
 class FrontierSize(msgspec.Struct, frozen=True):
-    """What a peer still has to fetch."""
+    """Counts of the hosts and URLs that a peer still has to fetch."""
 
     hosts: Count = 0  # with anything queued
     queued: Count = 0  # URLs
@@ -42,7 +42,7 @@ class FrontierSize(msgspec.Struct, frozen=True):
 
 
 class SlotCounts(msgspec.Struct, frozen=True):
-    """The slots of a peer by what is true of them now."""
+    """The slots of a peer, counted by their present states."""
 
     owned: Count = 0  # to be crawled by it
     held: Count = 0  # crawled by it
@@ -55,7 +55,7 @@ class SlotCounts(msgspec.Struct, frozen=True):
 
 
 class StoreCounts(msgspec.Struct, frozen=True):
-    """One store of a peer: of how many slots it has anything, and what of it moves."""
+    """One store of a peer: the number of slots that it has data of, and the transfers of that data."""
 
     slots: Count = 0  # of which anything is here
     wanted: Count = 0  # slots to be brought here; one counts for every peer that has some of it
@@ -66,7 +66,7 @@ class StoreCounts(msgspec.Struct, frozen=True):
 
 
 class MemberMisconduct(msgspec.Struct, frozen=True):
-    """What another member has done wrong, by what a peer has seen itself; see `mesh.conduct`."""
+    """The offences of another member that a peer has seen itself; see `mesh.conduct`."""
 
     peer: Text
     points: Amount  # of now
@@ -75,7 +75,7 @@ class MemberMisconduct(msgspec.Struct, frozen=True):
 
 
 class PeerState(Enum):
-    """What a peer is busy with beside the crawl; the gravest that applies."""
+    """The state of a peer beside the crawl; the gravest that applies."""
 
     CUT_OFF = "cut off"  # most members are out of its sight: it begins no fetches
     UNLICENSED = "unlicensed"  # nobody has answered it lately: it begins no fetches
@@ -207,7 +207,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def public_part(report: Report) -> Report:
-    """What anybody may know: no addresses, no processes, no hosts that are crawled."""
+    """The part of a report that anybody may see: no addresses, no processes, no hosts that are crawled."""
     peers = tuple(
         replace(
             peer,
@@ -266,7 +266,7 @@ def report_of(peers: Iterable[PeerStatus], members: Iterable[MemberRow] = ()) ->
 
 
 def member_rows(members: Iterable[Rumour], down_s: Mapping[str, float]) -> list[MemberRow]:
-    """What a membership believes of each member, for people."""
+    """Return a row for each member as a membership believes it to be, for people."""
     return [
         MemberRow(
             id=record.peer,
@@ -287,7 +287,7 @@ _STATES: Final = {State.ALIVE: "alive", State.SUSPECT: "suspect", State.DEAD: "d
 
 
 def total_of(peers: Iterable[PeerStatus]) -> Total:
-    """Add what adds up; seconds are the longest, pages_per_second all pages over those."""
+    """Add up the counts of peers; seconds are the longest, pages_per_second all pages over those."""
     peers = tuple(peers)
     seconds = max((peer.seconds for peer in peers), default=0.0)
     pages = sum(peer.pages_fetched for peer in peers)
@@ -312,7 +312,7 @@ def total_of(peers: Iterable[PeerStatus]) -> Total:
 def state_of(
     slots: SlotCounts, *, has_majority: bool, is_licensed: bool, is_draining: bool, is_quiet: bool
 ) -> PeerState:
-    """Say in a word what a peer is busy with.
+    """Return the state of a peer, the gravest that applies.
 
     Args:
       is_quiet: nothing of its slots is moving or has to.

@@ -40,7 +40,7 @@ def when(at_s: float, now: float) -> str:
 
 
 def utc(seconds: float) -> datetime | None:
-    """Return a time; None for what is none."""
+    """Return a time in UTC; None for a number that is no time."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

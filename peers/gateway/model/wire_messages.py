@@ -1,4 +1,4 @@
-"""What gateways tell each other of their peers."""
+"""Messages between gateways about the status of their peers."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _NOTHING: Final = msgspec.msgpack.encode(Query())  # excerpts are beginnings the
 
 
 class AskingAgain(Errand):
-    """Has each witness look for all pages that it denied, and tells the view who contradicts whom."""
+    """Has each witness look again for all pages that it denied, and tells the view the contradictions."""
 
     def __init__(self, number: int, me: str, doubts: list[Doubt], view: View) -> None:
         super().__init__(number, me, 0)

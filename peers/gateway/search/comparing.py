@@ -1,4 +1,4 @@
-"""Comparing what a member finds with what those find who would answer in its place: nobody waits for it.
+"""Comparing the hits of a member with those of its stand-ins, a check that nobody waits for.
 
 A member that keeps pages of its slots to itself gives no hit that a witness could deny. So one search in
 `SEARCHES_EACH` is asked again, of one member and of its stand-ins, over the same slots and with the same
@@ -106,7 +106,7 @@ class Comparing(Errand):
         return answer.epoch == self._epoch and not answer.missing and not answer.is_cut
 
     def _differences(self) -> Iterator[Doubt]:
-        """Hits of one side that the other left out, each with who gave it and who did not."""
+        """Hits of one side that the other left out, each with its giver and the peer that lacks it."""
         ownership, plan = self._view.ownership, self._view.plan(frozenset((self._peer,)))
         own = self._answers[self._peer].hits
         for stand_in, answer in self._answers.items():

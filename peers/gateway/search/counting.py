@@ -72,7 +72,7 @@ class CountingStage(Stage):
 
 
 class Counting(CountingStage):
-    """Ask for the statistics of the query's terms, those whose counts are not yet known."""
+    """Ask for the statistics of those terms of the query that have no known counts yet."""
 
     def __init__(self, task: SearchTask, now: float) -> None:
         everybody = task.view.plan(frozenset())

@@ -51,7 +51,7 @@ def decode_cursor(text: str, digest: bytes) -> Cursor | None:
 
 
 def digest_of(text: str, order: str) -> bytes:
-    """Return what tells the cursors of queries apart."""
+    """Return a digest that tells the cursors of one query from those of another."""
     return blake2b(f"{order}\0{text}".encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 

@@ -1,4 +1,4 @@
-"""Who of two members is wrong about a page that one has given as a hit and the other does not know.
+"""Doubts: which of two members is wrong about a page that one gives as a hit and the other does not know.
 
 Theory of operation
 ===================
@@ -30,7 +30,7 @@ WAITING_MAX: Final = 100  # what comes beyond is as good as these; as many as on
 
 
 class Doubt(NamedTuple):
-    """A hit, and who does not know it."""
+    """A hit, the member that claims it and the witness that does not know it."""
 
     url: str
     claimant: str
@@ -58,7 +58,7 @@ class Doubts:
         return max(next(iter(self._waiting.values()), inf), self._asked_at + AGAIN_EVERY_S)
 
     def due(self, now: float) -> list[Doubt]:
-        """Take what is to be asked again."""
+        """Take the doubts that are due to be asked again."""
         due = [doubt for doubt, at in self._waiting.items() if at <= now]
         for doubt in due:
             del self._waiting[doubt]
@@ -66,7 +66,7 @@ class Doubts:
         return due
 
     def note_contradictions(self, doubts: Sequence[Doubt], now: float) -> dict[str, Doubt]:
-        """The witnesses still deny these; return what each member is suspect by that is wrong in any."""
+        """Note doubts that the witnesses repeat; return suspects that are wrong in one, with their last."""
         self._contradictions += [(now, doubt) for doubt in doubts]
         while self._contradictions and self._contradictions[0][0] < now - REMEMBERED_S:
             self._contradictions.popleft()

@@ -1,4 +1,4 @@
-"""Long queries take up what the best pages say: pseudo-relevance feedback (RM3).
+"""Long queries take up words of the best pages: pseudo-relevance feedback (RM3).
 
 Who types a sentence describes a subject, in words of which its pages use other ones too. So the words of the
 `PAGES` best pages are added to the query, and it is searched again:

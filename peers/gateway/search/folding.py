@@ -31,7 +31,7 @@ LOOKAHEAD: Final = 10  # results behind a block of which some may come into it
 
 
 class Placed(NamedTuple):
-    """Which hit stands in a place, and for what."""
+    """The hit that stands in a place, and the copies that it stands for."""
 
     number: int  # of the hit
     copies: int = 0  # that it stands for
@@ -41,7 +41,7 @@ class Placed(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """What tells which hits are alike."""
+    """The digest and the sketch of a hit, by which hits that are alike are found."""
 
     content: int  # digest; 0 is like no other
     sketch: bytes = b""  # empty is like no other
@@ -97,12 +97,12 @@ def spread(placed: Sequence[Placed], site_of: Callable[[Placed], str]) -> list[P
 
 
 def needed_for(end: int) -> int:
-    """Return how many results have to be known for the blocks up to a place to be what they are."""
+    """Return how many results have to be known before the blocks up to a place are final."""
     return -(-end // BLOCK) * BLOCK + LOOKAHEAD
 
 
 def _block(waiting: list[Placed], site_of: Callable[[Placed], str]) -> tuple[list[Placed], list[Placed]]:
-    """Return the next block, and what waits behind it."""
+    """Return the next block, and the results that wait behind it."""
     window, behind = waiting[: BLOCK + LOOKAHEAD], waiting[BLOCK + LOOKAHEAD :]
     counts: Counter[str] = Counter()
     chosen: list[Placed] = []

@@ -94,7 +94,7 @@ class HitList:
         return next(places, min(cursor.rank, len(self.hits)))
 
     def cursor_behind(self, number: int, digest: bytes, step: int) -> Cursor:
-        """Return the cursor for what comes after a hit."""
+        """Return the cursor for the results behind a hit."""
         last = self.hits[number]
         if number >= self._n_head:
             return Cursor(digest, step, False, last.score, last.hit.url)

@@ -70,7 +70,7 @@ def greatest_of(task: SearchTask, query: Query, totals: Totals) -> float:
 
 
 def statistics_of(task: SearchTask, totals: Totals) -> Statistics:
-    """What was counted of the terms of a search, as ranking wants it."""
+    """The counts of the terms of a search, in the form that ranking takes."""
     a, b, c, d, e = totals.field_lengths
     doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
     return Statistics(totals.document_count, (a, b, c, d, e), doc_freqs)
@@ -164,7 +164,7 @@ class Merging:
         return any(answer.is_cut for answer in self._found.values())
 
     def _with_what_is_under(self) -> list[RankedHit]:
-        """Return all that is to be read, and leave under hits only what can be: nothing is shown unread."""
+        """Return all hits to read; leave under hits only those that can be read: nothing is shown unread."""
         to_read = self.page[:]
         for place, each in enumerate(self.page):
             if each.under:
@@ -220,7 +220,7 @@ class Merging:
         return tuple(each.hit.url for each in ranked.under if not self._is_denied(each))
 
     def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
-        """Put the parts of the full model on top of what the peer of a page explains."""
+        """Put the parts of the full model on top of the explanation that the peer of a page gives."""
         if not encoded:
             return None
         try:
@@ -236,7 +236,7 @@ class Merging:
 
 
 def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
-    """Add up what the shares counted."""
+    """Add up the facet counts of the shares."""
     sums: dict[str, Counter[str]] = {name: Counter() for name in FacetCounts.__struct_fields__}
     for answer in found.values():
         for name, values in sums.items():

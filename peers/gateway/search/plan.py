@@ -1,4 +1,4 @@
-"""Ways to have every slot answered once: by who serves it, or by the next best for some that are absent."""
+"""Ways to have every slot answered once: by the peer that serves it, or the next best if some are absent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOBODY_ABSENT: Final[Absent] = ()
 
 
 class Share(NamedTuple):
-    """What a peer answers for in a plan: its own slots, or those that it is the next best for."""
+    """The slots that a peer answers for in a plan: its own, or those that it is the next best for."""
 
     peer: str
     absent: Absent  # NOBODY_ABSENT for its own

@@ -1,4 +1,4 @@
-"""How fast peers answer, and for whom others are asked to answer.
+"""How fast peers answer, and for which of them others are asked to answer.
 
 Theory of operation
 ===================
@@ -38,7 +38,7 @@ QUESTIONS_REMEMBERED: Final = 4_096
 
 
 class Punctuality:
-    """What one gateway has seen of the others' answers.
+    """The delays of the other peers' answers, as one gateway has seen them.
 
     Attributes:
       tardy: peers for which others are asked at once.

@@ -1,4 +1,4 @@
-"""Whether a search would speak for every slot now, and if not, who is waited for."""
+"""Whether a search would speak for every slot now, and if not, which peers are waited for."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Readiness(Errand):
         return self._round.ask() + self._advance(now)
 
     def _advance(self, now: float) -> list[Send]:
-        """Ask others for what is missing, once; then tell."""
+        """Ask others once for the slots that are missing; then tell the readiness."""
         if not self._round.is_over(now):
             return []
         bridge = self._view.plan({share.peer for share in self._own.slots if self._lacks(share)})

@@ -1,4 +1,4 @@
-"""The stages of a search that ask for what is in pages: for their words, for excerpts to be shown."""
+"""The stages of a search that ask for texts of pages: for their words, for excerpts to be shown."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Reading(Stage):
         )
 
     def _note_told(self, url: str, peer: str, unsettled: Sequence[str], now: float) -> None:
-        """Note what the answer of a peer says of a page that it was asked for."""
+        """Note whether a peer that was asked for a page knows it, denies it or cannot tell yet."""
         claimant, witnesses = self._claimants[url], self._task.witnesses
         if peer == claimant:
             return
@@ -142,7 +142,7 @@ class Reading(Stage):
         return self._ask_to_read(wanted, now) if wanted and self._may_hedge(late, now) else []
 
     def _readers_instead(self, late: set[str]) -> list[tuple[str, str]]:
-        """Others of the teams, and the URLs whose excerpts these do not send."""
+        """Return another peer of the team for each missing excerpt that only late peers were asked for."""
         ownership = self._task.ownership
         wanted = []
         for url, readers in self._readers.items():

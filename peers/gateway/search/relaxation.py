@@ -1,4 +1,4 @@
-"""What is done for a query that asks for more than there is.
+"""Relaxation: a query that asks for more than there is gives up some of its requirements.
 
 All words must occur, and phrases as they stand. Where that leaves few pages, something is given up, and the
 page of results says so:
@@ -42,7 +42,7 @@ SCORED_MAX: Final = 64
 
 
 class Step(NamedTuple):
-    """A query to search by, and what it gave up."""
+    """A query to search by, and the requirements that it gave up."""
 
     query: Query
     nowhere: tuple[str, ...] = ()  # required entries that are on no page
@@ -53,7 +53,7 @@ class Step(NamedTuple):
 
 
 def steps_of(query: Query, doc_freqs: Mapping[str, int], unquoted: Query | None = None) -> tuple[Step, ...]:
-    """Return what to search by, in this order, until one finds `enough` pages or is the last.
+    """Return the queries to search by, in this order, until one finds `enough` pages or is the last.
 
     Args:
       doc_freqs: of the terms of both queries, over the mesh.

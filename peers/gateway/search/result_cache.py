@@ -56,7 +56,7 @@ class ResultCache:
         self._told: dict[str, tuple[Edition, float]] = {}  # by peer: what it said last, and when
 
     def note_edition(self, share: Share, edition: Edition, now: float) -> None:
-        """A peer has told of what it answers from."""
+        """Note the edition of the index that a peer answers from."""
         if share.absent == NOBODY_ABSENT:
             self._told[share.peer] = edition, now
 

@@ -153,7 +153,7 @@ class Search(Errand):
         raise AssertionError(stage)
 
     def _begin(self, stage: Stage, now: float) -> list[Send]:
-        """Ask what a stage asks first, unless it is over before it has begun."""
+        """Ask the first questions of a stage, unless it is over before it has begun."""
         self._stage = stage
         sends = stage.begin(now)
         more = self._advance(now)
@@ -203,7 +203,7 @@ class Search(Errand):
         return self._begin(Searching(task, counted.plans, statistics, plan, totals, step, now), now)
 
     def _search_further(self, stage: Searching, now: float) -> list[Send]:
-        """Go on with plans that have been counted since: anew, if what they count is something else."""
+        """Go on with plans that have been counted since: anew, if their counts are different."""
         better = stage.better_plan()
         if better is not None and self._task.may_restart(now):
             return self._search(stage, better, now)
@@ -244,7 +244,7 @@ class Search(Errand):
         return self._search(searched, plan, now) if task.is_in_tail else self._read(searched, plan, now)
 
     def _end_reading_words(self, stage: ReadingWords, now: float) -> list[Send]:
-        """Search by what was typed and by the words; by what was typed alone where not all of them came."""
+        """Search by the typed query plus words of the best pages; by the query alone if any are missing."""
         plan, searched = self._plan, self._searched
         stage.end(plan)
         words = stage.words(self._task.terms)

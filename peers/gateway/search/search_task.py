@@ -1,4 +1,4 @@
-"""What a search is asked for, and what all its stages share."""
+"""The order that a search carries out, and the state that all its stages share."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class SearchTask:
 
     @property
     def is_in_tail(self) -> bool:
-        """Does the page begin behind the hits that are folded? By what query follows from those."""
+        """Does the page begin behind the folded hits? Those decide first whether the query is expanded."""
         return self.cursor is not None and not self.cursor.is_head and not self.may_expand
 
     def forget_words(self) -> None:
-        """Begin with what was typed."""
+        """Begin with the query as it was typed."""
         self.may_expand = may_expand(self.query)
         self.words: dict[str, float] = {}
         self.terms = self.reading.terms
@@ -98,7 +98,7 @@ class SearchTask:
         return not any(each.kind is Kind.SITE and not each.negated for each in literals)
 
     def needed(self) -> int:
-        """How many results, of which copies are one, have to be known for the page to be what it is."""
+        """How many results, of which copies are one, have to be known before the page is final."""
         end = self.start + self.k
         return needed_for(end) if self.is_spread else end
 

@@ -53,7 +53,7 @@ def _says(term: str) -> bool:
 
 
 class SearchedWords:
-    """Counts who has asked for what in vain."""
+    """Counts the clients that have searched for each word in vain."""
 
     def __init__(self) -> None:
         self._askers: dict[str, set[int]] = {}  # by word, in this span

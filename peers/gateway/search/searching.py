@@ -75,7 +75,7 @@ class Searching(CountingStage):
             self._take_hits(asked, share, message, now)
 
     def plan(self) -> Plan | None:
-        """The plan whose hits are the answer, as soon as there is one."""
+        """The plan that gives the hits of the answer, as soon as there is one."""
         for plan in self.plans:
             if self._is_whole(plan, self.edition_found) and self._is_counted_alike(plan):
                 return plan
@@ -94,7 +94,7 @@ class Searching(CountingStage):
         return [send for plan in self._unsearched() for send in self._search_instead(plan, now)]
 
     def found_by(self, plan: Plan) -> Mapping[Share, HitsFound]:
-        """What came of the shares of a plan."""
+        """The hits that the shares of a plan have found."""
         return {share: self._found[share] for share in plan.slots if share in self._found}
 
     def total(self, plan: Plan) -> int:

@@ -24,7 +24,7 @@ Answer: TypeAlias = TermsCounted | HitsFound | ExcerptsRead
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A round under way: what its answers are, and on whose behalf they are given."""
+    """A round under way: the type of its answers, and the absent peers they are given for."""
 
     round: Round
     answer: type[Answer]
@@ -65,7 +65,7 @@ class Stage(ABC):
 
     @abstractmethod
     def end(self, plan: Plan) -> None:
-        """Note who let the stage wait, which ends with this plan."""
+        """Note the peers that kept this stage waiting; it ends with this plan."""
 
     @abstractmethod
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:

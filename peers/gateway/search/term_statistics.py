@@ -1,4 +1,4 @@
-"""What the peers have counted of terms, added up: the statistics that make scores the same everywhere.
+"""The counts of terms by all peers, added up: the statistics that make scores the same everywhere.
 
 Exactness: the numbers of one share are all of one generation of an index, and the shares of a plan all of
 one epoch, whose slots do not overlap; so the sum is that of one peer holding everything.
@@ -37,12 +37,12 @@ def edition_of(answer: TermsCounted | HitsFound) -> Edition:
 
 
 def total_of(counts: Iterable[int]) -> int:
-    """The sum, at most what indexers believe: a peer that claims more must not silence the others."""
+    """The sum, up to the most that indexers believe: a peer that claims more must not silence the others."""
     return min(sum(counts), COUNT_MAX)
 
 
 class _Counts:
-    """What one share counted on one edition of its documents."""
+    """The counts of one share over one edition of its documents."""
 
     def __init__(self, counted: TermsCounted) -> None:
         self.edition = edition_of(counted)
@@ -67,7 +67,7 @@ class TermStatistics:
         return [share for share in shares if not self.knows(share, terms)]
 
     def edition(self, share: Share) -> Edition | None:
-        """Of what was counted; None when nothing was."""
+        """The edition that a share has counted; None when it has counted nothing."""
         counts = self._shares.get(share)
         return counts.edition if counts else None
 
@@ -82,7 +82,7 @@ class TermStatistics:
             del counts.doc_freqs[next(iter(counts.doc_freqs))]
 
     def forget(self, share: Share) -> None:
-        """Count anew what this share has: its index has changed."""
+        """Drop the counts of this share, to be counted anew: its index has changed."""
         self._shares.pop(share, None)
 
     def forget_stand_ins(self) -> None:

@@ -1,4 +1,4 @@
-"""What all searches of a gateway share: who answers for what, what is counted, and who is late."""
+"""State that all searches of a gateway share: the peers for each slot, counts of terms, late peers."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class View:
         self.blame(peer, offence)
 
     def blame(self, peer: str, offence: Offence, evidence: str = "") -> None:
-        """Have it reported what a member has done."""
+        """Note an offence of a member, to be reported."""
         self.blamed.setdefault((peer, offence), evidence)
 
     def note_contradictions(self, doubts: Sequence[Doubt], now: float) -> None:
-        """Members still differ about these pages: blame who must be wrong."""
+        """Members still differ about these pages: blame those that must be wrong."""
         for peer, doubt in self.doubts.note_contradictions(doubts, now).items():
             self.blame(peer, Offence.CONTRADICTED, f"{doubt.url} of {doubt.claimant}, not of {doubt.witness}")
 
@@ -100,7 +100,7 @@ class View:
         self._plans: dict[Absent, Plan] = {}
 
     def _forget_plans(self) -> None:
-        """All but the one without stand-ins, and what they counted."""
+        """Forget all plans but the one without stand-ins, and the counts of stand-ins."""
         self._plans = {names: plan for names, plan in self._plans.items() if names == NOBODY_ABSENT}
         self.statistics.forget_stand_ins()
 

@@ -23,7 +23,7 @@ DENIALS_MAX: Final = 3  # of one claimant by one witness, in one search
 
 
 class Witnesses:
-    """Of one search: who is asked about which hit, and what they said."""
+    """The witnesses of one search: which peer is asked about which hit, and the answers."""
 
     def __init__(self, me: str, view: View) -> None:
         self._me = me
@@ -34,7 +34,7 @@ class Witnesses:
         self._denials: Counter[tuple[str, str | None]] = Counter()  # by claimant and witness
 
     def witness_of(self, url: str, claimant: str) -> str | None:
-        """Return who is to be asked about a hit; None when nobody but its claimant can be."""
+        """Return the peer to be asked about a hit; None when nobody but its claimant can be."""
         if claimant == self._me:
             return None
         ownership = self._view.ownership

@@ -1,4 +1,4 @@
-"""The site: what people and programs are shown, as pages, JSON and feeds. Pure.
+"""The site: the pages, JSON and feeds that people and programs are shown. Pure.
 
 `pages` makes results and status into HTML from `templates/` and `static/`, in the languages of `texts`;
 `feeds` and `found_json` are for programs, `order_json` reads what they send. A stored copy is shown by

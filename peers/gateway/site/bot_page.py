@@ -1,4 +1,4 @@
-"""The page for webmasters: who asks their hosts, how to stop it, and what was asked of one of them.
+"""The page for webmasters: which crawler asks their hosts, how to stop it, and its visits to one of them.
 
 Anybody may ask about any host, so what is told of one is what its own log shows: how often it was asked, when
 its home page was visited last, how long it is left alone, what its robots.txt was understood to say. Which
@@ -23,7 +23,7 @@ class _Line(NamedTuple):
 
 
 def visits_of(answered: WhyAnswered) -> UrlFacts | None:
-    """What the peer knows that asks the host, or else whoever keeps its slot; None when nobody tells."""
+    """The facts of the host's owner, or else of another peer that keeps its slot; None when nobody tells."""
     told = dict(answered.told)
     return told.get(answered.owner) or next(iter(told.values()), None)
 
@@ -37,7 +37,7 @@ def bot_page(
     visits: UrlFacts | None = None,
     is_bad: bool = False,
 ) -> str:
-    """Who we are.
+    """The page that tells webmasters about our crawler.
 
     Args:
       text: what was asked about, as it was typed.
@@ -69,7 +69,7 @@ def _href(contact: str) -> str:
 
 
 def _lines(reader: Reader, visits: UrlFacts | None) -> list[_Line]:
-    """What was asked of a host; nothing of one that was never asked."""
+    """Lines on our visits to a host; none for one that was never asked."""
     if visits is None or visits.host is None:
         return []
     host, robots = visits.host, visits.robots

@@ -50,7 +50,7 @@ class Unit(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """What is drawn."""
+    """The values and labels of a chart."""
 
     title: str
     about: str  # a sentence for who does not see it
@@ -81,7 +81,7 @@ def svg(chart: Chart, number: int) -> Markup:
 
 
 def swatch(name: str) -> Markup:
-    """Draw what a line of this class looks like, for the legend."""
+    """Draw a sample of a line of this class, for the legend."""
     drawn = "M0 7h28v-6H0z" if name == "sum" else "M0 4h28"
     return Markup(
         '<svg class="swatch" viewBox="0 0 28 8" aria-hidden="true">'
@@ -111,7 +111,7 @@ def path(values: Values, plot: Plot) -> str:
 
 
 def area(values: Values, plot: Plot) -> str:
-    """What is under it."""
+    """The area under the line of some values, with gaps."""
     return "".join(f"{_stroke(places)}V{plot.base}H{places[0][0]}z" for places in _runs(values, plot))
 
 
@@ -128,7 +128,7 @@ def _runs(values: Values, plot: Plot) -> Iterator[list[tuple[int, int]]]:
 
 
 def _stroke(places: Sequence[tuple[int, int]]) -> str:
-    """Go from place to place; what is level is one step, and a place alone is a dot."""
+    """Draw from place to place; a level stretch is one step, and a place alone is a dot."""
     (x, y), *rest = places
     parts = [f"M{x} {y}"]
     flat_to = x

@@ -1,4 +1,4 @@
-"""What has changed between two versions of a page, line by line of their texts. Pure."""
+"""The changes between two versions of a page, line by line of their texts. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds: the newest pages of a search as RSS 2.0, and what a browser needs to search here.
+"""Feeds: the newest pages of a search as RSS 2.0, and the description that lets a browser search here.
 
 Texts are those of pages on the web: what XML does not have becomes U+FFFD, the rest is escaped.
 """
@@ -73,7 +73,7 @@ def _item(hit: FoundPage) -> Iterator[str]:
 
 
 def _rfc_822(seconds: float) -> str:
-    """Empty for what is no time."""
+    """Return a time in the form of RFC 822; empty for a number that is no time."""
     try:
         return format_datetime(datetime.fromtimestamp(seconds, UTC), usegmt=True) if seconds > 0 else ""
     except (ValueError, OverflowError, OSError):

@@ -48,7 +48,7 @@ class RemarkJson(msgspec.Struct, frozen=True):
 
 
 class RelaxedJson(msgspec.Struct, frozen=True):
-    """What was given up to find more."""
+    """The requirements of a query that were given up to find more pages."""
 
     nowhere: list[str]  # words that are on no page and were left out
     is_any: bool  # too few pages have all words: any is enough

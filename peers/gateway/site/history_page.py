@@ -1,4 +1,4 @@
-"""The page of a mesh's history: charts, slots, hand-overs, and what has happened."""
+"""The page of a mesh's history: charts, slots, hand-overs and events."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _SpanLink(NamedTuple):
 
 
 class _Figure(NamedTuple):
-    """A chart and what stands over it."""
+    """A chart, with its title and the present value above it."""
 
     title: str
     now: str  # of all peers together
@@ -91,7 +91,7 @@ class _EventRow(NamedTuple):
 
 
 class KeptHistory:
-    """What was gathered at a time, and each view and page that was made of it, once.
+    """A history as gathered at a time, and each view and page that was made of it, once.
 
     Attributes:
       gathered_at: seconds, by the clock of who keeps it.
@@ -105,13 +105,13 @@ class KeptHistory:
         self._pages: dict[tuple[bool, Reader], str] = {}
 
     def view(self, *, is_admin: bool) -> HistoryView:
-        """What `history_view` makes of it."""
+        """Return the view that `history_view` makes of the gathered history."""
         if is_admin not in self._views:
             self._views[is_admin] = history_view(self._gathered, self._span, is_admin=is_admin)
         return self._views[is_admin]
 
     def page(self, reader: Reader, *, is_admin: bool) -> str:
-        """What `history_page` makes of that."""
+        """Return the page that `history_page` makes of that view."""
         key = is_admin, reader
         if key not in self._pages:
             self._pages[key] = history_page(reader, self.view(is_admin=is_admin))
@@ -119,7 +119,7 @@ class KeptHistory:
 
 
 def history_page(reader: Reader, view: HistoryView) -> str:
-    """How the mesh was in the last hour, day or month, and what has happened in it."""
+    """The page on the state of the mesh in the last hour, day or month, and its events."""
     span = HistorySpan(view.span)
     drawn = _drawn(view)
     n_others = len(view.peers) - len(drawn)
@@ -183,7 +183,7 @@ def _unit(name: str, reader: Reader) -> Unit:
 
 
 def _last(values: Values, unit: Unit) -> str:
-    """What is so now: the last value, or the one before where the last moment has only begun."""
+    """The value of now: the last one, or the one before where the last moment has only begun."""
     now = next((value for value in values[:-3:-1] if value is not None), None)
     return "–" if now is None else unit.text(now)
 

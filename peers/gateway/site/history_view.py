@@ -1,4 +1,4 @@
-"""What all peers tell of their history, laid side by side: the JSON of /api/history. Pure.
+"""The histories that all peers tell, laid side by side: the JSON of /api/history. Pure.
 
 What peers tell is bounded and no number is odd, or it is not decoded (`peers.history.sample`); but it may
 still be untrue, of any size, and of any time.
@@ -202,7 +202,7 @@ _FOR_ADMINS: Final = frozenset((EventKind.QUARANTINED, EventKind.RELEASED, Event
 
 
 def _events(gathered: HistoryGathered, *, is_admin: bool) -> list[ToldEvent]:
-    """Put together what several peers tell of the same, and choose, the newest first."""
+    """Merge reports of the same event by several peers, and choose those to show, the newest first."""
     events = sorted(
         ((event, teller) for teller, told in gathered.told for event in _believed(told, gathered.now)),
         key=lambda each: (each[0].at_s, each[1]),
@@ -232,7 +232,7 @@ def _told(event: Event, tellers: Sequence[str]) -> ToldEvent:
 
 
 def _chosen(events: Sequence[ToldEvent], n_tellers: int) -> list[ToldEvent]:
-    """As many as are shown; nobody who tells very many pushes out what others tell."""
+    """The events to be shown; a peer that tells very many does not push out those of others."""
     share = EVENTS_SHOWN_MAX // max(n_tellers, 1)
     counts: dict[str, int] = {}
     within: list[ToldEvent] = []

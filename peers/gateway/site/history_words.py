@@ -1,4 +1,4 @@
-"""What has happened in a mesh, in the words of a reader. Pure."""
+"""The events of a mesh in the words of a reader. Pure."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _texts(node: Node) -> Iterator[str]:
-    """What is asked for, beside whatever conditions."""
+    """Yield the words and phrases that a query asks for, without its other conditions."""
     match node:
         case Words(text) | Phrase(text) | Condition(Operator.INTITLE, text):
             yield text
@@ -167,7 +167,7 @@ def _marked(markup: str, marks: _Marks) -> Iterator[str]:
 
 
 def _opaque_end(part: str) -> str:
-    """What ends the element, or comment, that begins here, if nothing in it is text; "" if it is."""
+    """The mark that ends the element, or comment, that begins here, if it holds no text; "" if it does."""
     if part.startswith("!--"):
         return "-->"
     name = _NAME.match(part)

@@ -47,7 +47,7 @@ def latest_in(moment_s: float) -> float:
 
 
 def digits_of(seconds: float) -> str:
-    """Return a time as `moment_in` reads it; what is no time is the beginning of all."""
+    """Return a time as `moment_in` reads it; a number that is no time is the beginning of 1970."""
     at = utc(seconds)
     return f"{at:%Y%m%d%H%M%S}" if at is not None else "19700101000000"
 

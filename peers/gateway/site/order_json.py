@@ -1,4 +1,4 @@
-"""The JSON of orders that change the mesh, and of what came of them."""
+"""The JSON of orders that change the mesh, and of their outcomes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToDecree(msgspec.Struct, frozen=True):
-    """What an administrator has to decree, about the peer named beside it."""
+    """The decree that an administrator has to sign, about the peer named beside it."""
 
     kind: str
     body: str  # hexadecimal
@@ -73,7 +73,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 class Seeds(msgspec.Struct):
-    """What POST /api/seeds takes, beside one URL a line."""
+    """The JSON that POST /api/seeds takes, beside one URL a line."""
 
     urls: list[str]
     # Clicks that are made from them; null for no limit of their own.
@@ -81,14 +81,14 @@ class Seeds(msgspec.Struct):
 
 
 class Drain(msgspec.Struct, forbid_unknown_fields=True):
-    """What POST /api/drain takes."""
+    """The JSON that POST /api/drain takes."""
 
     peer: Annotated[str, msgspec.Meta(max_length=64)]
     is_draining: bool = True
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """The JSON of every answer that is none: what is wrong, and mostly what to do."""
+    """The JSON of every failure: the reason, and mostly the remedy."""
 
     error: str
 

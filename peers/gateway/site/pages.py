@@ -79,7 +79,7 @@ _TOOK: Final = Markup("<took>")  # which nothing that is escaped contains
 
 
 class Reader(NamedTuple):
-    """Whom a page is for."""
+    """The reader of a page: the language, and whether it was chosen by hand."""
 
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
@@ -110,7 +110,7 @@ class _LanguageLink(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What a page of results was asked with."""
+    """The parameters of a request for a page of results."""
 
     query: str
     page: int = 1  # number to be shown
@@ -177,7 +177,7 @@ class _Choice(NamedTuple):
 
 
 class _Filter(NamedTuple):
-    """What the results are narrowed to, and the way back."""
+    """A condition that narrows the results, and the way back."""
 
     text: str
     href: str  # of the query without it
@@ -292,7 +292,7 @@ def start_page(reader: Reader) -> str:
 
 
 def help_page(reader: Reader) -> str:
-    """What can be written into the question, with examples."""
+    """The page on the operators that a query can have, with examples."""
     return render(
         "help.html",
         reader,
@@ -356,7 +356,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
 
 
 def status_page(reader: Reader, report: Report, readiness: ReadinessJson, *, may_see: bool) -> str:
-    """What every member is doing, those that are down too, and what to do about them.
+    """The page on the state of every member, those that are down too, with remedies.
 
     Args:
       may_see: the reader is an administrator.
@@ -409,7 +409,7 @@ def word_of(entry: str, query: str) -> str:
 
 
 def message_page(reader: Reader, message: str, query: str = "", again: str = "") -> str:
-    """A page that says one thing: what went wrong and what to do.
+    """A page that says one thing: the problem and the remedy.
 
     Args:
       again: the address to try again, where that may help.
@@ -477,7 +477,7 @@ def marked(text: str, highlights: Sequence[tuple[int, int]]) -> Markup:
 
 
 def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
-    """Fill a template, with what every page has.
+    """Fill a template, with the values that every page has.
 
     Args:
       here: the page itself, for links to it in other languages.
@@ -544,7 +544,7 @@ def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str
 
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
-    """What is known of a page beside its text, and not what a reader takes for granted."""
+    """Facts about a page beside its text, without those that a reader takes for granted."""
     changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
     if published is not None:
         yield _day_text(reader, published)
@@ -577,13 +577,13 @@ def _fetched(reader: Reader, seconds: float, today: date) -> str:
 
 
 def _type_name(reader: Reader, media_type: str) -> str:
-    """What people call a media type or a kind."""
+    """The common name of a media type or a kind."""
     kind = kind_of(media_type) or media_type
     return reader.say(_KIND_TEXTS[kind]) if kind in _KIND_TEXTS else kind[:FACET_NAME_CHARS_MAX]
 
 
 def _kinds(types: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Counts of media types as those of kinds, by the words of `type:`; what is of no kind stays as it is."""
+    """Counts of media types as those of kinds, by the words of `type:`; a type of no kind stays as it is."""
     counts: Counter[str] = Counter()
     for media_type, count in types:
         counts[kind_of(media_type) or media_type] += count
@@ -611,7 +611,7 @@ def _given_up(reader: Reader, relaxed: Relaxed) -> str:
 
 
 def _filters(reader: Reader, wish: Wish) -> Iterator[_Filter]:
-    """What the query is narrowed to by its operators, each with the query without it."""
+    """The conditions to which operators narrow the query, each with the query without it."""
     for match in _FILTER.finditer(wish.query):
         if match[1] is None:
             continue
@@ -660,7 +660,7 @@ def _status_row(reader: Reader, line: MemberLine) -> _StatusRow:
 
 
 def _state(reader: Reader, line: MemberLine) -> tuple[str, str]:
-    """The kind of a member's state, and what it is in words."""
+    """The kind of a member's state, and that state in words."""
     match line.presence:
         case Presence.DOWN:
             return "down", reader.say("member_down", since=line.since).strip()
@@ -678,7 +678,7 @@ def _state(reader: Reader, line: MemberLine) -> tuple[str, str]:
 
 
 def _status_numbers(row: PeerStatus | Total) -> list[str]:
-    """In the order of `_STATUS_COLUMNS`, after what a member is."""
+    """The numbers of a row in the order of `_STATUS_COLUMNS`, behind the columns about the member."""
     slots = row.slots
     return [
         f"{row.pages_indexed:,}",
@@ -705,13 +705,13 @@ def address_of(url: str) -> str:
 
 
 def _day(reader: Reader, seconds: float) -> str:
-    """The day in UTC as the reader's language has it; empty for what is no time."""
+    """The day in UTC as the reader's language has it; empty for a number that is no time."""
     day = utc(seconds)
     return "" if day is None else _day_text(reader, day.date())
 
 
 def day_of(iso: str) -> date | None:
-    """The day that a date in ISO 8601 begins with; None for what is none."""
+    """The day that a date in ISO 8601 begins with; None for a text that is no date."""
     try:
         return date.fromisoformat(iso[:10])
     except ValueError:

@@ -102,12 +102,12 @@ def stored_page(url: str, records: bytes) -> StoredPage:
 
 
 def barred(page: StoredPage) -> StoredPage:
-    """A copy that is not to be shown, without what it says."""
+    """A copy that is not to be shown, without its content."""
     return StoredPage(page.kind, page.media_type, "", False, is_barred=True)
 
 
 def with_said(page: StoredPage, said: StoredText) -> StoredPage:
-    """A copy with what was read of it: its keywords and its base, and of a document the text, too."""
+    """A copy with the results of reading it: its keywords and its base, and of a document the text, too."""
     keywords = tuple(word for word, _ in keywords_of(said.title, "", said.text))
     page = replace(page, keywords=keywords, base=canonical(said.base) or "" if said.base else "")
     if not page.is_document:

@@ -1,4 +1,4 @@
-"""Reads stored pages for people: what is hostile in them is taken apart in processes of the workshop. [io]
+"""Reads stored pages for people: hostile content is taken apart in processes of the workshop. [io]
 
 In the peer itself a copy is only decoded. Whether its site lets it be shown, and what a document says, who
 takes it apart tells: a page that breaks the parser breaks a process, and no peer.
@@ -14,7 +14,7 @@ from peers.gateway.site.stored_page import Kind, StoredPage, barred, stored_page
 
 
 class StoredReader:
-    """Over what reads the text of a page elsewhere."""
+    """A reader of stored pages, over a function that reads the text of a page elsewhere."""
 
     def __init__(self, read: ReadStored) -> None:
         self._read = read

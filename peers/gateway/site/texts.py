@@ -1,4 +1,4 @@
-"""What the gateway's pages say, in each language, which language a reader wants, and languages' names."""
+"""The texts of the gateway's pages in each language, the choice of a reader's, and languages' names."""
 
 from __future__ import annotations
 

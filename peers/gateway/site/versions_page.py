@@ -1,4 +1,4 @@
-"""The pages that list the versions of a page, and show what has changed between two of them."""
+"""The pages that list the versions of a page, and show the changes between two of them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def versions_page(reader: Reader, found: VersionsFound) -> str:
 
 
 def difference_page(reader: Reader, url: str, before_s: float, after_s: float, found: Difference) -> str:
-    """Show what has changed from one version to another."""
+    """Show the changes from one version to another."""
     return render(
         "difference.html",
         reader,

@@ -1,4 +1,4 @@
-"""Why so much is fetched and no more, in one sentence that says what to do. Pure."""
+"""Why so much is fetched and no more, in one sentence with the remedy. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FETCHING: Final = "a fetch is under way wherever one may be"
 
 
 def sentence_of(answer: WhyIdleAnswered) -> str:
-    """Say of the whole mesh why nothing, or little, is fetched now, and what to do."""
+    """Say of the whole mesh why nothing, or little, is fetched now, and the remedy."""
     told = [facts for _, facts in answer.told]
     if not told:
         return "no peer has answered: `tianmesh status` shows who lives"
@@ -69,7 +69,7 @@ def sentence_of_peer(facts: CrawlFacts) -> str:
 
 
 def _of_hosts(told: Sequence[CrawlFacts]) -> str:
-    """Say what hosts wait for, of peers of which some may fetch."""
+    """Say why hosts wait, at peers of which some may fetch."""
     in_flight, ready = sum(each.in_flight for each in told), sum(each.ready for each in told)
     hosts: Counter[Hold] = Counter()
     urls: Counter[Hold] = Counter()
@@ -123,5 +123,5 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def most_first(waiting: Mapping[Hold, int]) -> list[tuple[Hold, int]]:
-    """Return what hosts wait for, most of them first."""
+    """Return the reasons why hosts wait, by the number of hosts, the most first."""
     return sorted(waiting.items(), key=lambda each: (-each[1], each[0]))

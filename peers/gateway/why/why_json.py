@@ -11,7 +11,7 @@ from peers.gateway.why import why_idle, why_url
 
 
 class UrlJson(msgspec.Struct, frozen=True):
-    """What is known of a URL."""
+    """The facts known of a URL."""
 
     url: str  # canonical
     host: str
@@ -25,7 +25,7 @@ class UrlJson(msgspec.Struct, frozen=True):
 
 
 class PeerJson(msgspec.Struct, frozen=True):
-    """What one peer fetches."""
+    """The facts about the fetches of one peer, with a sentence on them."""
 
     why: str  # a sentence
     facts: CrawlFacts

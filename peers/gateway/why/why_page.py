@@ -76,7 +76,7 @@ def why_idle_page(reader: Reader, idle: IdleJson) -> str:
 
 
 def why_url_page(reader: Reader, known: UrlJson) -> str:
-    """What is known of a URL."""
+    """The page with the facts known of a URL."""
     return _url_page(reader, known.url, _sentence(known.why), _lines(url_rows(known)))
 
 

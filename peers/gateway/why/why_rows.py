@@ -1,4 +1,4 @@
-"""What is known of a URL, and what a peer fetches, as rows of a name and what there is to say. Pure.
+"""Facts about a URL, and about the fetches of a peer, as rows of a name and a text. Pure.
 
 `tianmesh why` prints them, and the page `/why` shows them to administrators.
 """
@@ -26,7 +26,7 @@ Row: TypeAlias = tuple[str, str]  # several in a row may have the same name
 
 
 def url_rows(known: UrlJson) -> Iterator[Row]:
-    """Tell what is known of a URL, but for the sentence that says why it is so."""
+    """Yield the facts known of a URL, but for the sentence that says why it is so."""
     yield "url", known.url
     standbys = f", standby {', '.join(known.standbys)}" if known.standbys else ""
     yield "slot", f"{known.slot:,} of {known.host}, owner {known.owner or 'nobody'}{standbys}"
@@ -80,7 +80,7 @@ def _state_rows(facts: UrlFacts) -> Iterator[Row]:
 
 
 def _order_text(facts: UrlFacts) -> str:
-    """By what order, with what rank, and how far it goes on."""
+    """The crawl order of a URL, its rank by it, and how many clicks onwards links are followed."""
     if not facts.order:
         return ""
     limits = [
@@ -163,7 +163,7 @@ def _archive_text(archive: ArchiveFacts | None, now: float) -> str:
 
 
 def peer_rows(facts: CrawlFacts) -> Iterator[Row]:
-    """Tell what a peer fetches, and what the rest waits for."""
+    """Yield the fetches of a peer, and the reasons why the rest waits."""
     now = facts.at_s
     for halt in facts.halts:
         yield "fetches not", wait_text(halt, now)
@@ -192,5 +192,5 @@ def peer_rows(facts: CrawlFacts) -> Iterator[Row]:
 
 
 def waiting_text(host: HostWait, now: float) -> str:
-    """Say what a host waits for."""
+    """Say why a host waits, and until when if that is known."""
     return f"{host.hold or 'ready'}{f', {when(host.until_s, now)}' if host.until_s is not None else ''}"

@@ -1,4 +1,4 @@
-"""Why a URL is as it is, in one sentence that says what to do. Pure."""
+"""Why a URL is as it is, in one sentence with the remedy. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REASONS: Final = {
 
 
 def chief_of(answer: WhyAnswered) -> tuple[str, UrlFacts] | None:
-    """Return who knows best and what it says: the owner, else a standby; None when nobody answered."""
+    """Return the best-informed peer and its facts: the owner, else a standby; None when none answered."""
     return next(iter(answer.told), None)
 
 
@@ -119,12 +119,12 @@ def _wait(facts: UrlFacts) -> str:
 
 
 def wait_text(wait: Wait, now: float) -> str:
-    """Say what is waited for, and until when if that is known."""
+    """Say the reason for a wait, and its end if that is known."""
     return wait.hold if wait.until_s is None else f"{wait.hold}, {when(wait.until_s, now)}"
 
 
 def ruling_text(ruling: Ruling) -> str:
-    """Say which rule decides and what."""
+    """Say which rule decides, and its decision."""
     if not ruling.number:
         return "no rule of the policy matches it"
     where = f" if its host is in {ruling.addresses}" if ruling.addresses else ""
