@@ -47,15 +47,15 @@ from bootstrap.provision import (
 from bootstrap.rendezvous import BootstrapConfig, run_bootstrap
 from bootstrap.screen import Screen
 from bootstrap.standstill import LEFT_FOR_LATER, WAIT_S, LeftForLater
+from mesh.client.gateway_client import GatewayClient
 from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
-from mesh.gateway_client import GatewayClient
 from mesh.lending import RELAYED_MAX
-from mesh.places import check_place
-from mesh.process import first_error, run_node
-from mesh.tcp_endpoint import checked_host
+from mesh.process.places import check_place
+from mesh.process.process import first_error, run_node
 from mesh.trace import merge_traces
 from mesh.trace_blocks import Damage
+from mesh.transport.tcp_endpoint import checked_host
 from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.crawler.fetching.contact import ADVICE, visitor_of

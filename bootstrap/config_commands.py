@@ -17,7 +17,7 @@ from bootstrap.service import configs_in
 from bootstrap.toml_edit import with_settings
 from mesh.config import load_config, parse_config
 from mesh.errors import ConfigError
-from mesh.private_files import write_private_text
+from mesh.tables.private_files import write_private_text
 from peers.config import PeerConfig
 from peers.options import DATA, DataOption, JsonOption, data_here, print_json
 

@@ -28,13 +28,13 @@ from bootstrap.provision import (
     open_mesh,
     renewed,
 )
-from mesh.admin_token import mesh_folder_of
-from mesh.certificate import peer_in
+from mesh.client.admin_token import mesh_folder_of
 from mesh.config import DoorConfig, load_config
-from mesh.decree import RENEWAL, REVOCATION, Signer
 from mesh.errors import ConfigError
+from mesh.keys.certificate import peer_in
+from mesh.keys.decree import RENEWAL, REVOCATION, Signer
+from mesh.keys.voucher import USES_MAX
 from mesh.reach import Reach
-from mesh.voucher import USES_MAX
 from peers.config import PeerConfig
 from peers.gateway.model.settings import checked_listen
 from peers.options import (

@@ -1,8 +1,8 @@
 """An invitation: all that other machines need to join a mesh, in one token of a few hundred letters. [io]
 
-It holds the secret of a key that the root stands for (`mesh.voucher`), what all peers agree on, and the doors
-of some members. It is good for so many machines and until its day; a machine that has joined has its own
-key, which was in no token.
+It holds the secret of a key that the root stands for (`mesh.keys.voucher`), what all peers agree on, and the
+doors of some members. It is good for so many machines and until its day; a machine that has joined has its
+own key, which was in no token.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from msgspec import Meta
 
 from bootstrap.provision import BOOTSTRAP, MeshFolder, note_invited
 from bootstrap.rendezvous import BootstrapConfig
-from mesh.certificate import ALL_RIGHTS, Right
 from mesh.config import DoorConfig, MemberConfig, MeshConfig, load_config
 from mesh.errors import ConfigError
-from mesh.identity import SECRET_BYTES, bytes_of_z85, z85_of
-from mesh.key_file import load_identity, new_signing_key
-from mesh.signing_key import SigningKey
-from mesh.tcp_endpoint import endpoint_of, host_and_port
-from mesh.voucher import Terms, Voucher, vouch
+from mesh.keys.certificate import ALL_RIGHTS, Right
+from mesh.keys.identity import SECRET_BYTES, bytes_of_z85, z85_of
+from mesh.keys.key_file import load_identity, new_signing_key
+from mesh.keys.signing_key import SigningKey
+from mesh.keys.voucher import Terms, Voucher, vouch
+from mesh.transport.tcp_endpoint import endpoint_of, host_and_port
 from peers.config import PeerConfig
 
 PREFIX: Final = "tianmesh1-"

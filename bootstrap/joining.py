@@ -13,17 +13,17 @@ import trio
 
 from bootstrap.invitation import Invitation
 from bootstrap.provision import Settings, identity_in, ports_from, write_config
-from mesh.admin_token import make_token
-from mesh.certificate import issue_by_voucher
-from mesh.codec import VERSION_BEFORE, Decoder, encode
+from mesh.actors.codec import VERSION_BEFORE, Decoder, encode
+from mesh.client.admin_token import make_token
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
-from mesh.door import knock
 from mesh.errors import ConfigError, RemoteProtocolError
-from mesh.identity import Identity
+from mesh.keys.certificate import issue_by_voucher
+from mesh.keys.identity import Identity
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
-from mesh.places import check_place
+from mesh.process.places import check_place
 from mesh.reach import Reach
-from mesh.tcp_endpoint import checked_host, host_and_port
+from mesh.transport.door import knock
+from mesh.transport.tcp_endpoint import checked_host, host_and_port
 from peers.config import PeerConfig
 from peers.gateway.model.settings import GatewaySettings
 

@@ -28,10 +28,10 @@ from bootstrap.provision import (
     write_peer,
 )
 from bootstrap.standstill import Standstill, check_due
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.gateway.model.settings import GatewaySettings

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import HoldingsRevoked
-from mesh.ownership import OwnershipChanged
 from peers.crawler.model.wire_messages import LeasesTold, TellLeases
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import trio
 
-from mesh.process import Tell, run_node
+from mesh.process.process import Tell, run_node
 
 
 def main() -> int:

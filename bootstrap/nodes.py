@@ -18,9 +18,9 @@ import trio
 
 from bootstrap.provision import BOOTSTRAP
 from bootstrap.supervision import Supervision
-from mesh.disk_space import is_full
 from mesh.errors import TianmeshError
-from mesh.private_files import make_private_folder
+from mesh.tables.disk_space import is_full
+from mesh.tables.private_files import make_private_folder
 
 READY_S: Final = 120.0  # a start takes two seconds, on a busy machine many times as long
 STOP_S: Final = 30.0  # for finishing the pages in progress

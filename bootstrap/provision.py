@@ -28,8 +28,10 @@ import msgspec
 from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
-from mesh.admin_token import make_token
-from mesh.certificate import (
+from mesh.client.admin_token import make_token
+from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
+from mesh.errors import ConfigError
+from mesh.keys.certificate import (
     WEIGHT_MAX_DEFAULT,
     Certificate,
     Grant,
@@ -38,12 +40,9 @@ from mesh.certificate import (
     read_certificate,
     why_no_beginning,
 )
-from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
-from mesh.decree import Signer, appoint
-from mesh.disk_space import NO_SPACE
-from mesh.errors import ConfigError
-from mesh.identity import Identity
-from mesh.key_file import (
+from mesh.keys.decree import Signer, appoint
+from mesh.keys.identity import Identity
+from mesh.keys.key_file import (
     load_identity,
     load_root_key,
     new_identity,
@@ -53,12 +52,13 @@ from mesh.key_file import (
     save_identity,
     save_root_key,
 )
-from mesh.places import check_place
-from mesh.private_files import make_private_folder, write_private_text
-from mesh.signing_key import SigningKey
+from mesh.keys.signing_key import SigningKey
+from mesh.keys.voucher import Voucher
+from mesh.process.places import check_place
 from mesh.slot_ranking import WEIGHT_MAX
 from mesh.slots import SlotTable, slot_of
-from mesh.voucher import Voucher
+from mesh.tables.disk_space import NO_SPACE
+from mesh.tables.private_files import make_private_folder, write_private_text
 from peers.config import PeerConfig
 from peers.text.version import ANALYSIS_VERSION
 

@@ -13,12 +13,12 @@ import trio
 
 from bootstrap.leaseless import Leaseless
 from bootstrap.yielder import Yielder
-from mesh.codec import Decoder
+from mesh.actors.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
 from mesh.errors import ConfigError
-from mesh.lmdb_table import LmdbTable
-from mesh.member import Member
-from mesh.process import Tell
+from mesh.process.member import Member
+from mesh.process.process import Tell
+from mesh.tables.lmdb_table import LmdbTable
 from peers.config import PeerConfig
 from peers.damaged_data import set_aside_if_damaged
 from peers.wire_tags import WIRE_TAGS

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mesh.gateway_client import error_count
+from mesh.client.gateway_client import error_count
 
 COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "indexed", "errors")
 REFRESHES_PER_S: Final = 4

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from bootstrap.nodes import kind_of
 from bootstrap.provision import ROOT_KEY
-from mesh.admin_token import KEY_FILE, mesh_folder_of
+from mesh.client.admin_token import KEY_FILE, mesh_folder_of
 from mesh.errors import ConfigError
 
 SYSTEM_UNITS: Final = Path("/etc/systemd/system")

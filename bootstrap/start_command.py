@@ -16,7 +16,7 @@ from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.service import configs_in
 from mesh.config import config_in, load_config
 from mesh.errors import ConfigError, TianmeshError
-from mesh.process import first_error
+from mesh.process.process import first_error
 from peers.options import DATA
 
 EPILOG: Final = "Examples: tianmesh start mymesh   tianmesh start   (what `tianmesh join` has made)"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import HoldingsRevoked
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS
 from peers.handover.wire_messages import ClaimSlots, SlotsYielded
 

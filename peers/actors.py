@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from mesh.actor import Actor
-from mesh.decree import POLICY, REVOCATION
-from mesh.table import Table, TableSection
+from mesh.actors.actor import Actor
+from mesh.keys.decree import POLICY, REVOCATION
+from mesh.tables.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.aliases.aliases import Aliases
@@ -59,7 +59,7 @@ def make_actors(
       me: id of the peer.
       table: of the whole peer; each actor gets its own section.
       index: what the indexer searches.
-      life: of the peer, as `mesh.lives` counts them; the numbers of its questions follow from it.
+      life: of the peer, as `mesh.tables.lives` counts them; the numbers of its questions follow from it.
       further: makes holders of stores that a peer does not have by itself.
     """
     crawl = TableSection(table, CONTROLLER_SECTION)

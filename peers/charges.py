@@ -1,12 +1,12 @@
-"""The quota charge of each message of another member, and the messages of content; see `mesh.conduct`."""
+"""The quota charge of each message of another member, and the messages of content: `mesh.actors.conduct`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from mesh.actor import Message
-from mesh.conduct import Charge, Conduct, ConductSettings, Quota
+from mesh.actors.actor import Message
+from mesh.actors.conduct import Charge, Conduct, ConductSettings, Quota
 from mesh.membership.wire_messages import (
     DecreesTold,
     MembersTold,

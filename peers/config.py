@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from mesh.conduct import ConductSettings
+from mesh.actors.conduct import ConductSettings
 from mesh.config import MemberConfig, MeshConfig
 from mesh.membership.balance import BalanceSettings
 from peers.crawler.model.settings import CrawlSettings

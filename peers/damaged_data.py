@@ -14,8 +14,8 @@ from pathlib import Path
 import trio
 
 from mesh.errors import ConfigError
-from mesh.lmdb_table import lock_table
-from mesh.table_check import check_table
+from mesh.tables.lmdb_table import lock_table
+from mesh.tables.table_check import check_table
 
 logger = logging.getLogger(__name__)
 

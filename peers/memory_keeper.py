@@ -2,7 +2,7 @@
 
 Commits, merges and parsing make large arrays in several threads. What they free stays with the process in
 pieces: a peer that had indexed 18,000 pages held 279 MB of memory of its own, and 154 MB after giving back.
-How the allocator is told to keep less from the start is in `mesh.allocator`.
+How the allocator is told to keep less from the start is in `mesh.process.allocator`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import ClassVar, Final
 
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
-from mesh.port import Deliver
 
 PAUSE_S: Final = 30.0  # it takes some milliseconds of a thread, without the interpreter's lock
 

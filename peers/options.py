@@ -13,11 +13,11 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 import typer
 
-from mesh.admin_token import tokens_by, tokens_for
-from mesh.decree import Signer
+from mesh.client.admin_token import tokens_by, tokens_for
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.signed_token import TokenRight
+from mesh.keys.decree import Signer
+from mesh.keys.signed_token import TokenRight
 
 Told = TypeVar("Told")
 

@@ -13,27 +13,27 @@ from typing import Final, Protocol
 import msgspec
 import trio
 
-from mesh.actor import Address
-from mesh.admin_token import make_token
-from mesh.allocator import giver_back
-from mesh.certificate import rights_in
-from mesh.codec import Decoder
+from mesh.actors.actor import Address
+from mesh.actors.codec import Decoder
+from mesh.actors.port import Port
+from mesh.client.admin_token import make_token
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
-from mesh.cores import core_count
-from mesh.decree import Authority
-from mesh.disk_space import NO_SPACE
 from mesh.domains import load_suffixes
 from mesh.errors import ConfigError, StorageError, StorageFull
-from mesh.lmdb_table import LmdbTable
-from mesh.member import Member
-from mesh.memory import memory_used
-from mesh.places import check_disk, check_place, mark_disk
-from mesh.port import Port
-from mesh.private_files import FOLDER_MODE, make_private_folder
-from mesh.process import Tell, reloading
-from mesh.runtime import Runtime
-from mesh.table import TableSection
-from mesh.workshop import Workshop
+from mesh.keys.certificate import rights_in
+from mesh.keys.decree import Authority
+from mesh.process.allocator import giver_back
+from mesh.process.cores import core_count
+from mesh.process.member import Member
+from mesh.process.memory import memory_used
+from mesh.process.places import check_disk, check_place, mark_disk
+from mesh.process.process import Tell, reloading
+from mesh.process.runtime import Runtime
+from mesh.process.workshop import Workshop
+from mesh.tables.disk_space import NO_SPACE
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.private_files import FOLDER_MODE, make_private_folder
+from mesh.tables.table import TableSection
 from peers.actors import CELL_SECTION, FOLLOWERS, make_actors
 from peers.charges import conduct_of
 from peers.config import PeerConfig, StorageConfig, WebConfig

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mesh.actor import Statistics
-from mesh.conduct import CONDUCT, ConductStatistics
-from mesh.member import Member
+from mesh.actors.actor import Statistics
+from mesh.actors.conduct import CONDUCT, ConductStatistics
 from mesh.membership.membership import MembershipStatistics
-from mesh.memory import memory_used
-from mesh.runtime import Runtime
-from mesh.workshop import Workshop
+from mesh.process.member import Member
+from mesh.process.memory import memory_used
+from mesh.process.runtime import Runtime
+from mesh.process.workshop import Workshop
 from peers.crawler.controller import CrawlStatistics
 from peers.engine.index import Index
 from peers.gateway.model.status import (

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from mesh.client.gateway_client import GatewayClient, GatewayUnreachable
 from mesh.errors import TianmeshError
-from mesh.gateway_client import GatewayClient, GatewayUnreachable
 
 # After a restart peers compare what they have for some seconds; what died is bridged within five.
 WAIT_S: Final = 60.0

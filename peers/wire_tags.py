@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.membership.wire_messages import (
     BorrowPorts,
     CallBack,

@@ -12,9 +12,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Generic, Self, TypeVar
 
-from mesh.collector import relax_collector
-from mesh.cores import core_count
 from mesh.errors import TianmeshError
+from mesh.process.collector import relax_collector
+from mesh.process.cores import core_count
 
 Order = TypeVar("Order")
 Result = TypeVar("Result")

@@ -18,8 +18,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mesh.collector import relax_collector
 from mesh.errors import INTERRUPTED
+from mesh.process.collector import relax_collector
 from simulations.studies import commands as studies
 from simulations.traces import commands as traces
 

@@ -1,9 +1,9 @@
 """The clock of a simulated peer whose machine's clocks are wrong.
 
-The twin of `mesh.runtime.MeshClock`, which takes the wall clock once, at its start, but never a time before
-one that it wrote into its last commit, and counts on from there by the monotonic clock. So a step of the
-wall clock is seen at the next start at the earliest, and backwards never; a crystal that is fast or slow is
-seen all the time.
+The twin of `mesh.process.runtime.MeshClock`, which takes the wall clock once, at its start, but never a time
+before one that it wrote into its last commit, and counts on from there by the monotonic clock. So a step of
+the wall clock is seen at the next start at the earliest, and backwards never; a crystal that is fast or slow
+is seen all the time.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, Protocol
 
-from mesh.conduct import ConductSettings, Offence
+from mesh.actors.conduct import ConductSettings, Offence
 from simulations.machine import Machine
 
 CONDUCT_LOOK_S: Final = 2.0  # between two looks

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Final, TypeAlias
 
-from mesh.actor import Actor, Address, Statistics
+from mesh.actors.actor import Actor, Address, Statistics
+from mesh.actors.node import Node
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import WEIGHT_DEFAULT
-from mesh.decree import POLICY, Decree
-from mesh.lives import begin_life
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.membership import MembershipStatistics
 from mesh.membership.messages import DecreesInForce, PublishDecree
-from mesh.memory_table import MemoryTable
-from mesh.node import Node
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_of
-from mesh.table import Table, TableSection
+from mesh.tables.lives import begin_life
+from mesh.tables.memory_table import MemoryTable
+from mesh.tables.table import Table, TableSection
 from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION, make_actors

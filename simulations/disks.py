@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, TypeVar
 
-from mesh.actor import Address, Message
-from mesh.port import DiskFilled
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import DiskFilled
 from peers.engine.index import Index
 from peers.engine.storage import MemoryStorage
 from peers.index.messages import CommitDocuments

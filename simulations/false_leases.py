@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.slot_set import encode_slots
 from peers.crawler.addresses.lent_addresses import LEASE_S
 from peers.crawler.addresses.lessor import Lessor

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message
-from mesh.table import TableSection
+from mesh.actors.actor import Address, Message
+from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.actors import COPIES_SECTION
 from peers.copies.content_row import VERSION_BYTES, domain_of, row_in
@@ -22,7 +22,7 @@ from peers.engine.live_segment import COPY
 from simulations.chance import random_of
 
 if TYPE_CHECKING:
-    from mesh.ownership import Ownership
+    from mesh.actors.ownership import Ownership
     from simulations.machine import Machine
     from simulations.world import World
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mesh.cores import core_count
+from mesh.process.cores import core_count
 from peers.workers import Workers, result_of
 from simulations.chance import random_of
 from simulations.fault_run import Outcome, run_faults

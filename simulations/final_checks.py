@@ -8,9 +8,9 @@ from typing import Final, Protocol
 
 from xxhash import xxh3_64_digest
 
+from mesh.actors.ownership import Ownership
 from mesh.errors import CorruptionError
-from mesh.ownership import Ownership
-from mesh.table import TableSection
+from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier.keys import url_key
 from peers.storage.extent import Extent

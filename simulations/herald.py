@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from mesh.actor import Actor, Address, Message, Send
-from mesh.ownership import OwnershipChanged
+from mesh.actors.actor import Actor, Address, Message, Send
+from mesh.actors.ownership import OwnershipChanged
 
 
 class Herald(Actor):

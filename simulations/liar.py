@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message
-from mesh.certificate import Grant, issue
-from mesh.credentials import PeerCredentials
-from mesh.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Signer, number_body
+from mesh.actors.actor import Address, Message
+from mesh.keys.certificate import Grant, issue
+from mesh.keys.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Signer, number_body
+from mesh.keys.signing_key import SigningKey
+from mesh.membership.credentials import PeerCredentials
 from mesh.membership.members import State
 from mesh.membership.membership import Membership
 from mesh.membership.wire_messages import (
@@ -28,7 +29,6 @@ from mesh.membership.wire_messages import (
     Rumour,
     RumoursSpread,
 )
-from mesh.signing_key import SigningKey
 from mesh.slot_ranking import WEIGHT_MAX
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.stamp import VISITS_MAX, Stamp

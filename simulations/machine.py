@@ -6,16 +6,16 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from mesh.actor import Address, Message, Statistics
-from mesh.conduct import ConductSettings, ConductStatistics
+from mesh.actors.actor import Address, Message, Statistics
+from mesh.actors.conduct import ConductSettings, ConductStatistics
+from mesh.actors.node import Node
+from mesh.actors.ownership import Ownership
 from mesh.config import MeshConfig
-from mesh.decree import Decree
-from mesh.lives import begin_life
+from mesh.keys.decree import Decree
 from mesh.membership.membership import MembershipStatistics
 from mesh.membership.messages import DrainPeer, LeaveMesh, MembershipRefused, PublishDecree, StopMembership
-from mesh.node import Node
-from mesh.ownership import Ownership
-from mesh.table import TableSection
+from mesh.tables.lives import begin_life
+from mesh.tables.table import TableSection
 from mesh.urls import host_of
 from peers.actors import MakeHolders, make_actors
 from peers.charges import conduct_of

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from mesh.actor import Actor, Address, Message
-from mesh.certificate import SERIAL_CHARS, Grant, Right, issue
+from mesh.actors.actor import Actor, Address, Message
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
-from mesh.credentials import PeerCredentials
-from mesh.decree import NUMBER_MAX, POLICY, WRITE_OFF, Decree, Signer, number_body
 from mesh.errors import LocalProtocolError
-from mesh.identity import Identity
+from mesh.keys.certificate import SERIAL_CHARS, Grant, Right, issue
+from mesh.keys.decree import NUMBER_MAX, POLICY, WRITE_OFF, Decree, Signer, number_body
+from mesh.keys.identity import Identity
+from mesh.keys.signing_key import SigningKey
+from mesh.membership.credentials import PeerCredentials
 from mesh.membership.joiner import Door
 from mesh.membership.membership import Membership
 from mesh.membership.messages import (
@@ -29,9 +30,8 @@ from mesh.membership.messages import (
     TryAddresses,
 )
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
-from mesh.reaching import TRY_S
-from mesh.signing_key import SigningKey
-from mesh.table import Table
+from mesh.tables.table import Table
+from mesh.transport.reaching import TRY_S
 from peers.actors import FOLLOWERS
 from peers.policy.decreed import pins_of
 from simulations.chance import random_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import inf
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.membership.messages import CrawlLicensed
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots
 from peers.crawler.controller import Controller
 from peers.handover.messages import HoldSlots

@@ -13,15 +13,15 @@ from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message, Send
-from mesh.certificate import Grant
-from mesh.conduct import Conduct
-from mesh.decree import Authority, Decree
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.conduct import Conduct
+from mesh.actors.ownership import Ownership
+from mesh.keys.certificate import Grant
+from mesh.keys.decree import Authority, Decree
 from mesh.membership import learning, members, refuting
 from mesh.membership.learning import Learning
 from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Rumour
-from mesh.ownership import Ownership
 from peers.copies.copies import Copies
 from peers.copies.wire_messages import CopiesNamed
 from peers.crawler.addresses.lessor import Lessor

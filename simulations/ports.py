@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from xxhash import xxh3_64_digest
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.stamp import Stamp
 from mesh.trace import TracedPage

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 
 
 class RevertibleTable:
-    """A `mesh.table.Table` whose changes since the last commit can be undone."""
+    """A `mesh.tables.table.Table` whose changes since the last commit can be undone."""
 
     def __init__(self) -> None:
         self._table = MemoryTable()

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.codec import PROTOCOL_VERSION
+from mesh.actors.codec import PROTOCOL_VERSION
 
 UNKNOWN_TAG: Final = 1_000_000
 

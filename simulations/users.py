@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Final, NamedTuple
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
 from simulations.machine import Machine
 from simulations.words import COMMON_WORD, rare_word_of

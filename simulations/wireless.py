@@ -6,7 +6,7 @@ wire.
 
 from __future__ import annotations
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from simulations.world import World
 
 

@@ -1,4 +1,4 @@
-"""Many peers in one thread under a virtual clock: the second driver of `mesh.node.Node`.
+"""Many peers in one thread under a virtual clock: the second driver of `mesh.actors.node.Node`.
 
 Theory of operation
 ===================
@@ -38,14 +38,14 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 import msgspec
 import xxhash
 
-from mesh.actor import EVERYBODY, Address, Message
-from mesh.codec import Decoder, encode
+from mesh.actors.actor import EVERYBODY, Address, Message
+from mesh.actors.codec import Decoder, encode
+from mesh.actors.node import Node, Outgoing
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.node import Node, Outgoing
 from peers.wire_tags import WIRE_TAGS
 from simulations.network import Network
 
-COMMIT_S: Final = 0.02  # as `mesh.runtime` pauses between commits
+COMMIT_S: Final = 0.02  # as `mesh.process.runtime` pauses between commits
 
 # A peer that wakes so often without the clock moving is in a loop: its `wake_at` does not follow its `wake`.
 WAKES_AT_ONCE_MAX: Final = 10_000

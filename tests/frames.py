@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.codec import Decoder
+from mesh.actors.codec import Decoder
 from peers.wire_tags import WIRE_TAGS
 
 DECODER = Decoder(WIRE_TAGS.values())

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from xxhash import xxh3_64_digest
 
-from mesh.memory_table import MemoryTable
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from peers.crawler.controller import Controller
 from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.web_request import PageFetched

@@ -16,7 +16,7 @@ from bootstrap.doctor.machine import machine_findings
 from bootstrap.doctor.mesh import mesh_findings
 from bootstrap.doctor.node import gateway_of, node_findings
 from bootstrap.service import configs_in
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
 from mesh.errors import ConfigError
 from peers.options import DATA, JsonOption, TokenOption, print_json, reader_of
 

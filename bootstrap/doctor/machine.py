@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bootstrap.doctor.finding import Finding, fault, good, warning
-from mesh.cores import core_count
+from mesh.process.cores import core_count
 
 ABOUT: Final = "machine"
 PYTHON_MIN: Final = (3, 11)
@@ -89,7 +89,7 @@ def clock_finding(*, is_synchronised: bool) -> Finding:
 
 def _lacking() -> list[str]:
     """Have a process give up all that it can; return what it could not."""
-    command = [sys.executable, "-P", "-m", "mesh.confinement"]
+    command = [sys.executable, "-P", "-m", "mesh.process.confinement"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.request import urlopen
 
 from bootstrap.doctor.finding import Finding, fault, good, warning
-from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from peers.gateway.model.member_lines import (
     down_lines,
     misconduct_lines,

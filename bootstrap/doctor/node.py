@@ -16,13 +16,13 @@ from typing import Final
 from bootstrap.doctor.finding import Finding, fault, good, warning
 from bootstrap.provision import BOOTSTRAP
 from bootstrap.rendezvous import BootstrapConfig
-from mesh.certificate import Certificate, read_certificate
 from mesh.config import DoorConfig, MemberConfig, MeshConfig, load_config
 from mesh.errors import ConfigError, RemoteProtocolError
-from mesh.key_file import load_identity
-from mesh.places import check_disk, check_place
+from mesh.keys.certificate import Certificate, read_certificate
+from mesh.keys.key_file import load_identity
+from mesh.process.places import check_disk, check_place
 from mesh.reach import Reach
-from mesh.tcp_endpoint import endpoint_of, host_and_port
+from mesh.transport.tcp_endpoint import endpoint_of, host_and_port
 from peers.config import PeerConfig
 
 DAY_S: Final = 86_400.0

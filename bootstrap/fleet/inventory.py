@@ -10,11 +10,11 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from mesh.client.gateway_client import place_in
 from mesh.config import NAME_CHARS_MAX, WEIGHT_DEFAULT, load_config
 from mesh.errors import ConfigError
-from mesh.gateway_client import place_in
 from mesh.lending import RELAYED_MAX
-from mesh.tcp_endpoint import checked_host
+from mesh.transport.tcp_endpoint import checked_host
 from peers.gateway.model.settings import checked_listen
 
 MACHINES_MAX: Final = 1_000

@@ -29,8 +29,8 @@ from bootstrap.fleet.plan import (
 )
 from bootstrap.fleet.remote import INSTALL_S, STOP_S, MachineError, Remote
 from bootstrap.invitation import DOORS_MAX
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient, GatewayError
 from peers.gateway.model.member_lines import doors
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import Report, report_of

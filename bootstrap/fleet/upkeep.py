@@ -24,8 +24,8 @@ from bootstrap.fleet.launching import (
 from bootstrap.fleet.package import Package, package_of
 from bootstrap.fleet.plan import Facts
 from bootstrap.fleet.remote import STOP_S, Remote
-from mesh.certificate import peer_in
 from mesh.errors import ConfigError
+from mesh.keys.certificate import peer_in
 
 DRAIN_S: Final = 3_600.0  # to give everything away; a full disk takes its time
 BACKUP_S: Final = 86_400.0  # of a terabyte to a disk of 20 MB a second there are 14 hours

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from mesh.credentials import Credentials
 from mesh.membership.catching_up import CatchingUp
 from mesh.membership.connections import addresses_of
+from mesh.membership.credentials import Credentials
 from mesh.membership.learning import Learning
 from mesh.membership.members import MemberList, State, is_live
 from mesh.membership.messages import (

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from mesh.certificate import Right
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import MeshConfig
-from mesh.credentials import Credentials
-from mesh.decree import Decree
+from mesh.keys.certificate import Right
+from mesh.keys.decree import Decree
+from mesh.membership.credentials import Credentials
 from mesh.membership.members import MemberList, State
 from mesh.membership.outbox import Outbox
 from mesh.membership.serving import serving_weights, serving_weights_with
 from mesh.membership.wire_messages import MemberRecord
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_table
 
 # Which peers are to crawl which slots by a policy in a mesh of so many slots; None when it cannot be read.

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Final
 
-from mesh.decree import DecreeName
+from mesh.keys.decree import DecreeName
 from mesh.membership.decrees import Decrees
 from mesh.membership.healing import Healing
 from mesh.membership.members import MemberList

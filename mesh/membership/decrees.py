@@ -1,4 +1,4 @@
-"""The decrees that one peer knows: which are in force, on disk and in memory; see `mesh.decree`."""
+"""The decrees that one peer knows: which are in force, on disk and in memory; see `mesh.keys.decree`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from mesh.decree import REVOCATION, Decree, DecreeName
-from mesh.table import Table
+from mesh.keys.decree import REVOCATION, Decree, DecreeName
+from mesh.tables.table import Table
 
 _HELD: Final = b"decree/"  # prefix of the keys of what is in force, or will be
 _PAST: Final = b"past decree/"  # and of what was

@@ -27,7 +27,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mesh.membership.allowance import Allowance
+from mesh.actors.allowance import Allowance
 from mesh.membership.members import State, is_live
 from mesh.membership.wire_messages import Rumour
 

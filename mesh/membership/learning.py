@@ -7,9 +7,9 @@ from math import inf
 
 from msgspec.structs import replace
 
-from mesh.credentials import Credentials
-from mesh.decree import Decree, number_of
+from mesh.keys.decree import Decree, number_of
 from mesh.membership.connections import Connections
+from mesh.membership.credentials import Credentials
 from mesh.membership.hearsay import Hearsay, first_hand
 from mesh.membership.members import MemberList, State, beats, is_live
 from mesh.membership.memory import Memory

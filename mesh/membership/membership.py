@@ -24,10 +24,10 @@ peer learns that most may have held it for dead.
 *Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
 without might make itself a majority of strangers. Who is not live under the addresses that it says is called
 back there first: whom others do not reach would be given slots, be held for dead, and come back, for ever. It
-waits outside until a person has mended that (`mesh.reaching`), or it is reached over a relay (`relaying`).
-When no door answers, a peer that was a member before goes on with those it knew. A member knocks again now
-and then at the doors of the dead, who may be back without their memory or with another address (`joining`,
-`admission`).
+waits outside until a person has mended that (`mesh.transport.reaching`), or it is reached over a relay
+(`relaying`). When no door answers, a peer that was a member before goes on with those it knew. A member
+knocks again now and then at the doors of the dead, who may be back without their memory or with another
+address (`joining`, `admission`).
 
 *Counting.* A newcomer counts for majorities once most others are known to know of it (`settling`).
 
@@ -41,8 +41,9 @@ that nothing is lost is for who orders it to see to, by draining first. One that
 so that its standbys take over at once. The dead are remembered and count for the majority. A machine that
 never comes back is written off by decree: then it has left.
 
-*Decrees.* What the owner of the mesh has signed spreads beside the rumours, and is kept (`mesh.decree`). A
-peer that was away tells no actor who owns what before it has heard what was decreed since (`catching_up`).
+*Decrees.* What the owner of the mesh has signed spreads beside the rumours, and is kept
+(`mesh.keys.decree`). A peer that was away tells no actor who owns what before it has heard what was decreed
+since (`catching_up`).
 
 *Weights.* A peer writes its own: what a person wants, 0 while it is drained (by a decree, or by its own
 driver), more or less by the lengths of the queues (`balance`), which ride on pings.
@@ -61,17 +62,17 @@ from operator import call
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
-from mesh.conduct import CONDUCT, Misbehaved, Offence
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
 from mesh.config import MeshConfig
-from mesh.credentials import Credentials
-from mesh.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Authority
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Authority
 from mesh.membership.admission import Admission
 from mesh.membership.announcing import Announcing, PinsOf, no_pins
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.catching_up import CatchingUp
 from mesh.membership.connections import Connections
+from mesh.membership.credentials import Credentials
 from mesh.membership.decrees import Decrees
 from mesh.membership.detecting import Detecting
 from mesh.membership.doors import Doors
@@ -128,7 +129,7 @@ from mesh.membership.wire_messages import (
     Welcomed,
 )
 from mesh.reach import Reach
-from mesh.table import Table
+from mesh.tables.table import Table
 
 if TYPE_CHECKING:
     from random import Random

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from mesh.decree import DecreeName
 from mesh.errors import ConfigError
+from mesh.keys.decree import DecreeName
 from mesh.membership.wire_messages import MemberRecord, Rumour
-from mesh.table import Table
+from mesh.tables.table import Table
 
 _ME: Final = b"me"  # key of our own record
 _OBEYED: Final = b"obeyed"  # key of the order to this peer that was carried out last

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from mesh.actor import Message
-from mesh.decree import Decree, DecreeName
+from mesh.actors.actor import Message
+from mesh.keys.decree import Decree, DecreeName
 from mesh.membership.wire_messages import (
     BorrowPorts,
     JoinMesh,

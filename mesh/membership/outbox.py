@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 
 
 class Outbox:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from mesh.credentials import Credentials
-from mesh.decree import Decree, number_of
+from mesh.keys.decree import Decree, number_of
+from mesh.membership.credentials import Credentials
 from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.rumours import RumourQueue

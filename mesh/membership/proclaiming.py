@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from mesh.decree import KINDS, NUMBER_MAX, RENEWAL, REVOCATION, Authority, Decree, DecreeName
-from mesh.membership.allowance import Allowance
+from mesh.actors.allowance import Allowance
+from mesh.keys.decree import KINDS, NUMBER_MAX, RENEWAL, REVOCATION, Authority, Decree, DecreeName
 from mesh.membership.decrees import Decrees
 from mesh.membership.members import MemberList
 from mesh.membership.messages import AskDecrees, DecreesHeld, DecreesInForce

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mesh.credentials import Credentials
 from mesh.membership.connections import addresses_of
+from mesh.membership.credentials import Credentials
 from mesh.membership.licensing import Licensing
 from mesh.membership.local_health import LocalHealth
 from mesh.membership.members import State, beats

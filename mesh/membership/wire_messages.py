@@ -6,8 +6,8 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
-from mesh.actor import Message
-from mesh.decree import Decree, DecreeName
+from mesh.actors.actor import Message
+from mesh.keys.decree import Decree, DecreeName
 from mesh.wire_fields import Count, Key, Name
 
 GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the next ones
@@ -179,5 +179,5 @@ class PortsLent(Message, frozen=True, array_like=True, tag=17):
     endpoint: Endpoint  # these three are for its record
     multicast: Endpoint
     door: Endpoint
-    lease: Key  # what its connections begin with, see `mesh.relay_frames`
+    lease: Key  # what its connections begin with, see `mesh.transport.relay_frames`
     secret: Key  # and what proves that they are its own

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 import tomlkit
 
-from mesh.certificate import peer_in
 from mesh.config import load_config
 from mesh.errors import ConfigError
-from mesh.private_files import write_private_text
+from mesh.keys.certificate import peer_in
+from mesh.tables.private_files import write_private_text
 from peers.backup.manifest import is_inside
 from peers.config import PeerConfig
 

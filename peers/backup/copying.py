@@ -10,7 +10,7 @@ from typing import Final
 from xxhash import xxh3_128
 
 from mesh.errors import CorruptionError
-from mesh.private_files import FILE_MODE
+from mesh.tables.private_files import FILE_MODE
 from peers.backup.manifest import Piece
 from peers.storage.archive import sync
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 from xxhash import xxh3_128_hexdigest
 
 from mesh.errors import ConfigError, CorruptionError, StorageError
-from mesh.private_files import FILE_MODE
+from mesh.tables.private_files import FILE_MODE
 
 MANIFEST: Final = "manifest.json"
 UNFINISHED: Final = "unfinished.json"
@@ -63,7 +63,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     number: Count = 0
     made_at: float = 0.0  # seconds since the epoch, when it began
     program: str = ""  # version of this program
-    layout: Count = 0  # of the tables, see `mesh.layout`
+    layout: Count = 0  # of the tables, see `mesh.tables.layout`
     nodes: tuple[SavedNode, ...] = ()
     files: tuple[StoredFile, ...] = ()
 

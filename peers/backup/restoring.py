@@ -2,10 +2,10 @@
 
 Theory of operation. A restored peer has the keys and the id of the one that was saved, and knows less than
 the others may have heard of it since. So before it starts, its table is made to say what it cannot know:
-lives that began since are left out (`mesh.lives`), so that no number is given twice; and the incarnation of
-its record, which goes up far slower than seconds pass, is raised to the time, so that nothing that is said of
-a later life beats what it says now. All else needs no care: a peer that starts is complete in nothing, and
-compares what it has with the others, slot by slot.
+lives that began since are left out (`mesh.tables.lives`), so that no number is given twice; and the
+incarnation of its record, which goes up far slower than seconds pass, is raised to the time, so that nothing
+that is said of a later life beats what it says now. All else needs no care: a peer that starts is complete
+in nothing, and compares what it has with the others, slot by slot.
 
 The index says of itself that it has lost everything, so that searches tell what is missing until the pages
 are indexed anew. Everything is put together in a folder of its own and moved to its place in the end, the
@@ -27,18 +27,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from mesh.config import load_config
-from mesh.credentials import Credentials, PeerCredentials
-from mesh.disk_space import NO_SPACE
 from mesh.errors import ConfigError, StorageError, StorageFull
-from mesh.key_file import load_identity
-from mesh.layout import READABLE
-from mesh.lives import skip_lives
-from mesh.lmdb_table import LmdbTable
-from mesh.member import MEMBERSHIP_SECTION
+from mesh.keys.key_file import load_identity
+from mesh.membership.credentials import Credentials, PeerCredentials
 from mesh.membership.memory import Memory
-from mesh.private_files import make_private_folder
-from mesh.table import TableSection
-from mesh.table_check import DATA_FILE
+from mesh.process.member import MEMBERSHIP_SECTION
+from mesh.tables.disk_space import NO_SPACE
+from mesh.tables.layout import READABLE
+from mesh.tables.lives import skip_lives
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.private_files import make_private_folder
+from mesh.tables.table import TableSection
+from mesh.tables.table_check import DATA_FILE
 from peers.backup.contents import CONFIG, DATA, OF_MESH, settle
 from peers.backup.copying import fetch, store
 from peers.backup.manifest import Manifest, SavedNode, read_manifest, sync_folder

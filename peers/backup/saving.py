@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import lmdb
 
-from mesh.disk_space import NO_SPACE
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
-from mesh.layout import LAYOUT, check_layout
-from mesh.lmdb_reader import LmdbReader
-from mesh.private_files import FILE_MODE, make_private_folder
-from mesh.table import TableSection
-from mesh.table_check import DATA_FILE, check_table
+from mesh.tables.disk_space import NO_SPACE
+from mesh.tables.layout import LAYOUT, check_layout
+from mesh.tables.lmdb_reader import LmdbReader
+from mesh.tables.private_files import FILE_MODE, make_private_folder
+from mesh.tables.table import TableSection
+from mesh.tables.table_check import DATA_FILE, check_table
 from peers.actors import CELL_SECTION
 from peers.backup.contents import DATA, Node, files_of_mesh, nodes_in
 from peers.backup.copying import append, begins_like, piece_of, store

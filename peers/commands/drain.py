@@ -12,12 +12,12 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from mesh.admin_token import key_in
-from mesh.certificate import why_no_beginning
-from mesh.decree import DRAIN, WRITE_OFF
+from mesh.client.admin_token import key_in
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.key_file import load_administrator
+from mesh.keys.certificate import why_no_beginning
+from mesh.keys.decree import DRAIN, WRITE_OFF
+from mesh.keys.key_file import load_administrator
 from peers.gateway.model.status import PeerState
 from peers.options import (
     DATA,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.urls import host_of
 from peers.policy.rules import Policy, Rule
 

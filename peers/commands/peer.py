@@ -27,7 +27,7 @@ def peer(
     config: ConfigOption = DATA, while_stdin: WhileStdinOption = False, verbose: VerboseOption = False
 ) -> None:
     """Run one peer in the foreground until Ctrl-C."""
-    from mesh.process import run_node
+    from mesh.process.process import run_node
     from peers.peer import run_peer
 
     raise typer.Exit(

@@ -16,9 +16,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from mesh.admin_token import key_in
+from mesh.client.admin_token import key_in
+from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient
 from peers.commands.known_hosts import remark_on
 from peers.options import (
     DATA,

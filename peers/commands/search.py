@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 from peers.waiting import WAIT_S, PartialOption, WaitOption
 

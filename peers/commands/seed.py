@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from mesh.admin_token import key_in
+from mesh.client.admin_token import key_in
 from mesh.errors import ConfigError
 from mesh.urls import canonical
 from peers.crawler.model.course import UNLIMITED

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mesh.gateway_client import GatewayClient, error_count
+from mesh.client.gateway_client import GatewayClient, error_count
 from peers.gateway.model.member_lines import (
     MemberLine,
     Presence,

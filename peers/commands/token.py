@@ -10,9 +10,9 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from mesh.admin_token import key_in, signer_in
+from mesh.client.admin_token import key_in, signer_in
 from mesh.errors import ConfigError
-from mesh.signed_token import HOLDER_CHARS_MAX, TokenRight, sign_token
+from mesh.keys.signed_token import HOLDER_CHARS_MAX, TokenRight, sign_token
 from peers.options import DATA, DataOption, JsonOption, KeyOption, print_json
 
 EPILOG: Final = (

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient
 from mesh.urls import canonical
 from peers.crawler.explanations import CrawlFacts
 from peers.gateway.model.member_lines import called

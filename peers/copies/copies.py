@@ -8,13 +8,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from mesh.actor import Address, Message, Send
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask
 from mesh.stamp import Stamp
-from mesh.table import Table, TableSection
+from mesh.tables.table import Table, TableSection
 from mesh.urls import fingerprint
 from peers.copies.content_row import ContentRow, join, row_after, row_in, version_in
 from peers.copies.marks import Marks
@@ -73,7 +73,7 @@ class Copies(StoreActor):
         Args:
           table: the section of this actor.
           url_of: says what of other actors' pages the URL is.
-          life: of the peer, see `mesh.lives`.
+          life: of the peer, see `mesh.tables.lives`.
         """
         self._me = me
         self._url_of = url_of

@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from struct import Struct
 from typing import Final, NamedTuple
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.copies.content_row import (
     DOMAIN_BYTES,
     STANDING_BYTES,

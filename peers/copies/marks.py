@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from math import inf
 from typing import Final, NamedTuple
 
-from mesh.actor import Address, Send
-from mesh.table import Table
+from mesh.actors.actor import Address, Send
+from mesh.tables.table import Table
 from peers.copies.wire_messages import CopiesNoted
 from peers.engine.copies import CopyMark
 from peers.index.messages import MarkCopies

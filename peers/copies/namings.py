@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mesh.actor import Address, Send
-from mesh.delivery import Delivery, DeliverySettings, in_batches
-from mesh.lives import numbers_of
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Send
+from mesh.actors.delivery import Delivery, DeliverySettings, in_batches
+from mesh.actors.ownership import Ownership
 from mesh.slot_set import SlotMask
-from mesh.table import Table
+from mesh.tables.lives import numbers_of
+from mesh.tables.table import Table
 from peers.copies.groups import Groups, Member, group_of, slot_in, to_tell
 from peers.copies.wire_messages import PAGES_MAX, ContentsTold, CopiesNamed, CopiesNoted, Naming
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from mesh.actor import Address, Send
-from mesh.delivery import DeliverySettings, in_batches
-from mesh.durable_delivery import DurableDelivery
-from mesh.ownership import Ownership
-from mesh.table import Table
+from mesh.actors.actor import Address, Send
+from mesh.actors.delivery import DeliverySettings, in_batches
+from mesh.actors.durable_delivery import DurableDelivery
+from mesh.actors.ownership import Ownership
+from mesh.tables.table import Table
 from peers.copies.wire_messages import PAGES_MAX, ContentsTold, ToldContent
 
 _SETTINGS: Final = DeliverySettings(again_s=2.0, again_max_s=60.0, window=8, window_bytes=1 << 20)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.wire_fields import Count, Slot
 from peers.copies.content_row import DOMAIN_BYTES, FIRST_S_MAX, STANDING_BYTES, UNKNOWN_DOMAIN, VERSION_BYTES
 from peers.engine.live_segment import COPY, FOLDED

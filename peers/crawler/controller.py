@@ -22,12 +22,12 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.port import DiskFilled
 from mesh.membership.messages import CrawlLicensed, DecreesInForce, HoldingsRevoked, QueueMeasured
-from mesh.ownership import Ownership, OwnershipChanged
-from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
-from mesh.table import Table, TableSection
+from mesh.tables.table import Table, TableSection
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.explaining import QUESTIONS, Asked, Explaining, Standing
 from peers.crawler.frontier.frontier import Frontier

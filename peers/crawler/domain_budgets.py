@@ -14,7 +14,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, NamedTuple
 
-from mesh.table import Table
+from mesh.tables.table import Table
 
 DOMAINS_REMEMBERED: Final = 1 << 16  # with more, all are forgotten after a commit
 _COUNT_BYTES: Final = 8

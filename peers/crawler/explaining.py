@@ -13,9 +13,9 @@ from itertools import islice
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.errors import RemoteProtocolError
-from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask
 from mesh.urls import host_of, is_canonical
 from peers.crawler.explanations import (

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import fingerprint
 from peers.crawler.ancestors import with_ancestors

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Final
 
 from mesh.slot_limits import SLOTS_MAX
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, slot_in, slot_key, url_key
 from peers.crawler.frontier.parked_hosts import record_in

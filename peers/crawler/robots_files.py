@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from mesh.urls import host_of, origin_of
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier.frontier import Frontier

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Send
-from mesh.table import Table
+from mesh.actors.actor import Address, Send
+from mesh.tables.table import Table
 from mesh.urls import host_of
 from peers.crawler.cookies import Cookies
 from peers.crawler.domain_budgets import DomainBudgets

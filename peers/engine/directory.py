@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from mesh.descriptors import for_disk
+from mesh.transport.descriptors import for_disk
 from peers.engine.storage import Buffer
 
 _LOCK_NAME = "lock"

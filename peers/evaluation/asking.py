@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayError
+from mesh.client.gateway_client import GatewayBusy, GatewayClient, GatewayError
 from peers.engine.reading import QUERY_CHARS_MAX, cut_at_word
 from peers.evaluation.trec import Ranked
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from mesh.gateway_client import GatewayClient
+from mesh.client.gateway_client import GatewayClient
 from peers.evaluation.asking import INCOMPLETE_S_MAX, Tally, ask_all
 from peers.evaluation.trec import Ranked, read_topics
 from peers.waiting import NotReady, wait_until_ready

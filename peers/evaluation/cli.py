@@ -18,8 +18,8 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
+from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 from peers.waiting import WAIT_S, PartialOption, WaitOption
 

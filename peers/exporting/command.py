@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from mesh.disk_space import NO_SPACE
 from mesh.errors import INTERRUPTED, ConfigError, StorageFull
+from mesh.tables.disk_space import NO_SPACE
 from peers.options import JsonOption, print_json
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from mesh.certificate import peer_in
 from mesh.config import load_config
-from mesh.decree import POLICY, Decree
-from mesh.layout import check_layout
-from mesh.lmdb_reader import LmdbReader
-from mesh.member import MEMBERSHIP_SECTION
+from mesh.keys.certificate import peer_in
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.decrees import Decrees
-from mesh.table import TableSection
+from mesh.process.member import MEMBERSHIP_SECTION
+from mesh.tables.layout import check_layout
+from mesh.tables.lmdb_reader import LmdbReader
+from mesh.tables.table import TableSection
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION
 from peers.config import PeerConfig
 from peers.crawler.controller import FRONTIER_SECTION

@@ -17,12 +17,12 @@ from typing import ClassVar, Final, TypeAlias, TypeVar
 import msgspec
 import trio
 
-from mesh.actor import Address, Message
-from mesh.decree import REVOCATION, Authority
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver
 from mesh.errors import ConfigError, LocalProtocolError
+from mesh.keys.decree import REVOCATION, Authority
+from mesh.keys.signed_token import TokenJudge
 from mesh.membership.messages import DecreePublished, DecreesHeld, DecreesInForce
-from mesh.port import Deliver
-from mesh.signed_token import TokenJudge
 from peers.crawler.fetching.contact import Visitor, visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.parsing.parser_port import ReadStored, StoredText

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver, DiskFilled
 from mesh.errors import LocalProtocolError
-from mesh.port import Deliver, DiskFilled
 from peers.gateway.model.messages import MeterRead, ReadMeter
 from peers.gateway.model.status import PeerStatus, encode
 from peers.history.event import GRAVE, line_of

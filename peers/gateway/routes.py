@@ -34,12 +34,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mesh.actor import Message
-from mesh.certificate import why_no_beginning
-from mesh.decree import DECREE_BYTES_MAX, POLICY, Decree
+from mesh.actors.actor import Message
 from mesh.errors import CorruptionError, RemoteProtocolError
+from mesh.keys.certificate import why_no_beginning
+from mesh.keys.decree import DECREE_BYTES_MAX, POLICY, Decree
+from mesh.keys.signed_token import Judgement, TokenRight
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, DecreesInForce, PublishDecree
-from mesh.signed_token import Judgement, TokenRight
 from mesh.urls import canonical, host_of, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE, Visitor
 from peers.engine.query import Order

@@ -13,12 +13,12 @@ from typing import ClassVar, Final, TypeAlias
 
 import msgspec
 
-from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
-from mesh.conduct import CONDUCT, Misbehaved
+from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
+from mesh.actors.conduct import CONDUCT, Misbehaved
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold
-from mesh.ownership import Ownership, OwnershipChanged
 from peers.crawler.model.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
 from peers.engine.reading import read_query
 from peers.gateway.errands.draining import Draining

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import inf
 
-from mesh.actor import Address, Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Send
+from mesh.actors.ownership import Ownership
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.messages import StopSynchronising, SynchroniseSlots
 from peers.handover.settings import HandoverSettings

@@ -1,7 +1,7 @@
 """Our claim: the slots that are ours and not held, until all other members have yielded them.
 
-It is repeated, but no `mesh.delivery`: the first time it goes to everybody at once, others answer slot by
-slot, and what is said again is what is left by then. A new view of who owns what makes it void.
+It is repeated, but no `mesh.actors.delivery`: the first time it goes to everybody at once, others answer
+slot by slot, and what is said again is what is left by then. A new view of who owns what makes it void.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mesh.actor import EVERYBODY, Send
+from mesh.actors.actor import EVERYBODY, Send
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.settings import HandoverSettings
 from peers.handover.standing import Standing, to_handover

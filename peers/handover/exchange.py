@@ -4,7 +4,7 @@ So two stores find what one of them lacks, and move it: who lacks something asks
 comes (`pulling`); who is asked compares, and sends what the other lacks (`giving`).
 
 What is repeated is a question, put anew with what is lacking by then, which may end without an answer:
-nothing here has to arrive as it was, as what `mesh.delivery` brings has to.
+nothing here has to arrive as it was, as what `mesh.actors.delivery` brings has to.
 
 An exchange belongs to a `keeper.Keeper`, which hands it the messages of this conversation.
 """
@@ -15,11 +15,11 @@ from math import inf
 
 import msgspec
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.lives import numbers_of
-from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask, decode_slots
+from mesh.tables.lives import numbers_of
 from peers.handover.giving import Giving
 from peers.handover.messages import StopSynchronising, SynchroniseSlots
 from peers.handover.pulling import Pulling

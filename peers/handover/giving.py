@@ -17,9 +17,9 @@ from math import inf
 
 import numpy as np
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
+from mesh.actors.ownership import Ownership
 from mesh.errors import RemoteProtocolError
-from mesh.ownership import Ownership
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slot_list, encode_slots
 from peers.handover.item_ids import item_ids_in
 from peers.handover.messages import SlotsDiffer

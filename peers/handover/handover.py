@@ -57,12 +57,12 @@ from typing import ClassVar
 
 import msgspec
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.lives import numbers_of
 from mesh.membership.messages import HoldingsRevoked, ServeSlots
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
+from mesh.tables.lives import numbers_of
 from peers.handover.bringing import Bringing
 from peers.handover.claims import Claims
 from peers.handover.comparing import Comparing

@@ -17,11 +17,11 @@ import numpy as np
 from msgspec import Meta
 from xxhash import xxh3_64_digest
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from mesh.errors import RemoteProtocolError
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment
 from peers.handover.wire_messages import CHANGES_MAX

@@ -11,9 +11,9 @@ from __future__ import annotations
 from math import inf
 from typing import Final
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
 from peers.handover.exchange import Exchange
 from peers.handover.messages import (
@@ -56,7 +56,7 @@ class Keeper:
         """Begin without knowing the mesh.
 
         Args:
-          life: of this peer, as `mesh.lives` counts them.
+          life: of this peer, as `mesh.tables.lives` counts them.
           forget_entries: deleted at a time.
           mirror: of the same store, if what changes is to be told as it happens; None when the actor sees to
             that in another way, or leaves it to comparison.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 
 
 class HoldSlots(Message, frozen=True):

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Final
 
-from mesh.actor import Address, Send
-from mesh.delivery import Delivery, DeliverySettings
+from mesh.actors.actor import Address, Send
+from mesh.actors.delivery import Delivery, DeliverySettings
+from mesh.actors.ownership import Ownership
 from mesh.errors import RemoteProtocolError
-from mesh.lives import numbers_of
-from mesh.ownership import Ownership
 from mesh.slot_set import encode_slot_list
+from mesh.tables.lives import numbers_of
 from peers.handover.messages import SlotsDiffer
 from peers.handover.store import MirroredStore, Shipment
 from peers.handover.wire_messages import ItemsChanged, ItemsKept

@@ -1,7 +1,7 @@
 """The slots this peer has others bring from here (`offers`), and those it may forget since they have.
 
-Offers are repeated, but no `mesh.delivery`: there is one for each peer, which others take slot by slot, and
-what is said again is what it holds by then.
+Offers are repeated, but no `mesh.actors.delivery`: there is one for each peer, which others take slot by
+slot, and what is said again is what it holds by then.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from mesh.actor import Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Send
+from mesh.actors.ownership import Ownership
 from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.offers import Offers

@@ -28,8 +28,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from mesh.actor import Address, Send
-from mesh.conduct import CONDUCT, Misbehaved, Offence
+from mesh.actors.actor import Address, Send
+from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots

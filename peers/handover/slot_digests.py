@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.handover.wire_messages import DIGEST_BYTES, ITEM_ID_BYTES, ROOT_BYTES
 
 assert DIGEST_BYTES == ITEM_ID_BYTES

@@ -7,8 +7,8 @@ from math import inf
 
 import numpy as np
 
-from mesh.actor import Address, Message, Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask, decode_slots
 from mesh.slots import SlotTable

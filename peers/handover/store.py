@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple, Protocol
 
-from mesh.actor import Actor, Message, Send, Statistics
+from mesh.actors.actor import Actor, Message, Send, Statistics
 from mesh.slot_set import SlotMask
 from peers.handover.slot_digests import SlotDigest
 from peers.handover.wire_messages import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from mesh.actor import Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Send
+from mesh.actors.ownership import Ownership
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.bringing import Bringing
 from peers.handover.settings import HandoverSettings

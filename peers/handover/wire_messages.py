@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.slot_set import NO_SLOTS
 from mesh.wire_fields import Count, Key, SlotSet
 

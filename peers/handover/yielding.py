@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.standing import Standing, to_handover

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.history.event import Event
 
 EVENTS_MAX: Final = 500

@@ -12,13 +12,13 @@ from typing import ClassVar, Final
 import msgspec
 from msgspec.structs import replace
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.members import State
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour
-from mesh.ownership import OwnershipChanged
-from mesh.table import Table, TableSection
+from mesh.tables.table import Table, TableSection
 from peers.history.event import Standing, continued, events_between
 from peers.history.event_log import EventLog
 from peers.history.messages import Happened, VitalsTaken

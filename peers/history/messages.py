@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.history.event import Event, Standing
 from peers.history.sample import Counters, Gauges
 

@@ -8,8 +8,8 @@ times a minute; the others are rows of the table, written when a span of two min
 span, and the half hour as it is by then. A peer that starts again goes on with the rows that it finds.
 
 Rows are named by the number of their span, so there can be no more than those between the oldest that is kept
-and the newest. Time never goes back (`mesh.actor`) but where a table comes from another machine or a copy:
-what lies in the future by then is deleted, or it would never be.
+and the newest. Time never goes back (`mesh.actors.actor`) but where a table comes from another machine or a
+copy: what lies in the future by then is deleted, or it would never be.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mesh.table import Table, TableSection
+from mesh.tables.table import Table, TableSection
 from peers.history.sample import Counters, Gauges, Sample, coarsened, merged
 
 POINTS: Final = 90  # in an answer: a chart has some 300 pixels; and the span of each is one of whole samples

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.wire_fields import Count
 from peers.history.event import Event
 from peers.history.sample import Sample, Span, Time

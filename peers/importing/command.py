@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient
 from mesh.errors import INTERRUPTED, ConfigError
-from mesh.gateway_client import GatewayClient
 from peers.options import (
     DATA,
     GATEWAY,

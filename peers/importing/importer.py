@@ -28,11 +28,11 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
-from mesh.delivery import Delivery, DeliverySettings
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.delivery import Delivery, DeliverySettings
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.lives import numbers_of
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.tables.lives import numbers_of
 from mesh.urls import host_of, is_canonical
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.importing.messages import (

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.stamp import Stamp, VisitNumber
 from mesh.wire_fields import Url
 from peers.crawler.model.wire_messages import FoundLink

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+from mesh.client.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
 from mesh.errors import ConfigError, CorruptionError, TianmeshError
-from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import Made, Order, decode, encode, make
 from peers.importing.checkpoint import Checkpoint

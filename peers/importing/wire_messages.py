@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.wire_fields import Count
 from peers.crawler.model.wire_messages import FoundLink
 from peers.storage.wire_messages import StoredPage

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from peers.engine import ranking

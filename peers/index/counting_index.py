@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import SlotMask, decode_any_slots
 from mesh.stamp import BEFORE_ALL, Stamp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.slot_set import SlotMask, encode_slots
 from peers.index.messages import SlotsDamaged
 

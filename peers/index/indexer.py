@@ -31,9 +31,9 @@ from typing import ClassVar, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp

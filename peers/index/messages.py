@@ -6,7 +6,7 @@ of its coming: what is forgotten before it is adopted again stays.
 
 from __future__ import annotations
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.slot_set import NO_SLOTS
 from mesh.stamp import Stamp
 from peers.engine.copies import CopyMark

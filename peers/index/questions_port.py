@@ -21,10 +21,10 @@ from typing import ClassVar, Final
 
 import trio
 
-from mesh.actor import Address, Message
-from mesh.cores import core_count
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
-from mesh.port import Deliver
+from mesh.process.cores import core_count
 from peers.engine.effort import Effort
 from peers.index.answering import Answer, Answerer, IndexView, effort_for
 from peers.index.messages import AnswerQuestion, DamageMet

@@ -12,7 +12,7 @@ from typing import Final
 
 import trio
 
-from mesh.workshop import Answer, Fault, Workshop
+from mesh.process.workshop import Answer, Fault, Workshop
 from peers.engine.builder import IndexedDocument, build_encoded
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.segment import Segment

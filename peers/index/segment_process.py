@@ -1,4 +1,4 @@
-"""A process of the index's `mesh.workshop`: `python -m peers.index.segment_process`. [io]
+"""A process of the index's `mesh.process.workshop`: `python -m peers.index.segment_process`. [io]
 
 It inverts the texts of documents, which costs a peer more than all else that it does with a page, but
 taking it apart.
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.workshop_process import LOG_FORMAT, WorkLimits, serve
+from mesh.process.workshop_process import LOG_FORMAT, WorkLimits, serve
 from peers.engine.builder import IndexedDocument, build_encoded
 from peers.engine.document import Document
 

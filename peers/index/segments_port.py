@@ -19,14 +19,14 @@ from typing import ClassVar, Final, TypeAlias
 
 import trio
 
-from mesh.actor import Address, Message
-from mesh.descriptors import SHORTAGES
-from mesh.disk_space import NO_SPACE
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver, DiskFilled, SpaceFound
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
-from mesh.port import Deliver, DiskFilled, SpaceFound
+from mesh.process.workshop import Workshop
 from mesh.slot_set import NO_SLOTS, decode_slots
 from mesh.stamp import Stamp
-from mesh.workshop import Workshop
+from mesh.tables.disk_space import NO_SPACE
+from mesh.transport.descriptors import SHORTAGES
 from peers.engine.adoption import check_segment
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment

@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
 from peers.engine.near_copies import SKETCH_BYTES

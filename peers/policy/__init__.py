@@ -10,5 +10,5 @@
     `guiding`    [io] has a policy go by what example pages are about
     `issuing`    [io] reads the policy of a running mesh, and replaces it
 
-A policy travels as a decree (`mesh.decree`); actors hear of it by `DecreesInForce`.
+A policy travels as a decree (`mesh.keys.decree`); actors hear of it by `DecreesInForce`.
 """

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient
 from mesh.urls import canonical
 from peers.policy import edits
 from peers.policy.issuing import PolicyIssuer

@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from mesh.decree import POLICY, Signer
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.key_file import load_administrator
+from mesh.keys.decree import POLICY, Signer
+from mesh.keys.key_file import load_administrator
 from peers.policy import edits
 from peers.policy.rules import OF_SEEDS, Policy, Rule, policy_bytes, policy_in
 

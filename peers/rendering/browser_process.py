@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from mesh.confinement import confine_program
-from mesh.workshop_process import LOG_FORMAT
+from mesh.process.confinement import confine_program
+from mesh.process.workshop_process import LOG_FORMAT
 
 logger = logging.getLogger(__name__)
 

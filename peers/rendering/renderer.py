@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import trio
 from msgspec.structs import replace
 
-from mesh.actor import Statistics
+from mesh.actors.actor import Statistics
 from mesh.urls import canonical, host_of, origin_of
 from peers.crawler.fetching.decoding import BODY_BYTES_MAX, Decoded, Undecodable
 from peers.crawler.model.robots import (

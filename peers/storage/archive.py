@@ -30,9 +30,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, TypeAlias
 
-from mesh.descriptors import SHORTAGES, for_disk
-from mesh.disk_space import NO_SPACE
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
+from mesh.tables.disk_space import NO_SPACE
+from mesh.transport.descriptors import SHORTAGES, for_disk
 from peers.storage.extent import Extent
 from peers.storage.warc import is_sound, parse_record, unpack_member, warcinfo_record
 

@@ -12,9 +12,9 @@ from typing import ClassVar, Final
 
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver, DiskFilled
 from mesh.errors import LocalProtocolError, StorageError, StorageFull
-from mesh.port import Deliver, DiskFilled
 from peers.storage.archive_twin import Append, Read, RecordStore, append, read, records_in
 from peers.storage.messages import (
     AppendBulk,

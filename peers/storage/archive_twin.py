@@ -8,9 +8,9 @@ from typing import Protocol, TypeAlias
 
 from xxhash import xxh3_64_intdigest
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
+from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError, StorageFull
-from mesh.port import DiskFilled
 from peers.storage.extent import Extent
 from peers.storage.messages import (
     AppendBulk,

@@ -36,11 +36,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.port import DiskFilled, SpaceFound
 from mesh.membership.messages import DecreesInForce
-from mesh.ownership import Ownership, OwnershipChanged
-from mesh.port import DiskFilled, SpaceFound
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.handover.keeper import Keeper
 from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchronising
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
@@ -141,7 +141,7 @@ class Cell(StoreActor):
           peer: id of the peer this cell belongs to.
           table: the cell's own section.
           texts: of the links to pages, which its frontier keeps.
-          life: of the peer, see `mesh.lives`.
+          life: of the peer, see `mesh.tables.lives`.
 
         Raises:
           StorageError: an earlier version of this program wrote the table.

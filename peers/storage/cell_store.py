@@ -35,7 +35,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from mesh.errors import RemoteProtocolError
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_any_slots, encode_slot_list, encode_slots

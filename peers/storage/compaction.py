@@ -23,7 +23,7 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from peers.storage.cell_store import Damage
 from peers.storage.host_bytes import HostBytes
 from peers.storage.ledger import Ledger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from peers.storage.ledger import Ledger
 from peers.storage.messages import RemoveSegments
 

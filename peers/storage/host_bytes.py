@@ -15,7 +15,7 @@ from typing import Final
 
 from xxhash import xxh3_64_digest
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from mesh.urls import host_of
 from peers.storage.ledger_keys import CUT, pack_slot
 

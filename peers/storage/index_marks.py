@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mesh.slot_limits import SLOTS_MAX
 from mesh.stamp import Stamp
-from mesh.table import Table, prefix_end
+from mesh.tables.table import Table, prefix_end
 from peers.storage.ledger_keys import (
     ADOPTED,
     HIDDEN,

@@ -13,7 +13,7 @@ from math import inf
 
 import msgspec
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from mesh.slot_set import SlotMask
 from mesh.stamp import Stamp
 from peers.engine.document import Document

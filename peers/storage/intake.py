@@ -15,7 +15,7 @@ from typing import Final
 
 from xxhash import xxh3_64_intdigest
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from mesh.errors import LocalProtocolError
 from peers.engine.document import Document
 from peers.storage.cell_store import CellStore

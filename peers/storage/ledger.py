@@ -27,7 +27,7 @@ from xxhash import xxh3_64_intdigest
 from mesh.errors import StorageError
 from mesh.slot_limits import SLOTS_MAX
 from mesh.stamp import BEFORE_ALL, Stamp
-from mesh.table import Table, prefix_end
+from mesh.tables.table import Table, prefix_end
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests, WatchedTable
 from peers.handover.wire_messages import ITEM_ID_BYTES
 from peers.storage.extent import Extent

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from peers.index.messages import SlotsRepaired
 from peers.storage.indexing import Indexing
 from peers.storage.ledger import Ledger

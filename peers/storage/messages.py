@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, TypeAlias
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.stamp import Stamp
 from peers.documents.content import Lack
 from peers.engine.document import Document

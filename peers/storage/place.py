@@ -9,7 +9,7 @@ import msgspec
 from xxhash import xxh3_64_digest
 
 from mesh.stamp import Stamp, VisitNumber
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.handover.wire_messages import ITEM_ID_BYTES
 from peers.storage.extent import Extent
 from peers.storage.ledger_keys import PLACE

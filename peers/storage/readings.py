@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from peers.engine.document import Document
 from peers.engine.linkers import moves_in
 from peers.storage.cell_store import Damage

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import inf
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from peers.storage.cell_store import Damage
 from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import slot_in

@@ -1,8 +1,9 @@
 """The answers that the living members of a team have still to give, message by message.
 
-A `mesh.delivery` repeats each to each member; here is held together who lacks the same one. Says to whom what
-is to be sent, sends nothing. Nothing of it is in a table: who does not answer is left to the comparison
-of slots. The key of a message says what it is about, so an answer is right whatever life it was meant for.
+A `mesh.actors.delivery` repeats each to each member; here is held together who lacks the same one. Says to
+whom what is to be sent, sends nothing. Nothing of it is in a table: who does not answer is left to the
+comparison of slots. The key of a message says what it is about, so an answer is right whatever life it was
+meant for.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Generic, NamedTuple, TypeVar
 
-from mesh.actor import Message
-from mesh.delivery import Delivery, DeliverySettings
+from mesh.actors.actor import Message
+from mesh.actors.delivery import Delivery, DeliverySettings
 
 Key = TypeVar("Key", bound=Hashable)
 Order = TypeVar("Order", bound=Message)

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.storage.extent import Extent
 from peers.storage.ledger_keys import SEGMENT, segment_key
 from peers.storage.totals import Totals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mesh.delivery import DeliverySettings
+from mesh.actors.delivery import DeliverySettings
 from peers.handover.settings import ExchangeSettings
 from peers.storage.cell_store import PART_RECORDS_BYTES
 from peers.storage.compaction import CompactionSettings, RetentionSettings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from mesh.slot_set import SlotMask
 from peers.handover.messages import SlotsSynchronised
 from peers.storage.ledger import Ledger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.storage.ledger_keys import DAMAGE, HIDDEN, PAGE_MARK, PLACE, identity_of, pack_slot
 from peers.storage.place import Place, newest_in, place_in
 

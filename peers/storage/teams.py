@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from mesh.actor import Address, Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Send
+from mesh.actors.ownership import Ownership
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.urls import host_of
 from peers.handover.messages import SlotsDiffer, SlotsLacking

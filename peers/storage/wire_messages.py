@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.stamp import Stamp, VisitNumber
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Slot, Url

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from xxhash import xxh3_64_hexdigest
 
-from mesh.cores import core_count
 from mesh.errors import ConfigError
+from mesh.process.cores import core_count
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.cluster import run_on_cluster
 from simulations.studies.study import Outcome, Parameters, Row, Study

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from mesh.actor import Address, Message
-from mesh.memory_table import MemoryTable
-from mesh.node import Node, Outgoing
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address, Message
+from mesh.actors.node import Node, Outgoing
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.handover.messages import SlotsFilled

@@ -29,16 +29,16 @@ import trio
 from xxhash import xxh3_64_intdigest
 
 from bootstrap.demo_web import DemoWeb
-from mesh.actor import Actor, Address, Message, Send
-from mesh.lmdb_table import LmdbTable
-from mesh.node import Node
-from mesh.ownership import Ownership, OwnershipChanged
-from mesh.port import Port
-from mesh.runtime import Runtime
+from mesh.actors.actor import Actor, Address, Message, Send
+from mesh.actors.node import Node
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.port import Port
+from mesh.process.runtime import Runtime
 from mesh.slot_set import encode_slots
 from mesh.slots import SlotTable
-from mesh.table import TableSection
-from mesh.transport import Received
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.table import TableSection
+from mesh.transport.transport import Received
 from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.engine.index import Index

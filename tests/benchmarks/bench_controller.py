@@ -22,13 +22,13 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Address, Message
-from mesh.codec import encode
-from mesh.lmdb_table import LmdbTable
-from mesh.memory_table import MemoryTable
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address, Message
+from mesh.actors.codec import encode
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
-from mesh.table import Table
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.memory_table import MemoryTable
+from mesh.tables.table import Table
 from peers.crawler.controller import Controller
 from peers.crawler.model.messages import ParsePage
 from peers.crawler.model.settings import CrawlSettings

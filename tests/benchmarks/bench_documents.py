@@ -24,7 +24,7 @@ from unicodedata import normalize
 
 import trio
 
-from mesh.workshop import Answer, Workshop
+from mesh.process.workshop import Answer, Workshop
 from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
 from peers.crawler.model.messages import PageParsed, ParsePage
 from peers.crawler.model.page_orders import decode_answer, encode

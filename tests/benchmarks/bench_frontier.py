@@ -25,13 +25,13 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from mesh.actor import Address
-from mesh.allocator import settle_allocator
-from mesh.collector import relax_collector
-from mesh.lmdb_table import LmdbTable
-from mesh.memory import memory_used
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.process.allocator import settle_allocator
+from mesh.process.collector import relax_collector
+from mesh.process.memory import memory_used
 from mesh.slots import SlotTable
+from mesh.tables.lmdb_table import LmdbTable
 from peers.crawler.controller import Controller
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksFound

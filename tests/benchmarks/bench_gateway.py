@@ -61,7 +61,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
 from tests.benchmarks.bench_search import judged_queries
 from tests.benchmarks.delayed_link import DelayedLink, delayed_link
 from tests.benchmarks.filled_mesh import fill, spread

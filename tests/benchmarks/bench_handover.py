@@ -24,9 +24,9 @@ from statistics import median
 import numpy as np
 import pytest
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.membership.messages import HoldingsRevoked
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.handover import Handover

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.slot_set import encode_slots
 from mesh.urls import host_of
 from peers.engine.directory import DirectoryStorage

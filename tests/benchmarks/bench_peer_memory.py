@@ -8,8 +8,8 @@ them (default 50,000). At rest is a minute after the last page is found.
 
 Wanted, in MB: with 5,000 pages crawled 200, a minute after 50,000 imported pages 300. Measured: 4,623 pages
 of the dev web 306 and 329 at most, 199 and 206 after 15 s (380 and 409, 204 and 238 in turn before link texts
-were merged in); 50,000 texts made of theirs 324 and 228; `mesh.allocator` has what it was before, and with
-other settings.
+were merged in); 50,000 texts made of theirs 324 and 228; `mesh.process.allocator` has what it was before,
+and with other settings.
 """
 
 from __future__ import annotations

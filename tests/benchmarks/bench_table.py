@@ -24,9 +24,9 @@ from pathlib import Path
 
 import pytest
 
-from mesh.lmdb_table import LmdbTable
-from mesh.memory_table import MemoryTable
-from mesh.table import Table
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.memory_table import MemoryTable
+from mesh.tables.table import Table
 
 RECORDS = 200_000
 SCANS = 20_000

@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 import trio
 import zmq
 
-from mesh.identity import Identity
-from mesh.transport import Transport
+from mesh.keys.identity import Identity
+from mesh.transport.transport import Transport
 from tests.mesh.inbox import Inbox
 
 MESSAGES = 60_000

@@ -21,15 +21,15 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
-from mesh.certificate import peer_in, read_certificate
+from mesh.client.gateway_client import GatewayError
 from mesh.config import load_config
-from mesh.decree import POLICY, RENEWAL, REVOCATION, Authority
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayError
-from mesh.key_file import load_administrator
+from mesh.keys.certificate import peer_in, read_certificate
+from mesh.keys.decree import POLICY, RENEWAL, REVOCATION, Authority
+from mesh.keys.key_file import load_administrator
+from mesh.keys.signed_token import TokenJudge
 from mesh.membership.decrees import Decrees
-from mesh.memory_table import MemoryTable
-from mesh.signed_token import TokenJudge
+from mesh.tables.memory_table import MemoryTable
 from peers.config import PeerConfig
 from peers.policy.rules import policy_in
 from tests.peers.fake_gateway import FakeGateway, fake_gateway

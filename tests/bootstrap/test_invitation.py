@@ -24,17 +24,17 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
-from mesh.certificate import Certificate, issue_by_voucher, read_certificate
 from mesh.config import DoorConfig, load_config
-from mesh.credentials import PeerCredentials
 from mesh.errors import ConfigError
-from mesh.identity import Identity, z85_of
-from mesh.key_file import load_identity, new_identity, new_signing_key
+from mesh.keys.certificate import Certificate, issue_by_voucher, read_certificate
+from mesh.keys.identity import Identity, z85_of
+from mesh.keys.key_file import load_identity, new_identity, new_signing_key
+from mesh.keys.voucher import vouch
 from mesh.membership.admission import refusal_of
+from mesh.membership.credentials import PeerCredentials
 from mesh.membership.members import MemberList, State
 from mesh.membership.wire_messages import JoinMesh, MemberRecord, Rumour
 from mesh.reach import Reach
-from mesh.voucher import vouch
 from peers.config import PeerConfig
 
 DAY_S = 86_400

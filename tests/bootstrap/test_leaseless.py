@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bootstrap.leaseless import Leaseless
-from mesh.actor import Address
+from mesh.actors.actor import Address
+from mesh.actors.node import Node
 from mesh.errors import RemoteProtocolError
-from mesh.node import Node
 from mesh.slot_set import encode_slots
 from peers.crawler.model.wire_messages import LeaseAddress, LeasesTold, TellLeases
 from tests.helpers import ownership_changed

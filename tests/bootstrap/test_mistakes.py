@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 import pytest
 
 from bootstrap.provision import create_mesh, write_bootstrap, write_peer
-from mesh.decree import WRITE_OFF, number_body
 from mesh.errors import INTERRUPTED, ConfigError
-from mesh.places import MARK, check_disk, check_place, mark_disk
+from mesh.keys.decree import WRITE_OFF, number_body
+from mesh.process.places import MARK, check_disk, check_place, mark_disk
 from peers import application
 from peers.cli import main
 from peers.gateway.http_port import listen
@@ -187,7 +187,7 @@ def test_a_peer_that_does_not_start_leaves_no_socket_open(lab: Path, monkeypatch
     assert [each.fileno() for each in opened] == [-1]
 
 
-@pytest.mark.parametrize("module", ["typer", "mesh.process", "peers.peer"])
+@pytest.mark.parametrize("module", ["typer", "mesh.process.process", "peers.peer"])
 def test_ctrl_c_while_a_command_begins_ends_it_without_a_traceback(lab: Path, module: str) -> None:
     command = [
         sys.executable,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bootstrap.nodes import Nodes
-from mesh.process import first_error
+from mesh.process.process import first_error
 
 
 async def test_a_node_that_has_no_space_for_its_last_words_is_said_to_lack_space(

@@ -27,13 +27,13 @@ from bootstrap.provision import (
     write_peer,
 )
 from bootstrap.rendezvous import BootstrapConfig
-from mesh.certificate import WEIGHT_MAX_DEFAULT, peer_in, read_certificate
 from mesh.config import DoorConfig, load_config
-from mesh.decree import POLICY, Authority
 from mesh.errors import ConfigError
-from mesh.key_file import load_administrator
+from mesh.keys.certificate import WEIGHT_MAX_DEFAULT, peer_in, read_certificate
+from mesh.keys.decree import POLICY, Authority
+from mesh.keys.key_file import load_administrator
+from mesh.process.workshop import Answer, Workshop
 from mesh.slots import SlotTable, slot_of
-from mesh.workshop import Answer, Workshop
 from peers.config import PeerConfig
 from peers.crawler.model.settings import CrawlSettings
 from tests.patience import PATIENCE_S
@@ -313,7 +313,7 @@ def test_a_root_key_is_found_where_a_variable_names_it_and_only_that_of_the_mesh
 
 
 PRYING = """
-from mesh.workshop_process import serve
+from mesh.process.workshop_process import serve
 from {module} import LIMITS
 def carry_out(order):
     try:
@@ -329,7 +329,7 @@ async def test_no_process_that_works_on_pages_or_documents_can_open_the_keys_of_
     mesh: MeshFolder, name: str
 ) -> None:
     lacking = subprocess.run(
-        [sys.executable, "-P", "-m", "mesh.confinement"], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-m", "mesh.process.confinement"], capture_output=True, text=True, check=True
     ).stdout
     if lacking:
         pytest.skip(lacking)

@@ -11,9 +11,9 @@ import trio
 
 from bootstrap.provision import create_mesh, write_bootstrap
 from bootstrap.rendezvous import run_bootstrap
-from mesh.lmdb_table import LmdbTable
 from mesh.membership.wire_messages import MemberRecord
-from mesh.table import TableSection
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.table import TableSection
 
 pytestmark = pytest.mark.live
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bootstrap.yielder import Yielder
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
+from mesh.actors.node import Node
 from mesh.errors import RemoteProtocolError
-from mesh.node import Node
 from mesh.slot_set import NO_SLOTS, encode_slots
 from peers.handover.wire_messages import ClaimSlots, OfferSlots, SlotsYielded
 from tests.helpers import ownership_changed

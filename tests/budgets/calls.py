@@ -21,7 +21,7 @@ class Calls:
         self._by_function: Counter[str] = Counter()
 
     def of(self, function: str) -> int:
-        """How often a function was called, named as `mesh/node.py:Node.wake`."""
+        """How often a function was called, named as `mesh/actors/node.py:Node.wake`."""
         return self._by_function[function]
 
     def take(self, profile: Profile) -> None:

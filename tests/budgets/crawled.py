@@ -21,11 +21,17 @@ from tests.live.lab_process import up
 from tests.live.web import served_web
 
 COUNTED: Final[dict[str, tuple[str, ...]]] = {  # one step that reads or writes many rows counts as one
-    "table_reads": ("mesh/lmdb_table.py:LmdbTable.get", "mesh/lmdb_table.py:LmdbTable.get_many"),
-    "table_writes": ("mesh/lmdb_table.py:LmdbTable.put", "mesh/lmdb_table.py:LmdbTable.put_many"),
+    "table_reads": (
+        "mesh/tables/lmdb_table.py:LmdbTable.get",
+        "mesh/tables/lmdb_table.py:LmdbTable.get_many",
+    ),
+    "table_writes": (
+        "mesh/tables/lmdb_table.py:LmdbTable.put",
+        "mesh/tables/lmdb_table.py:LmdbTable.put_many",
+    ),
     "documents_inverted": ("peers/engine/inversion.py:Inverter.add",),
     "index_commits": ("peers/engine/index.py:Index.commit",),
-    "table_commits": ("mesh/lmdb_table.py:Batch.write",),
+    "table_commits": ("mesh/tables/lmdb_table.py:Batch.write",),
     "thread_trips": ("trio/_threads.py:to_thread_run_sync",),
 }
 

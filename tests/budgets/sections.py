@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias
 
-from mesh.collector import relax_collector
+from mesh.process.collector import relax_collector
 from tests.budgets import crawled, simulated, static
 
 Costs: TypeAlias = dict[str, float]

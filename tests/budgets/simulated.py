@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from mesh.actor import Message
-from mesh.memory_table import MemoryTable
-from mesh.table import Table
+from mesh.actors.actor import Message
+from mesh.tables.memory_table import MemoryTable
+from mesh.tables.table import Table
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages
 from simulations.chance import random_of
@@ -85,7 +85,8 @@ def page_costs(peers: int, replicas: int) -> dict[str, float]:
     traffic = crawl.world.traffic
     costs: dict[str, float] = {
         "events": crawl.world.n_events,
-        "actor_messages": calls.of("mesh/node.py:Node.receive") + calls.of("mesh/node.py:Node._deliver"),
+        "actor_messages": calls.of("mesh/actors/node.py:Node.receive")
+        + calls.of("mesh/actors/node.py:Node._deliver"),
         "port_orders": calls.of("simulations/world.py:World._order"),
         "rows_read": sum(table.n_read for table in crawl.tables),
         "rows_written": sum(table.n_written for table in crawl.tables),
@@ -188,6 +189,6 @@ def idle_costs() -> dict[str, float]:
     return {
         "messages": round((after.messages - before.messages) / peer_minutes, 1),
         "bytes": round((after.bytes - before.bytes) / peer_minutes),
-        "wakes": round(calls.of("mesh/node.py:Node.wake") / peer_minutes, 1),
+        "wakes": round(calls.of("mesh/actors/node.py:Node.wake") / peer_minutes, 1),
         "calls": round(calls.total / peer_minutes),
     }

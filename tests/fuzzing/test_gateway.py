@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.slot_set import encode_slots
 from peers.engine.directory import DirectoryStorage
 from peers.engine.document import Document

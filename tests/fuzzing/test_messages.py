@@ -7,7 +7,7 @@ from math import inf
 import msgspec
 import pytest
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from simulations.conduct_watch import CONDUCT
 from simulations.fault_run import FaultRun
 from simulations.faults import plan_of

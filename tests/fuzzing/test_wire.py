@@ -12,23 +12,23 @@ import pytest
 import trio
 import zmq
 
-import mesh.door
+import mesh.transport.door
 from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_peer
-from mesh.codec import encode
+from mesh.actors.codec import encode
 from mesh.config import DoorConfig
-from mesh.credentials import PeerCredentials
-from mesh.door import MAGIC, QUESTION_BYTES_MAX, SALT_BYTES
 from mesh.errors import RemoteProtocolError
-from mesh.identity import bytes_of_z85
-from mesh.member import Member
+from mesh.keys.identity import bytes_of_z85
+from mesh.membership.credentials import PeerCredentials
 from mesh.membership.wire_messages import JoinMesh, Welcomed
-from mesh.tcp_endpoint import host_and_port
-from mesh.transport import FRAMES_MAX
+from mesh.process.member import Member
+from mesh.transport.door import MAGIC, QUESTION_BYTES_MAX, SALT_BYTES
+from mesh.transport.tcp_endpoint import host_and_port
+from mesh.transport.transport import FRAMES_MAX
 from tests.frames import DECODER
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.fuzzing.wire_frames import frames_of
 from tests.live.lab_process import get, node
-from tests.mesh.test_member import config_of, member_of, running, until
+from tests.mesh.process.test_member import config_of, member_of, running, until
 
 pytestmark = pytest.mark.live
 
@@ -112,7 +112,7 @@ def _join_of(guest: Member, mesh: MeshFolder) -> bytes:
 
 async def _is_welcome(guest: Member, owner: dict[str, Any], join: bytes) -> bool:
     with trio.fail_after(HONEST_S):
-        answer = await mesh.door.knock(guest.identity, owner["door"], owner["key"].encode(), join)
+        answer = await mesh.transport.door.knock(guest.identity, owner["door"], owner["key"].encode(), join)
     return isinstance(DECODER.decode(answer).message, Welcomed)
 
 
@@ -128,7 +128,9 @@ async def _visit(
         with trio.move_on_after(PATIENCE_S):
             if is_sealed:
                 question = data[:QUESTION_BYTES_MAX]
-                await mesh.door.knock(guest.identity, owner["door"], owner["key"].encode(), question)
+                await mesh.transport.door.knock(
+                    guest.identity, owner["door"], owner["key"].encode(), question
+                )
             else:
                 async with await trio.open_tcp_stream(*host_and_port(owner["door"])) as stream:
                     await stream.send_all(data)

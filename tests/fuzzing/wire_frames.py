@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Meta
 
-from mesh.actor import Actor, Message
-from mesh.codec import encode
-from mesh.decree import KINDS, DecreeName
+from mesh.actors.actor import Actor, Message
+from mesh.actors.codec import encode
+from mesh.keys.decree import KINDS, DecreeName
 from mesh.slot_set import encode_slot_list
 from mesh.stamp import Stamp
 from peers import actors  # of which all actors are subclasses

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from mesh.admin_token import tokens_for
-from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from tests.live.web import ServedWeb
 from tests.patience import PATIENCE_S
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from peers.index.indexer import Indexer
 from peers.index.wire_messages import Hit, HitsFound
 

@@ -30,10 +30,10 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
-from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.key_file import load_identity
+from mesh.keys.key_file import load_identity
 from mesh.slots import SlotTable, slot_of
 from tests.live.lab_process import COMMAND, START_S, tianmesh, wait_for
 from tests.live.place import Place

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from bootstrap.toml_edit import with_settings
-from mesh.key_file import load_administrator
+from mesh.keys.key_file import load_administrator
 from tests.live.lab_process import node, tianmesh, wait_for
 from tests.live.sites import GBK_HOST, gbk_site
 from tests.live.web import ServedWeb, served_web

@@ -24,8 +24,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from mesh.admin_token import tokens_for
-from mesh.gateway_client import GatewayClient
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient
 from mesh.membership.swim_settings import SwimSettings
 from tests.live.access_log import Access, page_counts
 from tests.live.campaign import GUEST, NEWCOMER, PEERS, SPARE, Campaign, campaign

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.table_check import DATA_FILE
+from mesh.tables.table_check import DATA_FILE
 from tests.live.chaos import Chaos
 from tests.live.mesh_processes import mesh_of
 from tests.live.sites import split_sites

@@ -20,9 +20,9 @@ from typing import Any, Final
 import pytest
 
 from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_peer
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.config import DoorConfig
-from mesh.gateway_client import GatewayClient, GatewayError
 from tests.live.access_log import page_counts
 from tests.live.archives import archived_urls
 from tests.live.lab_process import COMMAND, get, node, search_all, tianmesh, up, wait_for

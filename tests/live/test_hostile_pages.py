@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
 from tests.live.lab_process import Up, get, up, wait_for
 from tests.live.raw_web import answer, served
 

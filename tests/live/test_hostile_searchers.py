@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 import trio
 
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
 from peers.engine.document import Document
 from peers.gateway.model.settings import GatewaySettings
 from tests.benchmarks.filled_mesh import fill, spread

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bootstrap.provision import create_mesh, write_bootstrap, write_peer
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.config import DoorConfig
-from mesh.gateway_client import GatewayClient, GatewayError
 from tests.live.lab_process import node, tianmesh, wait_for
 
 pytestmark = pytest.mark.live

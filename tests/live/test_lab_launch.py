@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from mesh.certificate import peer_in
+from mesh.keys.certificate import peer_in
 from tests.live.lab_process import tianmesh, wait_for
 from tests.live.ssh_machines import PORT, SshMachines, ssh_machines
-from tests.mesh.test_gateway_client import Gateway, pinned_url, server
+from tests.mesh.client.test_gateway_client import Gateway, pinned_url, server
 
 __all__ = ["server"]  # the fixture
 pytestmark = pytest.mark.live

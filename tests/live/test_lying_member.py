@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
 from tests.benchmarks.filled_mesh import fill
 from tests.demo_texts import demo_documents
 from tests.live.lying_peer import INVENTED

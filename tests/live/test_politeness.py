@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mesh.admin_token import tokens_for
-from mesh.gateway_client import GatewayClient
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient
 from tests.live.access_log import CLOCK_S, assert_one_connection_at_a_time, assert_polite, by_host
 from tests.live.lab_process import up, wait_for
 from tests.live.mesh_processes import mesh_of

@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 
 from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_peer
+from mesh.client.gateway_client import GatewayClient
 from mesh.config import DoorConfig
-from mesh.gateway_client import GatewayClient
 from tests.live.lab_process import COMMAND, get, node, tianmesh, wait_for
 from tests.patience import PATIENCE_S
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 import trustme
 
-from mesh.admin_token import tokens_for
+from mesh.client.admin_token import tokens_for
 from peers.engine.document import Document
 from tests.benchmarks.filled_mesh import fill
 from tests.live.lab_process import wait_for

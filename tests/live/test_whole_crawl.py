@@ -12,8 +12,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from mesh.admin_token import tokens_for
-from mesh.gateway_client import GatewayClient
+from mesh.client.admin_token import tokens_for
+from mesh.client.gateway_client import GatewayClient
 from tests.live.access_log import Access, assert_one_connection_at_a_time, page_counts
 from tests.live.archives import archived_urls
 from tests.live.dev_web import dev_sites

@@ -12,9 +12,10 @@ from typing import NoReturn
 
 import msgspec
 
-from mesh import codec, slot_set
-from mesh.actor import Message
-from mesh.codec import VERSION_BEFORE, Decoder, Envelope
+from mesh import slot_set
+from mesh.actors import codec
+from mesh.actors.actor import Message
+from mesh.actors.codec import VERSION_BEFORE, Decoder, Envelope
 from mesh.errors import RemoteProtocolError
 
 _pack = msgspec.msgpack.Encoder().encode

@@ -6,7 +6,7 @@ from math import inf
 
 import trio
 
-from mesh.transport import Received, Transport
+from mesh.transport.transport import Received, Transport
 
 
 class Inbox:

@@ -18,11 +18,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mesh.actor import Actor, Address, Message, Send
-from mesh.certificate import Grant
-from mesh.codec import encode
+from mesh.actors.actor import Actor, Address, Message, Send
+from mesh.actors.codec import encode
+from mesh.actors.node import Node, Outgoing
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import MeshConfig
-from mesh.decree import POLICY, Decree
+from mesh.keys.certificate import Grant
+from mesh.keys.decree import POLICY, Decree
+from mesh.keys.signing_key import SigningKey
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.joiner import Door
 from mesh.membership.members import State
@@ -49,12 +52,9 @@ from mesh.membership.messages import (
 )
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import JoinRefused, MemberRecord, PortsLent, Welcomed
-from mesh.memory_table import MemoryTable
-from mesh.node import Node, Outgoing
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.reach import Reach
-from mesh.signing_key import SigningKey
 from mesh.slot_ranking import WEIGHT_MAX
+from mesh.tables.memory_table import MemoryTable
 from tests.frames import decode
 
 ROOT = SigningKey.of_secret(b"r" * 32)

@@ -6,8 +6,8 @@ import os
 import signal
 import time
 
-from mesh.memory import memory_used
-from mesh.workshop_process import WorkLimits, serve
+from mesh.process.memory import memory_used
+from mesh.process.workshop_process import WorkLimits, serve
 
 MEMORY_BYTES_MAX = 400 << 20
 CPU_S_MAX = 0.2

@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Address, Send
-from mesh.decree import POLICY, Decree, Signer
+from mesh.actors.actor import Address, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.keys.decree import POLICY, Decree, Signer
 from mesh.membership.members import State
 from mesh.membership.membership import Membership
 from mesh.membership.messages import PublishDecree
 from mesh.membership.wire_messages import Rumour
-from mesh.memory_table import MemoryTable
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, record_of
 
 ME, ANN = "me", "ann"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import Address
-from mesh.decree import DECREE_BYTES_MAX, POLICY, Decree, Signer
+from mesh.actors.actor import Address
+from mesh.keys.decree import DECREE_BYTES_MAX, POLICY, Decree, Signer
 from mesh.membership.catching_up import AWAITED_MAX
 from mesh.membership.messages import PublishDecree
 from mesh.membership.swim_settings import SwimSettings

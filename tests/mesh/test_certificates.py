@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mesh.certificate import Grant, Right
-from mesh.decree import RENEWAL, REVOCATION, Decree, Signer
+from mesh.keys.certificate import Grant, Right
+from mesh.keys.decree import RENEWAL, REVOCATION, Decree, Signer
 from mesh.membership.members import State
 from mesh.membership.messages import PublishDecree
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, ROOT, Machine, World, door_of
 
 BY_ROOT = Signer(ROOT, CONFIG.digest())

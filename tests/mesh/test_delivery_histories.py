@@ -11,10 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from mesh.delivery import Delivery, DeliverySettings
-from mesh.durable_delivery import DurableDelivery
-from mesh.lives import numbers_of
-from mesh.memory_table import MemoryTable
+from mesh.actors.delivery import Delivery, DeliverySettings
+from mesh.actors.durable_delivery import DurableDelivery
+from mesh.tables.lives import numbers_of
+from mesh.tables.memory_table import MemoryTable
 
 RECEIVERS = ("b", "c", "d")
 LIMITS = DeliverySettings(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mesh.actor import Address
-from mesh.membership.allowance import ALLOWANCE_S
+from mesh.actors.actor import Address
+from mesh.actors.allowance import ALLOWANCE_S
 from mesh.membership.hearsay import ALLOWED_MIN, Hearsay
 from mesh.membership.members import State
 from mesh.membership.messages import LeaveMesh, StopMembership

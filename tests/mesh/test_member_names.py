@@ -7,7 +7,7 @@ from msgspec.structs import astuple, replace
 
 from mesh.membership.memory import Memory
 from mesh.membership.wire_messages import MemberRecord, Rumour
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import record_of
 
 FIELDS_BEFORE = 14  # that a record had before members had names; the last is its signature

@@ -15,14 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message, Send
-from mesh.certificate import Grant, issue
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.node import Node
+from mesh.actors.ownership import OwnershipChanged
 from mesh.config import MeshConfig
-from mesh.credentials import PeerCredentials
-from mesh.decree import DRAIN, WRITE_OFF, Signer, number_body
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from mesh.identity import Identity
+from mesh.keys.certificate import Grant, issue
+from mesh.keys.decree import DRAIN, WRITE_OFF, Signer, number_body
+from mesh.keys.identity import Identity
+from mesh.keys.signing_key import SigningKey
 from mesh.membership.admission import refusal_of
+from mesh.membership.credentials import PeerCredentials
 from mesh.membership.joiner import Door, Joiner
 from mesh.membership.members import MemberList, State, beats
 from mesh.membership.membership import Membership
@@ -63,11 +66,8 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
     Welcomed,
 )
-from mesh.memory_table import MemoryTable
-from mesh.node import Node
-from mesh.ownership import OwnershipChanged
-from mesh.signing_key import SigningKey
 from mesh.slots import SlotTable
+from mesh.tables.memory_table import MemoryTable
 from peers.crawler.model.wire_messages import LinksAccepted
 from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, World, door_of, record_of
 

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.members import State
 from mesh.membership.membership import Membership
@@ -21,8 +22,7 @@ from mesh.membership.messages import (
 )
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import MemberRecord, Ping, PingAnswered, Rumour, RumoursSpread
-from mesh.memory_table import MemoryTable
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, Machine, TrustingCredentials, World, door_of, record_of
 
 SEEDS = range(3)

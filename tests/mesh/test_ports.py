@@ -10,10 +10,8 @@ import pytest
 import trio
 import trio.testing
 
-from mesh.actor import Address, Message
-from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
-from mesh.door import Visit
-from mesh.door_port import VISITS_MAX, DoorPort
+from mesh.actors.actor import Address, Message
+from mesh.actors.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import (
     AnswerDoor,
@@ -26,8 +24,10 @@ from mesh.membership.messages import (
     MembershipRefused,
 )
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Ping, Welcomed
-from mesh.network_port import NetworkPort
-from mesh.transport import Transport
+from mesh.transport.door import Visit
+from mesh.transport.door_port import VISITS_MAX, DoorPort
+from mesh.transport.network_port import NetworkPort
+from mesh.transport.transport import Transport
 from tests.frames import decode
 
 ME = "me"

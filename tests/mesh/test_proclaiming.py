@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Address, Message, Send
-from mesh.decree import DECREE_BYTES_MAX, POLICY, WRITE_OFF, Authority, Decree, Signer
+from mesh.actors.actor import Address, Message, Send
+from mesh.keys.decree import DECREE_BYTES_MAX, POLICY, WRITE_OFF, Authority, Decree, Signer
+from mesh.keys.signing_key import SigningKey
 from mesh.membership.members import State
 from mesh.membership.membership import Membership
 from mesh.membership.messages import DecreePublished, PublishDecree
@@ -21,8 +22,7 @@ from mesh.membership.wire_messages import (
     Rumour,
     RumoursSpread,
 )
-from mesh.memory_table import MemoryTable
-from mesh.signing_key import SigningKey
+from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, World, door_of, record_of
 
 BY_ROOT = Signer(ROOT, CONFIG.digest())

@@ -12,12 +12,12 @@ import trio
 
 from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap
 from bootstrap.rendezvous import run_bootstrap
-from mesh.member import Member
 from mesh.membership.membership import MembershipStatistics
+from mesh.process.member import Member
 from mesh.reach import Reach
-from tests.mesh.test_member import bootstrapped, running, until
-from tests.mesh.test_reaching import ELSEWHERE
-from tests.mesh.test_relay import free_ports
+from tests.mesh.process.test_member import bootstrapped, running, until
+from tests.mesh.transport.test_reaching import ELSEWHERE
+from tests.mesh.transport.test_relay import free_ports
 
 
 @pytest.fixture

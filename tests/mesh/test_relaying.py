@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.membership.admission import REASON_MAX, RELAY_OFFERED
 from mesh.membership.members import State
 from mesh.membership.messages import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from mesh.membership.licence import has_majority
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import MembersWanted, Ping

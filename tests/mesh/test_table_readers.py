@@ -13,17 +13,17 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from mesh import table_compaction
-from mesh.lmdb_table import LmdbTable
-from mesh.table_check import DATA_FILE
-from mesh.table_compaction import FOLDER, compact_if_sparse
+from mesh.tables import table_compaction
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.table_check import DATA_FILE
+from mesh.tables.table_compaction import FOLDER, compact_if_sparse
 
 ROWS = 200
 VALUE = 1_000
 READING = """
 import sys, time
 from pathlib import Path
-from mesh.lmdb_reader import LmdbReader
+from mesh.tables.lmdb_reader import LmdbReader
 with LmdbReader(Path(sys.argv[1])) as table:
     walk = table.scan(b"\\0")
     next(walk)
@@ -117,7 +117,7 @@ def test_killed_between_any_two_steps_it_has_lost_nothing(sparse: Path, step: st
     killing = f"""
 import os, sys
 from pathlib import Path
-from mesh import table_compaction
+from mesh.tables import table_compaction
 table_compaction.SPARE_BYTES = 1 << 20
 Path.{step} = lambda *arguments, **options: os.kill(os.getpid(), 9)
 table_compaction.compact_if_sparse(Path(sys.argv[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from mesh.membership.members import State
 from mesh.membership.messages import DoorKnocked, TryAddresses
 from mesh.membership.swim_settings import SwimSettings

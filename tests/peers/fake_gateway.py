@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from mesh.decree import Decree
+from mesh.keys.decree import Decree
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed

@@ -19,8 +19,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Meta
 
-from mesh.actor import Message
-from mesh.codec import PROTOCOL_VERSION, encode
+from mesh.actors.actor import Message
+from mesh.actors.codec import PROTOCOL_VERSION, encode
 from mesh.errors import RemoteProtocolError
 from peers.wire_tags import WIRE_TAGS
 from tests.frames import decode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Actor
+from mesh.actors.actor import Actor
 from mesh.membership.membership import Membership
 from mesh.membership.wire_messages import (
     BorrowPorts,
@@ -13,7 +13,7 @@ from mesh.membership.wire_messages import (
     PortsLent,
     Welcomed,
 )
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.actors import make_actors
 from peers.crawler.model.settings import CrawlSettings
 from peers.index.counting_index import CountingIndex

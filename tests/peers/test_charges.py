@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import Message
-from mesh.conduct import ConductSettings, Quota
+from mesh.actors.actor import Message
+from mesh.actors.conduct import ConductSettings, Quota
 from peers.charges import conduct_of
 from peers.crawler.model.wire_messages import ExplainCrawl, ExplainUrl, WordsSearched
 

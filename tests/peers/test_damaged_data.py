@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mesh.errors import ConfigError
-from mesh.lmdb_table import LmdbTable
-from mesh.table_check import DATA_FILE
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.table_check import DATA_FILE
 from peers.damaged_data import set_aside_if_damaged
 
 

@@ -6,12 +6,13 @@ misunderstand each other while a mesh is upgraded, so:
 * A message or a field that is new: it is fine, if the field stands last and has a default. Record it with
   `python -m tests.peers.golden_frames`, which adds and changes nothing that was recorded before.
 * Anything else (a field that is gone, renamed, moved, of another type or meaning) takes a new version of the
-  protocol: raise `mesh.codec.PROTOCOL_VERSION`; have `encode` write the message as the version before knows
-  it when it writes in that, and `Decoder` read it; record the new version, and delete the file of the one
-  before the one before.
+  protocol: raise `mesh.actors.codec.PROTOCOL_VERSION`; have `encode` write the message as the version before
+  knows it when it writes in that, and `Decoder` read it; record the new version, and delete the file of the
+  one before the one before.
 * `MemberRecord`, `Decree` and `Grant` are signed, and passed on by peers that drop fields they do not know: a
   new field makes their signatures invalid there. It takes a new version as well, and may be set only when all
-  members speak it (`mesh.versions`). The same is true of the fields of `MeshConfig`: its digest is the mesh.
+  members speak it (`mesh.actors.versions`). The same is true of the fields of `MeshConfig`: its digest is
+  the mesh.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
+from mesh.actors.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
 from mesh.config import MeshConfig
 from peers.wire_tags import WIRE_TAGS
 from tests.frames import decode

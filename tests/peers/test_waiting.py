@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from mesh.gateway_client import GatewayClient
+from mesh.client.gateway_client import GatewayClient
 from peers.waiting import NotReady, wait_until_ready
 from tests.peers.fake_gateway import READY, WAITING, FakeGateway, fake_gateway
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from mesh.actor import Message
-from mesh.codec import PROTOCOL_VERSION, encode
-from mesh.decree import DecreeName
+from mesh.actors.actor import Message
+from mesh.actors.codec import PROTOCOL_VERSION, encode
 from mesh.errors import RemoteProtocolError
+from mesh.keys.decree import DecreeName
 from mesh.stamp import Stamp
 from mesh.urls import URL_CHARS_MAX
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksFound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.collector import relax_collector
+from mesh.process.collector import relax_collector
 
 
 @pytest.fixture(scope="session", autouse=True)

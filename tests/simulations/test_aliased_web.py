@@ -7,8 +7,8 @@ from collections import Counter
 import msgspec
 import pytest
 
-from mesh.actor import Address, Message
-from mesh.table import TableSection
+from mesh.actors.actor import Address, Message
+from mesh.tables.table import TableSection
 from mesh.urls import host_of
 from peers.actors import CONTROLLER_SECTION
 from peers.crawler.aliases.aliases import Aliases

@@ -1,4 +1,4 @@
-"""The clock of a peer whose machine's clocks are wrong, as `mesh.runtime.MeshClock` behaves."""
+"""The clock of a peer whose machine's clocks are wrong, as `mesh.process.runtime.MeshClock` behaves."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from mesh.conduct import ConductStatistics, MemberConduct, Offence
+from mesh.actors.conduct import ConductStatistics, MemberConduct, Offence
 from simulations.conduct_watch import (
     CONDUCT,
     CONDUCT_LOOK_S,

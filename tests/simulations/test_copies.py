@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.copies.copies import CopiesStatistics

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from mesh.membership.messages import AnswerDoor, Knock, Knocked
 from mesh.membership.wire_messages import JoinMesh, JoinRefused
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from mesh.trace import TracedPage
 from peers.crawler.model.settings import CrawlSettings
 from simulations.checks import duplicates

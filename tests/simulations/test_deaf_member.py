@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from peers.crawler.controller import Controller
 from peers.crawler.links.outbox import BATCHES_UNDER_WAY
 from peers.crawler.model.settings import CrawlSettings

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from mesh.actor import Address, Message
-from mesh.port import DiskFilled
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import DiskFilled
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.index.messages import CommitDocuments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.explanations import Hold, UrlState
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered

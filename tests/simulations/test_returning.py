@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages
 from peers.policy.rules import Action, Policy, Rule, policy_bytes

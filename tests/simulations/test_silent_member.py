@@ -7,8 +7,8 @@ from math import inf
 import msgspec
 import pytest
 
-from mesh.actor import Address, Message
-from mesh.conduct import Offence
+from mesh.actors.actor import Address, Message
+from mesh.actors.conduct import Offence
 from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.comparing import SEARCHES_EACH
 from peers.gateway.search.doubts import AGAIN_AFTER_S

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.slot_set import encode_slot_list
-from mesh.table import Table, TableSection
+from mesh.tables.table import Table, TableSection
 from peers.crawler.model.settings import CrawlSettings
 from peers.handover.item_store import ItemStore
 from peers.handover.keeper import Keeper

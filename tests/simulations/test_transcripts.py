@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages, SeedsAdded
 from simulations.chance import random_of

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import pytest
 
-from mesh.actor import EVERYBODY, Actor, Address, Message, Send
+from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send
+from mesh.actors.node import Node
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.wire_messages import Ping, PingAnswered
-from mesh.node import Node
 from peers.crawler.model.wire_messages import LinksAccepted
 from peers.gateway.model.wire_messages import StatusWanted
 from simulations.clock import VirtualClock

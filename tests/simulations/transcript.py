@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
-from mesh.actor import Address, Message, Send
-from mesh.node import Node
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.node import Node
+from mesh.actors.ownership import Ownership
 from mesh.slot_set import decode_any_slots
 from simulations.network import Network
 from simulations.world import Answer, Clock, CommittedTable, VirtualPort, World

@@ -25,7 +25,7 @@ from typing import Final
 
 from xxhash import xxh32_intdigest
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.addresses.addresses import is_public
 from peers.crawler.model.messages import AddressLent, LeaveAddress, WantAddress
 

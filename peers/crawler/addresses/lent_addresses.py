@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mesh.ownership import Ownership
+from mesh.actors.ownership import Ownership
 from mesh.slot_set import SlotMask, encode_slots
 from peers.crawler.model.wire_messages import AddressLeased, LeaseAddress, LeasesTold, TellLeases
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 from math import inf
 from typing import ClassVar, Final
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.lives import numbers_of
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import decode_slots
+from mesh.tables.lives import numbers_of
 from peers.crawler.addresses.lent_addresses import AHEAD_S, LEASE_S, WAITING_S_MAX, Answers, LentAddresses
 from peers.crawler.model.messages import AddressLent, LeasesLost, LeaveAddress, WantAddress
 from peers.crawler.model.wire_messages import (

@@ -31,13 +31,13 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.lives import numbers_of
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_slots
-from mesh.table import Table
+from mesh.tables.lives import numbers_of
+from mesh.tables.table import Table
 from mesh.urls import host_of, is_canonical
 from peers.crawler.aliases.host_samples import HostSamples
 from peers.crawler.model.alias_judging import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Final
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from mesh.urls import fingerprint, host_of, origin_of
 from peers.crawler.frontier.items import host_hash
 from peers.crawler.frontier.keys import host_key, kept_range, url_key

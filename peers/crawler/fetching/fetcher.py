@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 import h11
 import trio
 
-from mesh.actor import Statistics
+from mesh.actors.actor import Statistics
 from mesh.urls import host_of, hostname_of, origin_of
 from peers.crawler.addresses.address_turns import AddressTurns
 from peers.crawler.addresses.addresses import BAD_PORTS, AddressPolicy, advice_on, is_among

@@ -7,10 +7,10 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
-from mesh.port import Deliver
-from mesh.workshop import Answer, Fault, Workshop
+from mesh.process.workshop import Answer, Fault, Workshop
 from peers.crawler.fetching.decoding import Decoded, Undecodable
 from peers.crawler.fetching.fetcher import DecodeBeginning, Fetcher
 from peers.crawler.model import page_orders

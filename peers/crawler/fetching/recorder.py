@@ -8,9 +8,9 @@ from typing import ClassVar, Final
 
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.port import Deliver
 from mesh.trace import TracedPage, TraceEnd, pack_end, pack_header, pack_pages, whole_part
 from peers.crawler.model.messages import RecordPage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.keys import all_changed, changed_key
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.changed_texts import ChangedTexts
 from peers.crawler.frontier.keys import all_queued, mark_in, slot_in, slot_key, url_key
 

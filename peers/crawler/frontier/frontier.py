@@ -34,7 +34,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier.changed_texts import ChangedTexts
 from peers.crawler.frontier.filled_slots import FilledSlots

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from mesh.slot_limits import SLOTS_MAX
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.host_state import DomainState, HostState
 from peers.crawler.frontier.host_turns import HostTurns
 from peers.crawler.frontier.items import host_hash

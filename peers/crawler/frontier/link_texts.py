@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.keys import slot_in, texts_key
 
 _decode = msgspec.msgpack.Decoder(tuple[str, ...]).decode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from mesh.urls import host_of
 from peers.crawler.frontier.held_hosts import HeldHosts
 from peers.crawler.frontier.host_state import HostState, OriginRules

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.domains import registrable_domain
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.host_state import DomainState
 from peers.crawler.frontier.keys import (
     HOST,

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec.structs import astuple
 from xxhash import xxh3_64_digest
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import SlotMask
 from peers.crawler.frontier.frontier import Frontier

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from mesh.urls import fingerprint
 from peers.crawler.frontier.changed_texts import ChangedTexts
 from peers.crawler.frontier.filled_slots import FilledSlots

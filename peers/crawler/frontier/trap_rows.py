@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.host_state import HostState
 from peers.crawler.frontier.keys import traps_key
 from peers.crawler.frontier.traps import Counts, PatternBudgets

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_128_digest
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from peers.crawler.frontier.held_hosts import HeldHosts
 from peers.crawler.frontier.host_state import COMPLETE, HostState
 from peers.crawler.frontier.keys import (

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from mesh.table import Table
+from mesh.tables.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.policy.rules import Policy

@@ -14,9 +14,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Send
-from mesh.conduct import CONDUCT, Misbehaved, Offence
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Send
+from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
+from mesh.actors.ownership import Ownership
 from mesh.urls import host_of, is_canonical, looks_like_trap
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.links.deaf_members import DeafMembers

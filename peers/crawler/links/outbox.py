@@ -1,8 +1,8 @@
 """Links on their way to the peers that own them: kept in the table until accepted.
 
 To a peer that does not accept any for a while there may be millions of links, and those of one page after the
-other go to many peers. So little of it is in memory (`mesh.durable_delivery`), and who finds links stops
-finding more when `is_full` says so.
+other go to many peers. So little of it is in memory (`mesh.actors.durable_delivery`), and who finds links
+stops finding more when `is_full` says so.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mesh.delivery import DeliverySettings, in_batches
-from mesh.durable_delivery import DurableDelivery
-from mesh.table import Table
+from mesh.actors.delivery import DeliverySettings, in_batches
+from mesh.actors.durable_delivery import DurableDelivery
+from mesh.tables.table import Table
 from peers.crawler.links.deaf_members import Waiting
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mesh.slot_limits import SLOTS_MAX
-from mesh.table import Table
+from mesh.tables.table import Table
 from mesh.urls import host_of
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.keys import URL, kind_in, name_in, slot_in, slot_key

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.model.robots import SITEMAPS_MAX, RobotsLine, RobotsRules
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason, PageFetched

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.urls import canonical
 from peers.crawler.model.address_rules import AddressRules
 from peers.documents.formats import DOCUMENT_MEDIA_TYPES, TEXT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, SlotSet, Url
 from peers.crawler.model.course import UNLIMITED

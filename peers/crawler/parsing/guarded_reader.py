@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.workshop_process import COUNT, LENGTH, LOG_FORMAT, READY, USED, WorkLimits, serve
+from mesh.process.workshop_process import COUNT, LENGTH, LOG_FORMAT, READY, USED, WorkLimits, serve
 from peers.crawler.parsing.page_reader import read_markup
 from peers.documents.content import Content, Lack, ReadMarkup
 from peers.documents.formats import Format
@@ -23,7 +23,7 @@ from peers.documents.reader import read_document
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.parsing.guarded_reader")
 LIMITS: Final = WorkLimits(cpu_s=10.0, memory_bytes=1 << 30)  # as `page_process`
-SILENCE_S_MAX: Final = 120.0  # as `mesh.workshop`
+SILENCE_S_MAX: Final = 120.0  # as `mesh.process.workshop`
 CONTENT_BYTES_MAX: Final = 64 << 20
 
 logger = logging.getLogger(__name__)

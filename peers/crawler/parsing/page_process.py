@@ -1,4 +1,4 @@
-"""A process of the crawler's `mesh.workshop`: `python -m peers.crawler.parsing.page_process`. [io]
+"""A process of the crawler's `mesh.process.workshop`: `python -m peers.crawler.parsing.page_process`. [io]
 
 It takes pages apart and undoes content codings. It loads neither numpy nor anything of the network: a
 process has 18 MB of its own.
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.workshop_process import LOG_FORMAT, WorkLimits, serve
+from mesh.process.workshop_process import LOG_FORMAT, WorkLimits, serve
 from peers.crawler.fetching.decoding import Undecodable, decode_beginning
 from peers.crawler.model.messages import ParsePage, ParseRobots
 from peers.crawler.model.page_orders import (

@@ -1,4 +1,4 @@
-"""The port "parser": has pages taken apart in processes of their own, see `mesh.workshop`. [io]
+"""The port "parser": has pages taken apart in processes of their own, see `mesh.process.workshop`. [io]
 
 A page of 34 kB costs the event loop 0.09 ms for the way there and back, beside 2.0 ms in the process. The
 whole path (`tests/benchmarks/bench_whole_path.py`, in turn with threads, on a busy machine) made 148 pages
@@ -14,13 +14,13 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 import msgspec
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Deliver
 from mesh.domains import registrable_domain
 from mesh.errors import LocalProtocolError
-from mesh.port import Deliver
+from mesh.process.workshop import Answer, Fault, Workshop
 from mesh.stamp import Stamp
 from mesh.urls import host_of
-from mesh.workshop import Answer, Fault, Workshop
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
 from peers.crawler.model.page_orders import ParserAnswer, ParserOrder, decode_answer, encode, given_up
 from peers.crawler.model.robots import RobotsRules

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from mesh.actor import Address, Message, Send
-from mesh.decree import DRAIN, WRITE_OFF, number_body
+from mesh.actors.actor import Address, Message, Send
+from mesh.keys.decree import DRAIN, WRITE_OFF, number_body
 from mesh.membership.members import State, is_live
 from mesh.membership.messages import DrainPeer
 from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import count
 from typing import Final
 
-from mesh.actor import Address, Message, Send
-from mesh.lives import NUMBER_BITS, numbers_of
+from mesh.actors.actor import Address, Message, Send
+from mesh.tables.lives import NUMBER_BITS, numbers_of
 from peers.gateway.model.messages import RequestRefused
 
 # Questions of one errand: request numbers are errand << QUESTION_BITS | question.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import ClassVar
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.gateway.errands.roundup import Roundup
 from peers.gateway.model.messages import GatherHistory, HistoryGathered
 from peers.history.wire_messages import HistoryTold, HistoryWanted

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import ClassVar, Final, TypeVar
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
+from mesh.actors.ownership import Ownership
 from mesh.errors import RemoteProtocolError
 from mesh.membership.members import State
 from mesh.membership.wire_messages import MemberRecord
-from mesh.ownership import Ownership
 from peers.crawler.explanations import CrawlFacts, UrlFacts, crawl_facts_in, url_facts_in
 from peers.crawler.model.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
 from peers.gateway.errands.roundup import Roundup

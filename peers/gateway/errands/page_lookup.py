@@ -6,8 +6,8 @@ from collections import defaultdict
 from itertools import compress
 from typing import ClassVar, Final
 
-from mesh.actor import Address, Message, Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.urls import has_host, host_of
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import REPEAT_AFTER_S

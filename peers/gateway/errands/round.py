@@ -1,7 +1,7 @@
 """A question put to several peers, and the peers that have not answered it yet.
 
-No `mesh.delivery`: it goes to everybody at once, is asked again once or twice within a deadline, and others
-are asked instead of who is late.
+No `mesh.actors.delivery`: it goes to everybody at once, is asked again once or twice within a deadline, and
+others are asked instead of who is late.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from math import inf
 from typing import Final
 
-from mesh.actor import EVERYBODY, Address, Message, Send
+from mesh.actors.actor import EVERYBODY, Address, Message, Send
 
 # A multicast may get lost: who has not answered by then is asked again, directly. An index answers in a
 # few milliseconds; 150 is a busy machine or a loss, and still below what a person calls a delay.

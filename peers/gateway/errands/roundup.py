@@ -7,7 +7,7 @@ from collections.abc import Set
 from math import inf
 from typing import ClassVar
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.membership.members import is_live
 from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from peers.gateway.errands.errand import Errand

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mesh.actor import Address, Message, Send
-from mesh.delivery import Delivery, DeliverySettings, in_batches
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.delivery import Delivery, DeliverySettings, in_batches
+from mesh.actors.ownership import Ownership
 from mesh.urls import host_of
 from peers.crawler.model.course import UNLIMITED
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound

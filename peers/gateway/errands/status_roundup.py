@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import ClassVar
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.errors import RemoteProtocolError
 from mesh.membership.members import State
 from peers.gateway.errands.roundup import Roundup

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from mesh.actor import Address, Message, Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.urls import host_of
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round

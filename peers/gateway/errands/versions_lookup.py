@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mesh.actor import Message, Send
-from mesh.ownership import Ownership
+from mesh.actors.actor import Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.urls import host_of
 from peers.gateway.errands.team_errand import TeamErrand
 from peers.gateway.model.messages import FindVersions, VersionsFound

@@ -2,7 +2,7 @@
 
 What may be done is said by the token that a request bears. There are two kinds: the peer's own, which opens
 this gateway alone and is as secret as its file, and those that an administrator of the mesh has signed, which
-every gateway of it takes (`mesh.signed_token`).
+every gateway of it takes (`mesh.keys.signed_token`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hmac import compare_digest
 from ipaddress import ip_address
 from typing import Final
 
-from mesh.signed_token import Judgement, SignedToken, TokenJudge, TokenRight, is_signed_token
+from mesh.keys.signed_token import Judgement, SignedToken, TokenJudge, TokenRight, is_signed_token
 from peers.gateway.http.asgi import Header
 from peers.gateway.http.quotas import client_of
 

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 import trio
 
-from mesh.actor import Statistics
+from mesh.actors.actor import Statistics
 from peers.gateway.http.connection import HttpConnection, Respond
 from peers.gateway.http.memory_budget import MemoryBudget
 from peers.gateway.http.quotas import client_of

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Final
 from urllib.parse import parse_qs
 
-from mesh.signed_token import SignedToken
+from mesh.keys.signed_token import SignedToken
 from peers.gateway.http.asgi import Header
 from peers.gateway.http.rights import OWN, Rights
 

@@ -11,9 +11,9 @@ from enum import StrEnum
 from math import inf
 from typing import Final, NamedTuple, Protocol
 
-from mesh.conduct import reasons_of
+from mesh.actors.conduct import reasons_of
 from mesh.errors import RemoteProtocolError
-from mesh.tcp_endpoint import host_and_port
+from mesh.transport.tcp_endpoint import host_and_port
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import MemberMisconduct, MemberRow, PeerStatus, Report
 from peers.gateway.model.time_words import counted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.membership.wire_messages import Rumour
 from peers.crawler.explanations import CrawlFacts, UrlFacts
 from peers.engine.explanation import Explanation

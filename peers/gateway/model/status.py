@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import astuple, replace
 
-from mesh.conduct import MEMBERS_TOLD_MAX
+from mesh.actors.conduct import MEMBERS_TOLD_MAX
 from mesh.errors import RemoteProtocolError
 from mesh.membership.members import State
 from mesh.membership.messages import UNREACHABLE_MAX
@@ -66,7 +66,7 @@ class StoreCounts(msgspec.Struct, frozen=True):
 
 
 class MemberMisconduct(msgspec.Struct, frozen=True):
-    """The offences of another member that a peer has seen itself; see `mesh.conduct`."""
+    """The offences of another member that a peer has seen itself; see `mesh.actors.conduct`."""
 
     peer: Text
     points: Amount  # of now

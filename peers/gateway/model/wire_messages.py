@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.wire_fields import Count
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.urls import has_host, host_of
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round

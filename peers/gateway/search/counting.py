@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from peers.engine.kernels import LENGTH_COUNT
 from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from mesh.conduct import Offence
+from mesh.actors.conduct import Offence
 from mesh.urls import has_host, host_of
 from peers.engine.explanation import Explanation
 from peers.engine.model import Candidate, explain_mix, scale_of

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mesh.ownership import Ownership
+from mesh.actors.ownership import Ownership
 from mesh.slot_ranking import NOBODY
 
 Absent: TypeAlias = tuple[str, ...]  # sorted ids of peers for which others answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round
 from peers.gateway.model.messages import CheckReadiness, Coverage, Lacking, ReadinessTold

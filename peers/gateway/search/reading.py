@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from mesh.urls import host_of
 from peers.gateway.search.doubts import Doubt
 from peers.gateway.search.feedback import words_of

@@ -32,7 +32,7 @@ from math import inf
 
 import msgspec
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from peers.engine.query import Order
 from peers.engine.reading import Reading as QueryReading
 from peers.gateway.errands.errand import Errand

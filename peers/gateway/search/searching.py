@@ -8,7 +8,7 @@ from math import inf
 
 import msgspec
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from peers.engine.query import Order
 from peers.gateway.search.counting import CountingStage
 from peers.gateway.search.merging import greatest_of, hits_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from peers.gateway.errands.round import REPEAT_AFTER_S, Round
 from peers.gateway.search.plan import Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask

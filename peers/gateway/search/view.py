@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Final
 
-from mesh.conduct import Offence
-from mesh.ownership import Ownership
+from mesh.actors.conduct import Offence
+from mesh.actors.ownership import Ownership
 from peers.gateway.search.doubts import Doubt, Doubts
 from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan
 from peers.gateway.search.punctuality import Punctuality

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from mesh.decree import Decree
+from mesh.keys.decree import Decree
 from peers.crawler.model.course import UNLIMITED
 
 

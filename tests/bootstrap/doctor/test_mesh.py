@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bootstrap.doctor.finding import Finding, Grade
 from bootstrap.doctor.mesh import clock_findings, member_findings, mesh_findings, version_findings
-from mesh.gateway_client import GatewayClient
+from mesh.client.gateway_client import GatewayClient
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import MemberRow, PeerStatus, report_of
 

@@ -22,10 +22,10 @@ from bootstrap.doctor.node import (
 )
 from bootstrap.provision import create_mesh, ports_from, write_bootstrap, write_peer
 from bootstrap.toml_edit import with_settings
-from mesh.certificate import Grant, issue
 from mesh.config import DoorConfig, MemberConfig, MeshConfig
-from mesh.identity import z85_of
-from mesh.key_file import new_identity, new_signing_key
+from mesh.keys.certificate import Grant, issue
+from mesh.keys.identity import z85_of
+from mesh.keys.key_file import new_identity, new_signing_key
 from mesh.reach import Reach
 
 DAY_S = 86_400.0

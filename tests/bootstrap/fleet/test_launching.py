@@ -9,7 +9,7 @@ from bootstrap.fleet.crew import Crew
 from bootstrap.fleet.inventory import Inventory, Machine
 from bootstrap.fleet.launching import gateway_of, reached
 from bootstrap.fleet.plan import Facts
-from tests.mesh.test_gateway_client import Gateway, pinned_url, server
+from tests.mesh.client.test_gateway_client import Gateway, pinned_url, server
 
 __all__ = ["server"]  # the fixture
 

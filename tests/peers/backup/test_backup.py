@@ -18,16 +18,16 @@ from msgspec.structs import replace
 
 from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_peer
 from mesh.config import load_config
-from mesh.credentials import PeerCredentials
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
-from mesh.key_file import load_identity
-from mesh.lives import begin_life
-from mesh.lmdb_table import LmdbTable
-from mesh.member import MEMBERSHIP_SECTION
+from mesh.keys.key_file import load_identity
+from mesh.membership.credentials import PeerCredentials
 from mesh.membership.memory import Memory
 from mesh.membership.wire_messages import MemberRecord
-from mesh.table import TableSection
-from mesh.table_check import check_table
+from mesh.process.member import MEMBERSHIP_SECTION
+from mesh.tables.lives import begin_life
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.table import TableSection
+from mesh.tables.table_check import check_table
 from peers.backup import copying, saving
 from peers.backup.manifest import MANIFEST, UNFINISHED, Manifest, StoredFile, read_manifest, write_manifest
 from peers.backup.restoring import check, restore

@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from mesh.decree import DRAIN, POLICY, Authority, Signer, appoint, number_body
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.key_file import new_signing_key, save_administrator
-from mesh.signing_key import SigningKey
+from mesh.keys.decree import DRAIN, POLICY, Authority, Signer, appoint, number_body
+from mesh.keys.key_file import new_signing_key, save_administrator
+from mesh.keys.signing_key import SigningKey
 from peers.application import app
 from peers.commands.drain import wait_until_drained
 from peers.gateway.model.status import MemberRow, PeerState, PeerStatus, Report, SlotCounts, report_of

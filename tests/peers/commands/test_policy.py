@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from mesh.decree import POLICY, Authority, Signer, appoint
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.key_file import new_signing_key, save_administrator
-from mesh.signed_token import TokenJudge, TokenRight
-from mesh.signing_key import SigningKey
+from mesh.keys.decree import POLICY, Authority, Signer, appoint
+from mesh.keys.key_file import new_signing_key, save_administrator
+from mesh.keys.signed_token import TokenJudge, TokenRight
+from mesh.keys.signing_key import SigningKey
 from peers import application
 from peers.gateway.model.status import MemberRow, report_of
 from peers.policy import edits

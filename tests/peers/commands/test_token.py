@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from mesh.decree import Authority, Signer, appoint
 from mesh.errors import ConfigError
-from mesh.key_file import new_signing_key, save_administrator
-from mesh.signed_token import SignedToken, TokenJudge, TokenRight
+from mesh.keys.decree import Authority, Signer, appoint
+from mesh.keys.key_file import new_signing_key, save_administrator
+from mesh.keys.signed_token import SignedToken, TokenJudge, TokenRight
 from peers import application
 
 MESH_ID = b"m" * 16

@@ -7,12 +7,12 @@ from collections import deque
 import msgspec
 import pytest
 
-from mesh.actor import Address, Message, Send
-from mesh.memory_table import MemoryTable
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint, host_of
 from peers.copies.content_row import VERSION_BYTES, row_in
 from peers.copies.copies import Copies

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.copies.groups import FOLDED_MAX, UNKNOWN, Groups, Member, group_of, representatives_of, to_tell
 from peers.copies.wire_messages import ToldContent
 from peers.engine.live_segment import COPY, FOLDED

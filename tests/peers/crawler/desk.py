@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.membership.messages import QueueMeasured
-from mesh.memory_table import MemoryTable
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.model.messages import ChangeSettings, ParseRobots

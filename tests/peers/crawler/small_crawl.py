@@ -15,11 +15,11 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from random import Random
 
-from mesh.actor import EVERYBODY, Actor, Address, Message, Send
-from mesh.codec import encode
-from mesh.ownership import OwnershipChanged
+from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send
+from mesh.actors.codec import encode
+from mesh.actors.ownership import OwnershipChanged
 from mesh.slot_set import NO_SLOTS
-from mesh.table import TableSection
+from mesh.tables.table import TableSection
 from mesh.urls import host_of, origin_of
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.frontier.link_texts import KeptTexts
@@ -329,7 +329,7 @@ class SmallCrawl:
         self._work_off()
 
     def _work_off(self) -> None:
-        """Deliver first in first out, as `mesh.node.Node` does."""
+        """Deliver first in first out, as `mesh.actors.node.Node` does."""
         if self._is_delivering:
             return
         self._is_delivering = True

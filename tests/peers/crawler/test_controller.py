@@ -7,13 +7,13 @@ from math import inf
 import msgspec
 import pytest
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Ping
-from mesh.memory_table import MemoryTable
-from mesh.port import DiskFilled
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint, host_of
 from peers.crawler.controller import (
     ANCHORS_PER_TURN,

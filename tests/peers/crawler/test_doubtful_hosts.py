@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import inf
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from peers.crawler.model import politeness
 from peers.crawler.model.politeness import HostRecord
 from peers.crawler.model.settings import CrawlSettings

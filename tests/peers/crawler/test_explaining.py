@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
+from mesh.actors.port import DiskFilled
 from mesh.errors import RemoteProtocolError
 from mesh.membership.messages import CrawlLicensed
-from mesh.memory_table import MemoryTable
-from mesh.port import DiskFilled
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.controller import DISK_FULL_PAUSE_S, Controller
 from peers.crawler.explanations import (

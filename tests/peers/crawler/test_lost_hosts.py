@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mesh.actor import Send
+from mesh.actors.actor import Send
 from peers.crawler.model.politeness import HostRecord, after_silence, after_success, is_lost
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason

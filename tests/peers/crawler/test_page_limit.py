@@ -6,8 +6,8 @@ from math import inf
 
 import pytest
 
-from mesh.actor import Send
-from mesh.decree import POLICY, Decree
+from mesh.actors.actor import Send
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.messages import CrawlLicensed, DecreesInForce, QueueMeasured
 from peers.crawler.model.settings import Tuning
 from peers.crawler.page_limit import ROUNDS, SETTLING_S, PageLimit

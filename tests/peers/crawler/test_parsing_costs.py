@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 import trio
 
-from mesh.actor import Address, Message, Send
-from mesh.workshop import Answer, Fault, Workshop
+from mesh.actors.actor import Address, Message, Send
+from mesh.process.workshop import Answer, Fault, Workshop
 from peers.crawler.frontier.host_state import UNKNOWN_UNPARSED_MAX, UNPARSED_MAX
 from peers.crawler.model.messages import ParseFailed, ParsePage
 from peers.crawler.model.page_orders import decode_order, encode

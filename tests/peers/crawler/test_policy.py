@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mesh.actor import Send
-from mesh.decree import POLICY, Decree
+from mesh.actors.actor import Send
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.urls import host_of
 from peers.crawler.model import politeness

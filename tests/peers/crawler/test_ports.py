@@ -12,11 +12,11 @@ from typing import cast
 import pytest
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import Port
 from mesh.errors import LocalProtocolError
 from mesh.membership.wire_messages import Ping
-from mesh.port import Port
-from mesh.workshop import Answer, Workshop
+from mesh.process.workshop import Answer, Workshop
 from peers.crawler.addresses.address_turns import AddressTurns
 from peers.crawler.fetching.decoding import Decoded, Undecodable
 from peers.crawler.fetching.fetcher import Fetcher
@@ -234,7 +234,7 @@ async def test_a_page_that_crashes_the_parser_costs_that_page_only(caplog: pytes
 
 
 LYING = """
-from mesh.workshop_process import serve
+from mesh.process.workshop_process import serve
 from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.page_orders import decode_order, encode
 from peers.crawler.parsing.page_process import LIMITS

@@ -11,8 +11,8 @@ from unittest.mock import Mock
 import pytest
 from msgspec.structs import replace
 
-from mesh.actor import Send
-from mesh.decree import POLICY, Decree
+from mesh.actors.actor import Send
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.stamp import Stamp
 from peers.crawler.model.messages import WebReached

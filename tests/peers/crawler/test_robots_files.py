@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from mesh.slot_set import NO_SLOTS, encode_slot_list
 from mesh.urls import host_of
 from peers.crawler.controller import STOP_CHECK_S

@@ -12,7 +12,7 @@ import trio.testing
 import zstandard
 
 from mesh import trace
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.trace import BLOCK_BYTES, TracedPage, merge_traces, pack_end, pack_header, read_trace, write_trace
 from mesh.trace_blocks import Damage, pack_block, read_blocks

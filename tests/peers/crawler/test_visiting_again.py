@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from xxhash import xxh3_64_digest
 
-from mesh.memory_table import MemoryTable
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.controller import IDLE_HORIZON_S
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage

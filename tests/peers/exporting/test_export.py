@@ -18,13 +18,13 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from xxhash import xxh3_64_intdigest
 
 from bootstrap.provision import create_mesh, write_peer
-from mesh.certificate import peer_in
 from mesh.config import load_config
 from mesh.errors import ConfigError, StorageError, StorageFull
-from mesh.layout import note_layout
-from mesh.lmdb_table import LmdbTable
+from mesh.keys.certificate import peer_in
 from mesh.slots import slot_of
-from mesh.table import TableSection
+from mesh.tables.layout import note_layout
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.actors import CELL_SECTION, CONTROLLER_SECTION
 from peers.config import PeerConfig

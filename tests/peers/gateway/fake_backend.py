@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mesh.actor import Message
-from mesh.decree import Authority
-from mesh.signed_token import TokenJudge
-from mesh.signing_key import SigningKey
+from mesh.actors.actor import Message
+from mesh.keys.decree import Authority
+from mesh.keys.signed_token import TokenJudge
+from mesh.keys.signing_key import SigningKey
 from mesh.stamp import Stamp
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings

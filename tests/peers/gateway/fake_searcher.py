@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from peers.crawler.explanations import CrawlFacts, Hold, HostWait, Ruling, UrlFacts, UrlState
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark

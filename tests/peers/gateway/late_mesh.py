@@ -9,8 +9,8 @@ from itertools import count
 
 import numpy as np
 
-from mesh.actor import EVERYBODY, Address, Message, Send
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import EVERYBODY, Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask
 from mesh.slots import SlotTable
 from mesh.urls import host_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import count
 
-from mesh.actor import Address, Message, Send
-from mesh.conduct import Misbehaved
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.conduct import Misbehaved
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.gateway.model.messages import PagesFound, SearchPages

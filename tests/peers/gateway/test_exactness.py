@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from mesh.actor import EVERYBODY, Address, Message
-from mesh.codec import encode
-from mesh.node import Node, Outgoing
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import EVERYBODY, Address, Message
+from mesh.actors.codec import encode
+from mesh.actors.node import Node, Outgoing
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of

@@ -12,12 +12,12 @@ from random import Random
 import pytest
 import trio
 
-from mesh.actor import Address, Message
-from mesh.decree import POLICY, Authority, Decree, Signer
+from mesh.actors.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
+from mesh.keys.decree import POLICY, Authority, Decree, Signer
+from mesh.keys.signed_token import TokenRight, sign_token
+from mesh.keys.signing_key import SigningKey
 from mesh.membership.messages import DecreesInForce
-from mesh.signed_token import TokenRight, sign_token
-from mesh.signing_key import SigningKey
 from peers.gateway.http_port import (
     COSTLY_IN_FLIGHT_MAX,
     SEARCHES_IN_FLIGHT_MAX,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError
-from mesh.port import DiskFilled
 from peers.gateway.meter import MEASURE_EVERY_S, REQUESTS_MAX, Meter
 from peers.gateway.model.messages import MeterRead, ReadMeter
 from peers.gateway.model.status import PeerStatus, encode

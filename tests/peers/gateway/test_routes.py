@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from protego import Protego
 from starlette.applications import Starlette
 
-from mesh.actor import Message
-from mesh.decree import POLICY, Decree, Signer
+from mesh.actors.actor import Message
+from mesh.keys.decree import POLICY, Decree, Signer
+from mesh.keys.signing_key import SigningKey
 from mesh.membership.members import State
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.membership.wire_messages import MemberRecord, Rumour
-from mesh.signing_key import SigningKey
 from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
 from peers.gateway.model.messages import (

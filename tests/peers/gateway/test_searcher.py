@@ -8,12 +8,12 @@ from math import inf, nan
 import msgspec
 import pytest
 
-from mesh.actor import Address, Message, Send
-from mesh.conduct import Misbehaved, Offence
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.conduct import Misbehaved, Offence
+from mesh.actors.ownership import Ownership
 from mesh.errors import LocalProtocolError
 from mesh.membership.members import State
 from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Ping, Rumour
-from mesh.ownership import Ownership
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import LinksAccepted, LinksFound

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from xxhash import xxh3_64_digest
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import SlotMask
 from peers.handover.slot_digests import SlotDigest, SlotDigests

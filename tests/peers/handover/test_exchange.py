@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mesh.actor import Address, Message, Send
-from mesh.codec import encode
-from mesh.conduct import CONDUCT, Misbehaved, Offence
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.codec import encode
+from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
+from mesh.actors.ownership import Ownership
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.wire_messages import Ping
-from mesh.ownership import Ownership
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from peers.handover.exchange import Exchange

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mesh.actor import EVERYBODY, Address, Message, Send
+from mesh.actors.actor import EVERYBODY, Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import HoldingsRevoked, ServeSlots
 from mesh.membership.wire_messages import Ping
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.handover import Handover

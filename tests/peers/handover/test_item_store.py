@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import RemoteProtocolError
-from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask
+from mesh.tables.memory_table import MemoryTable
 from peers.handover.item_store import NAME_BYTES_MAX, PART_BYTES, Item, ItemStore
 from peers.handover.store import Part
 from peers.handover.wire_messages import CHANGES_MAX

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mesh.actor import Address, Send
-from mesh.memory_table import MemoryTable
-from mesh.ownership import Ownership
+from mesh.actors.actor import Address, Send
+from mesh.actors.ownership import Ownership
 from mesh.slots import SlotTable
+from mesh.tables.memory_table import MemoryTable
 from peers.handover.item_store import ItemStore
 from peers.handover.mirror import FORMER_KEPT, RESEND_S, SHIP_S, Mirror, Pledge
 from peers.handover.wire_messages import ItemsChanged, ItemsKept

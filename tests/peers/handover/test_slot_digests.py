@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_digest
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.handover.slot_digests import EMPTY, SlotDigests, WatchedTable
 
 KINDS = b"ab"

@@ -22,9 +22,9 @@ from random import Random
 
 import numpy as np
 
-from mesh.actor import EVERYBODY, Address, Message, Send
+from mesh.actors.actor import EVERYBODY, Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.membership.messages import HoldingsRevoked, ServeSlots
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.exchange import Exchange

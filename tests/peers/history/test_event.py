@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from mesh.membership.members import State
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.history.event import (
     MOVING_TOLD_S,
     Crawling,

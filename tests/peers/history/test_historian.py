@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mesh.actor import Address, Message, Send
-from mesh.decree import POLICY, Signer
+from mesh.actors.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import POLICY, Signer
+from mesh.keys.signing_key import SigningKey
 from mesh.membership.members import State
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
-from mesh.memory_table import MemoryTable
-from mesh.signing_key import SigningKey
+from mesh.tables.memory_table import MemoryTable
 from peers.history.event import Event, EventKind, Standing
 from peers.history.historian import Historian
 from peers.history.messages import Happened, VitalsTaken

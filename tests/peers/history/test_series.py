@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.history.sample import Counters, Gauges
 from peers.history.series import COARSE, FINE, MEDIUM, POINTS, Series, level_for
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse

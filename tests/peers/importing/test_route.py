@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from starlette.applications import Starlette
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.http.rights import Rights

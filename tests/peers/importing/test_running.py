@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from mesh.client.gateway_client import GatewayError
 from mesh.errors import ConfigError
-from mesh.gateway_client import GatewayError
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import decode
 from peers.importing.checkpoint import Checkpoint, checkpoint_path

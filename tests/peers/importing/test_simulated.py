@@ -8,7 +8,7 @@ from random import Random
 import msgspec
 import pytest
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.importing.importer import ImporterStatistics

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mesh.actor import Address, Message, Send
-from mesh.codec import encode
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.codec import encode
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.wire_messages import Ping
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp

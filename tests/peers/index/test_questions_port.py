@@ -14,7 +14,7 @@ import pytest
 import trio
 import trio.testing
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import SlotMask, encode_slots
 from peers.engine.document import Document

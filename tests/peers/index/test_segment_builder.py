@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 import trio
 
-from mesh.workshop import Workshop
+from mesh.process.workshop import Workshop
 from peers.engine.builder import IndexedDocument, build_encoded, prepared
 from peers.engine.index import Index
 from peers.engine.storage import MemoryStorage
@@ -26,7 +26,7 @@ DOCUMENTS = [prepared(slot, document) for slot, document in PLACED]
 # Programs that take the place of the process, and what the log says of them.
 PROGRAM = """
 import os, time
-from mesh.workshop_process import serve
+from mesh.process.workshop_process import serve
 from peers.index.segment_process import LIMITS, carry_out, order_of
 from peers.engine.builder import prepared
 from tests.peers.engine.samples import random_documents

@@ -15,9 +15,9 @@ import pytest
 import trio
 import trio.testing
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import DiskFilled, SpaceFound
 from mesh.errors import LocalProtocolError, StorageError
-from mesh.port import DiskFilled, SpaceFound
 from mesh.slot_set import decode_slots, encode_slot_list
 from mesh.stamp import Stamp
 from peers.engine.document import Document

@@ -14,15 +14,15 @@ from random import Random
 import msgspec
 import numpy as np
 
-from mesh.actor import Address, Message
-from mesh.delivery import DeliverySettings
+from mesh.actors.actor import Address, Message
+from mesh.actors.delivery import DeliverySettings
+from mesh.actors.node import Node, Outgoing
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import StorageFull
-from mesh.memory_table import MemoryTable
-from mesh.node import Node, Outgoing
-from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable, slot_of
 from mesh.stamp import BEFORE_ALL, Stamp
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.engine.index import Index

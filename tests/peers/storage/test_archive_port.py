@@ -12,9 +12,9 @@ import trio
 import trio.testing
 from xxhash import xxh3_64_intdigest
 
-from mesh.actor import Address, Message
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError, StorageError
-from mesh.port import DiskFilled
 from peers.storage.archive import Archive
 from peers.storage.archive_port import BATCH_BYTES_MAX, MANY_ORDERS, ArchivePort
 from peers.storage.archive_twin import ArchiveTwin, RecordStore

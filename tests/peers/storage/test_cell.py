@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from mesh.actor import Address, Message, Send
-from mesh.decree import POLICY, Decree
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.port import DiskFilled, SpaceFound
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import Ping
-from mesh.memory_table import MemoryTable
-from mesh.ownership import Ownership, OwnershipChanged
-from mesh.port import DiskFilled, SpaceFound
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.engine.linkers import entries_of_move

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
-from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask, encode_slots
 from mesh.slots import slot_of
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.handover.store import Part
 from peers.handover.wire_messages import BULK_BYTES_MAX

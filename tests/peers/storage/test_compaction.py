@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mesh.actor import Address
-from mesh.memory_table import MemoryTable
+from mesh.actors.actor import Address
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from peers.storage.archive import Archive
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell

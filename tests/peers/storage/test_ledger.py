@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import StorageError
-from mesh.lmdb_table import LmdbTable
-from mesh.memory_table import MemoryTable
-from mesh.table import Table
+from mesh.tables.lmdb_table import LmdbTable
+from mesh.tables.memory_table import MemoryTable
+from mesh.tables.table import Table
 from peers.storage.extent import Extent
 from peers.storage.index_marks import mark_key
 from peers.storage.ledger import Kept, Ledger, last_extent

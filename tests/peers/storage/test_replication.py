@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from mesh.delivery import DeliverySettings
+from mesh.actors.delivery import DeliverySettings
 from peers.storage.replication import Replications, Silence
 from peers.storage.wire_messages import ReplicatePage, StoredPage
 

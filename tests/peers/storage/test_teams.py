@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.ownership import Ownership
+from mesh.actors.ownership import Ownership
 from mesh.slots import SlotTable
 from peers.storage.teams import Teams
 

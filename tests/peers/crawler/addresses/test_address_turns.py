@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.addresses.address_turns import (
     ADDRESSES_MAX,
     ASK_S,

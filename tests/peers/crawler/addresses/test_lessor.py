@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.slot_set import NO_SLOTS
 from peers.crawler.addresses.lent_addresses import AHEAD_S, HELD_S_MAX, LEASE_S, TELL_AGAIN_S, WAITING_S_MAX
 from peers.crawler.addresses.lessor import AGAIN_S, PATIENCE_S, Lessor, LessorStatistics

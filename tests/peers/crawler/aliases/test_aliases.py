@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from mesh.actor import Address, Message, Send
-from mesh.memory_table import MemoryTable
+from mesh.actors.actor import Address, Message, Send
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint, host_of
 from peers.crawler.aliases import aliases
 from peers.crawler.aliases.aliases import Aliases

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec.structs import replace
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint
 from peers.crawler.frontier.frontier import WINDOW_URLS, Frontier
 from peers.crawler.frontier.held_hosts import WINDOW_URLS_MIN, WINDOWS_URLS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mesh.actor import Address, Send
+from mesh.actors.actor import Address, Send
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.crawler.ancestors import ancestors_of, with_ancestors
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.items import Items, QueuedItem, decode_items, encode_items, locate

@@ -6,7 +6,7 @@ from math import inf
 
 import msgspec
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.crawler.frontier.host_state import DomainState
 from peers.crawler.frontier.items import host_hash
 from peers.crawler.frontier.keys import host_key, queue_key

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mesh.errors import RemoteProtocolError
-from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState

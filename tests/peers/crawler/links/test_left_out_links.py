@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.links.left_out_links import PER_HOST, REVIEW_PAUSE_S, REVIEWED_AT_ONCE, LeftOutLinks
 from peers.crawler.model.wire_messages import FoundLink

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import Address
-from mesh.conduct import CONDUCT, Misbehaved, Offence
-from mesh.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address
+from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from peers.crawler.model.wire_messages import FoundLink, LinksFound, LinkUse
 from tests.helpers import ME, SLOT_COUNT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from mesh.memory_table import MemoryTable
+from mesh.tables.memory_table import MemoryTable
 from peers.crawler.links.outbox import BATCH_BYTES, BATCHES_UNDER_WAY, RESEND_MAX_S, RESEND_S, Batch, Outbox
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink
 

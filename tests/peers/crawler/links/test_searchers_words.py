@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from peers.crawler.frontier.steering import Steering
 from peers.crawler.links.searchers_words import KEPT_S, PAUSE_S, SearchersWords
 from peers.crawler.model.wire_messages import WordsSearched

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mesh.actor import Send
-from mesh.decree import POLICY, Decree
+from mesh.actors.actor import Send
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from peers.crawler.model.address_rules import AddressRules, HostRule, PageRule
 from peers.crawler.model.politeness import POLICY_REVIEW_S

@@ -11,7 +11,7 @@ import brotli
 import pytest
 import trio
 
-from mesh.workshop import Answer, Workshop
+from mesh.process.workshop import Answer, Workshop
 from peers.crawler.fetching.decoding import BODY_BYTES_MAX, GZIP_MEMBERS_MAX, LAYERS_MAX
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
 from peers.crawler.model.page_orders import DecodeBeginning, NotDecoded, Order, decode_answer, encode

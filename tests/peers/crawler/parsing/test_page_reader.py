@@ -8,7 +8,7 @@ from random import Random
 import msgspec
 import pytest
 
-from mesh.codec import FRAME_BYTES_MAX
+from mesh.actors.codec import FRAME_BYTES_MAX
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from peers.crawler.fetching.decoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX

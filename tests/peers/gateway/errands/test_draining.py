@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mesh.actor import Address, Message, Send
-from mesh.decree import DRAIN, WRITE_OFF, number_body
+from mesh.actors.actor import Address, Message, Send
+from mesh.keys.decree import DRAIN, WRITE_OFF, number_body
 from mesh.membership.members import State
 from mesh.membership.messages import DrainPeer
 from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send
 from mesh.membership.members import State
 from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from mesh.urls import host_of

@@ -14,7 +14,7 @@ import yaml
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from mesh.actor import Statistics
+from mesh.actors.actor import Statistics
 from peers.gateway.http.metrics import MEDIA_TYPE, exposition, media_type_for
 from peers.gateway.http.peer_metrics import families_of, histogram_family
 from peers.gateway.http.process_metrics import process_families

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mesh import codec
+from mesh.actors import codec
 from mesh.errors import RemoteProtocolError
 from peers.gateway.model.status import (
     HOT_HOSTS_MAX,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import EVERYBODY, Message
-from mesh.conduct import Misbehaved
+from mesh.actors.actor import EVERYBODY, Message
+from mesh.actors.conduct import Misbehaved
 from peers.gateway.search.comparing import SEARCHES_EACH
 from peers.gateway.search.doubts import AGAIN_AFTER_S
 from peers.gateway.search.stage import SEARCHING_S_MAX

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH
 from peers.gateway.errands.round import REPEAT_AFTER_S

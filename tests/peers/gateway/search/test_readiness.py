@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.actor import Address
+from mesh.actors.actor import Address
 from peers.gateway.model.messages import CheckReadiness, Coverage, Lacking, ReadinessTold
 from peers.gateway.model.readiness_json import ReadinessJson, readiness_json
 from peers.gateway.searcher import Searcher

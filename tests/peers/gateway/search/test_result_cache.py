@@ -5,8 +5,8 @@ from math import inf
 import msgspec
 import pytest
 
-from mesh.actor import Address, Send
-from mesh.decree import POLICY, Decree
+from mesh.actors.actor import Address, Send
+from mesh.keys.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.model.messages import ChangeGateway, Coverage, PagesFound, SearchPages

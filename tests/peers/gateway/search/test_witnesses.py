@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.actor import Address, Message
-from mesh.conduct import Misbehaved, Offence
+from mesh.actors.actor import Address, Message
+from mesh.actors.conduct import Misbehaved, Offence
 from peers.gateway import searcher
 from peers.gateway.errands.round import REPEAT_AFTER_S
 from peers.gateway.search.asking_again import ANSWER_S_MAX

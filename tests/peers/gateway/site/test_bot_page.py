@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.explanations import HostFacts, RobotsFacts, UrlFacts, UrlState
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mesh.actor import Message
+from mesh.actors.actor import Message
 from peers.crawler.parsing.parser_port import StoredText
 from peers.gateway.model.messages import FindPage, FindVersions, PageFound, VersionsFound
 from peers.gateway.routes import application
