@@ -290,7 +290,7 @@ def _first_port(mesh_folder: MeshFolder, port: int | None) -> int:
 
 
 def _tell_founded(mesh_folder: MeshFolder, doors: Sequence[DoorConfig], peers: int) -> None:
-    """Say what was made and what comes next."""
+    """Print the folder, keys and doors of a new mesh, and the commands to run next."""
     console = Console(highlight=False, soft_wrap=True)
     folder = mesh_folder.folder
     console.print(f"mesh [bold]{escape(mesh_folder.mesh.name)}[/bold] in {escape(str(folder))}")
@@ -386,14 +386,14 @@ def _without_nothing(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _wait_s(once: bool, wait_s: float | None) -> float | None:
-    """For what is due later nobody waits; None for whoever goes on."""
+    """Return within how many seconds work must be due to be waited for; None to go on when all is done."""
     if not once:
         return None
     return WAIT_S if wait_s is None else wait_s
 
 
 class _Wish(NamedTuple):
-    """What to crawl."""
+    """The crawl that a user asks for: start URLs, scope, order and guide words."""
 
     urls: list[str]  # to start from
     scope: Scope
@@ -469,7 +469,7 @@ def _crawl(
     record: Path | None,
     as_json: bool,
 ) -> None:
-    """Crawl until all is done or the user has enough, and write what came of it.
+    """Crawl until all is done or the user stops it, and write the results.
 
     Args:
       wait_s: for what is due later nobody waits; None to go on when all is done.
@@ -511,7 +511,7 @@ async def _up(options: LabOptions, wish: _Wish, wait_s: float | None, screen: Sc
 
 
 def copies_warning(replicas: int, peers: int) -> str:
-    """What to tell somebody whose pages are on one disk only; "" when they are on more."""
+    """Return a warning for the user when pages are on one disk only; "" when they are on more."""
     if replicas == 1:
         return (
             "one copy of every page: when a disk dies, what it had is lost until it is crawled again; "
@@ -683,7 +683,7 @@ def _first_backoff_s(delay_s: float | None) -> float:
 
 
 def _seeds_of(given: list[str] | None, file: Path | None) -> list[str]:
-    """All seeds that a person gave; what is surely a slip is refused before anything is started."""
+    """Return all seeds that a person gave; an obvious slip is refused before anything is started."""
     urls = [*(given or []), *_read_seeds(file)]
     for url in urls:
         if not url.lower().startswith(("http://", "https://")):
@@ -702,7 +702,7 @@ def _read_seeds(path: Path | None) -> list[str]:
 
 
 def _check_lab(data: Path, gateway: str, replicas: int | None, *, is_for_nothing: bool) -> None:
-    """Find out what cannot be before anything is made.
+    """Refuse impossible options before anything is made.
 
     Args:
       is_for_nothing: a new one would have nothing to crawl, and end.

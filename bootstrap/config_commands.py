@@ -46,7 +46,7 @@ ValueArgument = Annotated[
 def set_setting(
     key: KeyArgument, value: ValueArgument, data: DataOption = DATA, as_json: JsonOption = False
 ) -> None:
-    """Change a setting in the config.toml of each peer in a folder; what else is in it stays.
+    """Change a setting in the config.toml of each peer in a folder; the rest of the file stays.
 
     Nothing is changed anywhere unless the setting exists and takes this value.
     """

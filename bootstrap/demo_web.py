@@ -103,7 +103,7 @@ class DemoWeb:
 
 @dataclass(frozen=True, slots=True)
 class ServedDemoWeb:
-    """A demo web being served, and what a crawler needs to find it."""
+    """A demo web being served, with the resolver entries and seeds by which a crawler finds it."""
 
     resolver: dict[str, ResolverEntry]
     seeds: list[str]

@@ -1,4 +1,4 @@
-"""The commands by which the holder of a root key says who is a member: expel, renew, invite; and join. [io]
+"""The commands by which the holder of a root key decides on members: expel, renew, invite; and join. [io]
 
 The root key is read on the machine where they run and goes nowhere: what reaches the mesh is signed.
 """
@@ -91,7 +91,7 @@ def expel(
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """Expel a member for ever: nothing is taken from it any more, and others take over what it has.
+    """Expel a member for ever: nothing is accepted from it any more; others take over its slots and pages.
 
     It takes the root.key of the mesh, which is in the folder --data, or around or beside that of a peer.
 
@@ -248,7 +248,7 @@ def join(
 
 
 def _asked_for_token() -> str:
-    """Return what a person types, or what stands in standard input."""
+    """Return the token that a person types, or else the text in standard input."""
     if sys.stdin.isatty():
         return getpass("Token that `tianmesh invite` printed (it is not shown): ")
     return sys.stdin.read()

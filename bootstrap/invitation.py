@@ -42,7 +42,7 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Invitation(msgspec.Struct, frozen=True, array_like=True):
-    """What a token says; its secret makes it worth stealing."""
+    """The content of a token; its secret makes it worth stealing."""
 
     mesh: MeshConfig
     secret: Annotated[bytes, Meta(min_length=SECRET_BYTES, max_length=SECRET_BYTES)]

@@ -54,7 +54,7 @@ class NoReport(NodeError):
 
 @dataclass(frozen=True, slots=True)
 class LabOptions:
-    """What `tianmesh up` was told."""
+    """The options of `tianmesh up`."""
 
     folder: Path
     peers: int
@@ -98,7 +98,7 @@ class Lab:
 
     @property
     def peers(self) -> dict[str, dict[str, Any]]:
-        """What each peer said of itself at its start (id, pid, gateway) by its name, peer-1 first."""
+        """Return the description of each peer at its start (id, pid, gateway) by its name, peer-1 first."""
         descriptions = self._nodes.descriptions
         return {name: descriptions[name] for name in self._names if name in descriptions}
 
@@ -122,7 +122,7 @@ class Lab:
         raise NoReport("no peer answers")
 
     async def widen(self, urls: list[str], scope: Scope) -> str:
-        """Have the mesh crawl these and what is around them; return where the crawl stays, in words."""
+        """Have the mesh crawl these URLs and pages around them; return the bounds of the crawl in words."""
         pages = [url for url in map(canonical, urls) if url is not None]
         folder = self.mesh_folder.folder
         with GatewayClient(self.gateways[0], self._tokens) as client:
@@ -138,7 +138,7 @@ class Lab:
             return await trio.to_thread.run_sync(widen)
 
     async def guide_by(self, pages: list[str], order: Order | None, words: list[str]) -> tuple[str, ...]:
-        """Have the mesh go by what these pages are about, once it has them; return the guide words."""
+        """Guide the crawl by the topics of these pages, once the mesh has them; return the guide words."""
         folder = self.mesh_folder.folder
         await self._rest()
         with GatewayClient(self.gateways[0], self._tokens) as client:
@@ -250,7 +250,7 @@ class Lab:
         await self._wait_for_members()
 
     def configure(self, door: DoorConfig) -> list[str]:
-        """Write the configurations of all peers, or set in them what this start says; return their names.
+        """Write the configurations of all peers, or change them to this start's options; return the names.
 
         Args:
           door: of the bootstrap node.
@@ -260,14 +260,14 @@ class Lab:
         return self._names
 
     async def stop(self) -> None:
-        """Stop all nodes cleanly, the peers first; kill what does not end in time."""
+        """Stop all nodes cleanly, the peers first; kill those that do not end in time."""
         await self._nodes.stop()
 
     # --- details ---
 
     @property
     def _door(self) -> DoorConfig:
-        """Of the bootstrap node, whose port may be another one at each start."""
+        """Return the door of the bootstrap node; its port may be another one at each start."""
         said = self._nodes.descriptions[BOOTSTRAP]
         return DoorConfig(endpoint=said["door"], key=said["key"])
 
@@ -354,7 +354,7 @@ def gateway_of(number: int, first: str) -> str:
 
 @asynccontextmanager
 async def running_lab(options: LabOptions) -> AsyncIterator[Lab]:
-    """Start a lab, and stop it when the block is left, whatever the reason.
+    """Start a lab, and stop it when the block is left, for any reason.
 
     Raises:
       ConfigError: the folder or an option is of no use.

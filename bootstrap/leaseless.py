@@ -1,4 +1,4 @@
-"""What a member that asks no web server says to those who ask for its leases: it has none.
+"""From a member that asks no web server to a member that asks for its leases: it has none.
 
 Who comes to hold slots lends their addresses when every live member has told what it has leased of them
 (`peers.crawler.addresses.lent_addresses`), and the bootstrap node is one. Without its word they would wait

@@ -376,7 +376,7 @@ START_PAGE = """<!DOCTYPE html>
 
 
 def robots_page(host: Host, modified: datetime) -> Page:
-    """Make a robots.txt that allows what is bundled and forbids most of what is linked but is not."""
+    """Make a robots.txt that allows the bundled pages and forbids most linked pages that are not bundled."""
     rules = "".join(f"Disallow: {path}\n" for path in host.disallow)
     text = f"User-agent: *\n{rules}Allow: /\n"
     return Page(f"http://{host.name}/robots.txt", text.encode(), modified, "text/plain")

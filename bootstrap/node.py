@@ -19,7 +19,7 @@ from mesh.process.process import Tell, run_node
 
 
 def main() -> int:
-    """Load what a node of this kind needs, wait for the word, and run it; return its exit code."""
+    """Load the modules of this kind of node, wait for a newline, and run it; return its exit code."""
     kind, config = sys.argv[1:]
     runs = _loaded(kind)
     if os.read(sys.stdin.fileno(), 1) != b"\n":

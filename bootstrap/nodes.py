@@ -31,11 +31,11 @@ Say: TypeAlias = Callable[[str], None]
 
 
 class NodeError(TianmeshError):
-    """A node ended or did not do what it should; the text has the end of its log."""
+    """A node ended or did not work as it should; the text has the end of its log."""
 
 
 class Nodes:
-    """Processes by the name of their node; whoever makes it stops it."""
+    """Processes by the name of their node; the caller that makes the object stops it."""
 
     def __init__(self, folders: Mapping[str, Path], *, is_supervised: bool) -> None:
         """Args: is_supervised: a node that ends by itself is to be started again."""
@@ -49,7 +49,7 @@ class Nodes:
         self._supervision = Supervision()
 
     async def load_all(self) -> None:
-        """Begin the processes of all nodes, which load what they need at the same time."""
+        """Begin the processes of all nodes, which load their modules at the same time."""
         for name in self._folders:
             await self._load(name)
 
@@ -72,7 +72,7 @@ class Nodes:
                 )
 
     def look(self, tell: Say) -> None:
-        """Tell of nodes that have ended since the last look, and what becomes of them."""
+        """Report nodes that have ended since the last look, and whether they are started again."""
         for name, process in self._processes.items():
             if process.poll() is None or name in self._ended:
                 continue
@@ -89,7 +89,7 @@ class Nodes:
             tell(f"{self._how_it_ended(name)}; the others go on, and {again}")
 
     async def start_due(self, tell: Say) -> list[str]:
-        """Start those nodes again whose pause is over; return which are there again.
+        """Start nodes again after their pause is over; return the names of those that run again.
 
         If one ends at once, the next look sees that.
         """
@@ -97,7 +97,7 @@ class Nodes:
         return [name for name in names if await self._start_again(name, tell)]
 
     async def stop(self) -> list[str]:
-        """Stop all nodes cleanly, the peers first; kill what does not end in time.
+        """Stop all nodes cleanly, the peers first; kill those that do not end in time.
 
         Returns:
           What went wrong, in words.
@@ -109,13 +109,13 @@ class Nodes:
         return [self._how_it_ended(name) for name in left if self._processes[name].returncode]
 
     def ends_of_logs(self) -> str:
-        """Return what all peers have said last."""
+        """Return the last sentence, or the end of the log, of every peer."""
         return "".join(f"\n{name}{self._end_of_log(name)}" for name in self._processes if name != BOOTSTRAP)
 
     # --- details ---
 
     async def _load(self, name: str) -> None:
-        """Begin the process of a node, which waits for `_start` when it has loaded what it needs."""
+        """Begin the process of a node, which loads its modules and then waits for `_start`."""
         folder = self._folders[name]
         make_private_folder(folder)
         arguments = [sys.executable, "-m", "bootstrap.node", kind_of(name), str(folder / "config.toml")]
@@ -160,7 +160,7 @@ class Nodes:
         return f"{name} {how}{self._end_of_log(name)}"
 
     def _end_of_log(self, name: str) -> str:
-        """What a node said last: the sentence it ended with, if there is one, else the end of its log."""
+        """Return the sentence a node ended with, if there is one, else the end of its log."""
         try:
             log = (self._folders[name] / "log").read_bytes()[self._log_starts.get(name, 0) :]
         except OSError:

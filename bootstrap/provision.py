@@ -113,7 +113,7 @@ class MeshFolder:
 
 
 def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
-    """Found a mesh: its root key and what its peers agree on.
+    """Found a mesh: make its root key and the settings that its peers agree on.
 
     Raises:
       ConfigError: there is one in the folder already, or there can be none such.
@@ -143,7 +143,7 @@ def make_administrator(mesh_folder: MeshFolder) -> None:
 
 
 def open_mesh(folder: Path) -> MeshFolder:
-    """Read what `create_mesh` wrote.
+    """Read the mesh that `create_mesh` wrote.
 
     Raises:
       ConfigError: there is no mesh in the folder, or one of its files is damaged.
@@ -157,7 +157,7 @@ def open_mesh(folder: Path) -> MeshFolder:
 
 
 def check_founding(mesh_folder: MeshFolder, name: str, replicas: int | None) -> None:
-    """Make sure that a person wants nothing of a mesh but what it was founded with.
+    """Check that the name and replicas a person asks for are those the mesh was founded with.
 
     Args:
       name: "" for any.
@@ -212,7 +212,7 @@ def keep_serial(mesh_folder: MeshFolder, number: int, serial: str) -> None:
 
 
 def grant_for(serial: str, weight: object, days: float = CERTIFICATE_DAYS) -> Grant:
-    """What a peer that shall have this weight is granted: twice that, by queues; a bootstrap node nothing."""
+    """Return the grant for a peer of this weight: up to twice that, by queues; a bootstrap node has none."""
     valid_until = time.time() + days * 86_400
     if not isinstance(weight, int) or weight <= 0:
         return Grant(serial, valid_until, rights=0, weight_max=0)
@@ -220,7 +220,7 @@ def grant_for(serial: str, weight: object, days: float = CERTIFICATE_DAYS) -> Gr
 
 
 def note_member(mesh_folder: MeshFolder, certificate: Certificate) -> None:
-    """Remember the public keys of a member, and what it was granted last."""
+    """Write down the public keys of a member and its last grant."""
     grant = certificate.grant
     rights = " ".join(right.name.lower() for right in Right if right & grant.rights and right.name)
     text = (
@@ -233,7 +233,7 @@ def note_member(mesh_folder: MeshFolder, certificate: Certificate) -> None:
 
 
 def note_invited(mesh_folder: MeshFolder, voucher: Voucher) -> None:
-    """Remember the ids of an invitation, whose keys are made elsewhere."""
+    """Write down the ids of an invitation; their keys are made elsewhere."""
     terms = voucher.terms
     until = time.strftime("%Y-%m-%d", time.gmtime(terms.joins_until))
     for serial in voucher.serials():
@@ -245,7 +245,7 @@ def note_invited(mesh_folder: MeshFolder, voucher: Voucher) -> None:
 
 
 def member_in(mesh_folder: MeshFolder, peer: str) -> Path:
-    """The file about the member, or the one to be, whose id begins so.
+    """Return the file of the member, or of the invited one, with an id that begins with `peer`.
 
     Raises:
       ConfigError: there is none such, or several.
@@ -260,7 +260,7 @@ def member_in(mesh_folder: MeshFolder, peer: str) -> Path:
 
 
 def certificate_of(mesh_folder: MeshFolder, peer: str) -> Certificate:
-    """The last certificate of the member whose id begins so.
+    """Return the last certificate of the member with an id that begins with `peer`.
 
     Raises:
       ConfigError: there is none such, or several.
@@ -283,7 +283,7 @@ def certificate_of(mesh_folder: MeshFolder, peer: str) -> Certificate:
 
 
 def members_by_key(mesh_folder: MeshFolder) -> list[Certificate]:
-    """The last certificates of all members whose keys are known here: those by invitations are not."""
+    """Return the last certificates of all members with keys known here; invited ones are left out."""
     files = sorted((mesh_folder.folder / MEMBERS).glob("*.toml"))
     known = [file.stem for file in files if not _is_invited(file)]
     return [certificate_of(mesh_folder, serial) for serial in known]

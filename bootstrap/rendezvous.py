@@ -1,4 +1,4 @@
-"""The bootstrap node: a member without slots whose door newcomers find. [io]
+"""The bootstrap node: a member without slots; newcomers find the mesh through its door. [io]
 
 Others find each other through it and then do without it: while it is down nobody new can join
 through it, and nothing else changes.

@@ -1,4 +1,4 @@
-"""What a person sees of a lab on the terminal: a table that keeps up, and what to do next.
+"""The output of a lab on the terminal: a table that is kept up to date, and advice on the next step.
 
 Everything goes to stderr; stdout is for results. Nothing is written when the user wants JSON.
 """
@@ -29,7 +29,7 @@ Report = dict[str, Any]
 
 
 class Screen:
-    """One lab's messages to the person who started it."""
+    """One lab's messages to the person that started it."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
@@ -39,7 +39,7 @@ class Screen:
         self._console.print(text, soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """Print what went wrong although things go on."""
+        """Print a problem that does not stop the lab."""
         self._console.print(f"[yellow]{escape(text)}[/yellow]", soft_wrap=True)
 
     @contextmanager
@@ -127,7 +127,7 @@ def _pages_per_second(row: dict[str, Any], before: dict[str, Any] | None) -> flo
 
 
 def _no_pages(report: Report) -> list[str]:
-    """Say what came of requests that brought no page, the most frequent first."""
+    """List the outcomes of requests that brought no page, the most frequent first."""
     outcomes = report["total"]["fetch_status"].items()
     others = sorted(((n, what) for what, n in outcomes if what != "200"), reverse=True)
     named = ", ".join(f"{what} ({n:,})" for n, what in others[:REASONS_SHOWN])
@@ -135,7 +135,7 @@ def _no_pages(report: Report) -> list[str]:
 
 
 def _summary(report: Report, names: dict[str, str]) -> Group:
-    """What is going on, and what was no page."""
+    """Build the lines on the work under way, the requests that brought no page, and full disks."""
     total = report["total"]
     megabytes, seconds = total["bytes_fetched"] / 1e6, int(total["seconds"])
     doing = "nothing left to fetch" if total["idle"] else f"{total['pending']:,} pages and batches under way"

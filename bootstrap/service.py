@@ -84,7 +84,7 @@ class Unit:
 
 
 def units_of(folder: Path, *, user: str = "") -> list[Unit]:
-    """Return a unit for each node whose configuration is in a folder, or in one below it.
+    """Return a unit for each node that has a configuration in a folder, or in one below it.
 
     Args:
       user: who runs them, under the manager of the system; empty for the manager of whoever asks.

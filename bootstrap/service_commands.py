@@ -61,7 +61,7 @@ def install_units(
 
 @app.command("remove", epilog="Example: sudo tianmesh service remove mymesh/peer-2")
 def remove_units(folder: FolderArgument = DATA, user: UserOption = False) -> None:
-    """Stop the nodes and forget the units; what the nodes keep stays."""
+    """Stop the nodes and remove their units; the nodes' data stay."""
     removed = remove(_units(folder, user, ""), unit_folder(is_system=not user), is_system=not user)
     typer.echo("\n".join(f"{name}  removed" for name in removed) or "none of these nodes is a service here")
 

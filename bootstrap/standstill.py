@@ -62,7 +62,7 @@ class Standstill:
 
 
 def check_due(answer: Mapping[str, Any], wait_s: float) -> None:
-    """Raise LeftForLater when all peers have answered and what is left is not due within so many seconds.
+    """Raise LeftForLater when all peers have answered and the work left is not due within so many seconds.
 
     What hosts have that were given up is not left: a crawl without it is done, and says why it has no pages.
 

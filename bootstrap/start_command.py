@@ -80,7 +80,7 @@ async def _run(folders: Mapping[str, Path], is_supervised: bool) -> bool:
 
 
 async def _start(nodes: Nodes, names: list[str]) -> None:
-    """Start all, at once but for the bootstrap node, at whose door the others knock."""
+    """Start the bootstrap node, then all others at once, which join through its door."""
     await nodes.load_all()
     doors = [name for name in names if name == BOOTSTRAP]
     for some in (doors, [name for name in names if name != BOOTSTRAP]):

@@ -20,7 +20,7 @@ class _Ends(NamedTuple):
 
 
 class Supervision:
-    """What is known of the lives of some nodes; times are of any clock that goes forward."""
+    """The starts and ends of some nodes; times are of any clock that goes forward."""
 
     def __init__(self) -> None:
         self._ends: dict[str, _Ends] = {}
@@ -44,5 +44,5 @@ class Supervision:
         return pause_s
 
     def due(self, now: float) -> list[str]:
-        """Return the nodes whose pause is over, each until it has begun."""
+        """Return the nodes to start again now that their pause is over, each until it has begun."""
         return [name for name, due_s in self._due_s.items() if due_s <= now]

@@ -1,4 +1,4 @@
-"""Set what is named in a configuration that a person may have edited, and leave the rest as it is written."""
+"""Set named values in a configuration that a person may have edited, and leave the rest as it is written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mesh.errors import ConfigError
 
 
 def with_settings(text: str, settings: Mapping[str, object], where: str) -> str:
-    """Set values in a configuration; comments, order and whatever else is in it stay.
+    """Set values in a configuration; comments, order and all other values stay.
 
     Args:
       text: TOML.

@@ -82,7 +82,7 @@ def _first_line(kind: type[msgspec.Struct]) -> str:
 
 
 def explanation_of(field: FieldInfo) -> str:
-    """What is said of a setting at its field, and the range of its values."""
+    """Return the description of a setting at its field, and the range of its values."""
     info = type_info(field.type)
     description = ""
     if isinstance(info, Metadata):

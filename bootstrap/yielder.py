@@ -1,4 +1,4 @@
-"""What a member without slots says to those who claim some: take them.
+"""From a member without slots to members that claim some: take them.
 
 A slot is crawled by who has the consent of every live member (`peers/handover`), and the bootstrap node is
 one. It never fetches, so it consents at once. It must not say so under another epoch than the claimant's:

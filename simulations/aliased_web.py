@@ -73,7 +73,7 @@ class AliasedWeb:
         return False
 
     def text_of(self, url: str) -> str:
-        """What stands on a page."""
+        """Return the text of a page."""
         host, page = host_of(url), self._page_in(url)
         assert page is not None
         if host in self.split:

@@ -6,7 +6,7 @@ from random import Random
 
 
 def random_of(seed: int, purpose: str) -> Random:
-    """Make the generator for one purpose, so that what others draw does not change what it draws.
+    """Make the generator for one purpose; draws for other purposes do not change its numbers.
 
     The same on every machine and under every PYTHONHASHSEED: Python seeds from the SHA-512 of a string.
     """

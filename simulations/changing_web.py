@@ -25,7 +25,7 @@ _HIDDEN: Final = b" noindex"
 
 
 class Version(NamedTuple):
-    """What a page is for a while."""
+    """The state of a page for a while."""
 
     number: int
     is_there: bool
@@ -33,7 +33,7 @@ class Version(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """What its server sends."""
+        """Return the body that the server of the page sends."""
         if not self.is_there:
             return GONE
         return b"version %d%s" % (self.number, _HIDDEN if self.is_hidden else b"")
@@ -71,7 +71,7 @@ class ChangingWeb(SyntheticWeb):
         return self._draw(url, "steady") < STEADY_SHARE
 
     def version_of(self, url: str, at_s: float) -> Version:
-        """Tell what a page that is not steady is at a time."""
+        """Return the version of a page at a time; the page is not a steady one."""
         period_s = PERIOD_S_MIN + self._draw(url, "period") * (PERIOD_S_MAX - PERIOD_S_MIN)
         number = int(at_s / period_s + self._draw(url, "phase"))
         draw = self._draw(url, f"version {number}") if self._is_leaf(url) else 1.0

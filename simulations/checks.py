@@ -1,4 +1,4 @@
-"""What must hold after a crawl, whatever the seed: the promises of the mesh, seen from outside.
+"""The rules that hold after every crawl, for any seed: the promises of the mesh, seen from outside.
 
 Everything is judged by what the virtual servers logged and what the peers' disks hold, not by what the
 peers say of themselves.

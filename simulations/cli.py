@@ -61,7 +61,7 @@ def crawl(
     record: Annotated[Path | None, typer.Option(help="Trace to write, for `sim replay`.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Crawl a synthetic web to its end and check what must hold; exit code 1 if it does not."""
+    """Crawl a synthetic web to its end and check the promises of the mesh; exit code 1 if one is broken."""
     from mesh.trace import TracedPage, write_trace
     from peers.crawler.model.settings import CrawlSettings
     from simulations import experiments

@@ -1,4 +1,4 @@
-"""The clock of a simulated peer whose machine's clocks are wrong.
+"""The clock of a simulated peer on a machine with wrong clocks.
 
 The twin of `mesh.process.runtime.MeshClock`, which takes the wall clock once, at its start, but never a time
 before one that it wrote into its last commit, and counts on from there by the monotonic clock. So a step of
@@ -36,7 +36,7 @@ class VirtualClock:
         self._durable = float("-inf")
 
     def local(self, now: float, least: float = float("-inf")) -> float:
-        """What the peer's mesh clock shows; never less than it has shown in this life.
+        """Return the time on the peer's mesh clock; never less than it has shown in this life.
 
         Args:
           least: the time that `world` was asked for, when `now` is the answer: rounding must not lose it.

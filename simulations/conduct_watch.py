@@ -1,4 +1,4 @@
-"""Who looks at how members behave: whether the honest are left in peace, and who lies is found out."""
+"""Watches how members behave: honest ones must be left in peace, and the liar must be found out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Links(Protocol):
 
 
 class ConductWatch:
-    """Looks now and then what the members make of each other, and how much of what is said they take."""
+    """Looks now and then how the members judge each other, and how many links and messages they accept."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class ConductWatch:
         self._blamed: set[tuple[Machine, str]] = set()  # of whom it was said already that it is wronged
 
     def look(self) -> None:
-        """See what has changed since the last look."""
+        """Record the changes since the last look."""
         liar = self.liar
         if liar is None:
             return
@@ -85,7 +85,7 @@ class ConductWatch:
             )
 
     def judge_denials(self, kept_twice: Callable[[str], Mapping[str, str | None]]) -> None:
-        """Judge after some time in peace: who denies pages of several members is found out.
+        """Judge after some time in peace: a member that denies pages of several members must be found out.
 
         Args:
           kept_twice: pages that were denied to a gateway, and again when it asked again, with who gave each.

@@ -158,7 +158,7 @@ class SimulatedCrawl:
                 progress(copies // min(self.table.replicas, len(self.peers)), self.web.pages)
 
     def run_for(self, seconds: float) -> None:
-        """Start from the web's seeds and go on for so long, of virtual time, whatever is left to do then."""
+        """Start from the web's seeds and go on for so long, of virtual time, even if work is left then."""
         self._begin()
         self.world.run(until=self.world.now + seconds)
 
@@ -205,18 +205,18 @@ class SimulatedCrawl:
         )
 
     def observe(self, peer: str) -> dict[str, Statistics]:
-        """What the actors of a peer let be seen."""
+        """Return the statistics of the actors of a peer."""
         return self.world.node(peer).observe()
 
     def crawl_statistics(self) -> dict[str, CrawlStatistics]:
-        """What the controllers have counted."""
+        """Return the statistics of the controllers."""
         found = {peer: self.observe(peer)["controller"] for peer in self.peers}
         return {
             peer: statistics for peer, statistics in found.items() if isinstance(statistics, CrawlStatistics)
         }
 
     def judge(self) -> Findings:
-        """Check what must hold now that the crawl is over."""
+        """Check the promises of the mesh now that the crawl is over."""
         return judge(
             self.log,
             self.web,
@@ -227,7 +227,7 @@ class SimulatedCrawl:
         )
 
     def _start(self, peer: str) -> None:
-        """Begin a life of a peer, the first or another one, on what its disk holds."""
+        """Begin a life of a peer, the first or another one, from the data on its disk."""
         table = self._table_of(peer)
         life = self._begin_life(peer, table)
         actors, ports = (
@@ -287,7 +287,7 @@ class SimulatedCrawl:
         self.world.deliver(Address(peer, "driver"), Address(peer, Herald.name), ownership)
 
     def _wait_for_members(self) -> None:
-        """Let the mesh form, as a person does who waits for all peers before giving seeds."""
+        """Let the mesh form, like a person that waits for all peers before giving seeds."""
         if self._members is None:
             return
         while self.world.now < JOINED_S_MAX:

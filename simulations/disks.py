@@ -38,7 +38,7 @@ class DamageableArchive(MemoryArchive):
         return last, len(self._segments[last])
 
     def cut(self, end: tuple[int, int]) -> None:
-        """Lose what is behind an earlier `end`."""
+        """Lose the data behind an earlier `end`."""
         last, size = end
         for number in [number for number in self._segments if number > last]:
             self.byte_count -= len(self._segments.pop(number))
@@ -54,7 +54,7 @@ class DamageableArchive(MemoryArchive):
 
 
 class Disk:
-    """What survives the process."""
+    """The data that survive the process."""
 
     def __init__(self) -> None:
         self.table = RevertibleTable()
@@ -72,15 +72,15 @@ class Disk:
         self.archive.space_bytes = float("inf")
 
     def appended(self, end: tuple[int, int], told_at: float) -> None:
-        """Note that what is behind `end` is durable only at a time."""
+        """Note that the data behind `end` are durable only at a time."""
         self._unsynced_archive.append((told_at, end))
 
     def committed(self, before: dict[str, bytes], told_at: float) -> None:
-        """Note that a commit of the index is durable only at a time, and what was there before it."""
+        """Note that a commit of the index is durable only at a time, and the files before it."""
         self._unsynced_index.append((told_at, before))
 
     def lose_power(self, now: float) -> None:
-        """Lose what has not been told to be durable."""
+        """Lose the data that were not yet reported as durable."""
         _drop_told(self._unsynced_archive, now)
         _drop_told(self._unsynced_index, now)
         if self._unsynced_archive:
@@ -90,7 +90,7 @@ class Disk:
         self.forget_unsynced()
 
     def forget_unsynced(self) -> None:
-        """The process has ended; the system writes what it was given."""
+        """Note that the process has ended; the system still writes the data that it was given."""
         self._unsynced_archive.clear()
         self._unsynced_index.clear()
 
@@ -150,7 +150,7 @@ class DiskSegments:
         self._free_at = 0.0
 
     def begin(self) -> list[tuple[str, Message]]:
-        """What the port says when the peer starts, and to which actors."""
+        """Return the messages of the port when the peer starts, and the actors that they go to."""
         return self._twin.begin()
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:

@@ -1,4 +1,4 @@
-"""What only the malicious member has read of the web while it lied: nobody else can be held to it.
+"""The versions that only the malicious member read while it lied: nobody else is held to them.
 
 It may keep a page to itself, or what that links to, and others may rightly take nothing from it. So a version
 that nobody else has read counts as stored when the lies are over, if it is on some disk by then; and what is
@@ -21,7 +21,7 @@ _NOT_MODIFIED: Final = 304
 
 
 class Doubts:
-    """Who has read which version of which page, as far as it matters."""
+    """The readers of each version of each page, as far as they matter."""
 
     def __init__(self) -> None:
         """Begin without a liar."""
@@ -33,7 +33,7 @@ class Doubts:
         self._told: dict[tuple[str, bytes], Machine] = {}  # versions that its table calls stored
 
     def requested(self, machine: Machine, url: str, served: Served, now: float) -> None:
-        """See who reads what; that a page is as it was says nothing of what is in it."""
+        """Note the reader of a page; a 304 (not modified) says nothing about the content."""
         if self.liar is None or served.status == _NOT_MODIFIED:
             return
         version = url, xxh3_64_digest(served.body)
@@ -44,7 +44,7 @@ class Doubts:
             self._by_others.add(version)
 
     def is_read(self, url: str) -> bool:
-        """Has anybody read this page who can be held to it?"""
+        """Has any member that can be held to it read this page?"""
         return self.liar is None or url in self._is_read
 
     def is_doubtful(self, machine: Machine, url: str, digest: bytes) -> bool:
@@ -56,7 +56,7 @@ class Doubts:
         return True
 
     def confirm(self, is_there: Callable[[str, bytes], bool]) -> list[tuple[Machine, str, bytes]]:
-        """Now that the lies are over, return what was doubtful and is there, with who told of it."""
+        """After the lies, return the doubtful versions on disks, with the machines that told of them."""
         there = [
             (machine, *version)
             for version, machine in self._told.items()

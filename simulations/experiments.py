@@ -63,7 +63,7 @@ def crawl(
     trace: list[TracedPage] | None = None,
     progress: Progress | None = None,
 ) -> CrawlResult:
-    """Crawl a synthetic web until nothing is left to do, and check what must hold.
+    """Crawl a synthetic web until nothing is left to do, and check the promises of the mesh.
 
     Args:
       seed: of the web and of everything else.
@@ -181,7 +181,7 @@ def replay(
 
 
 def _settings_of(fetches_in_flight: int, delay_s: float) -> CrawlSettings:
-    """Without limits: what is asked for, how often and how deep, was decided when it was recorded."""
+    """Make settings without limits: the trace decides which pages are requested, how often and how deep."""
     return CrawlSettings(
         delay_s=delay_s,
         fetches_in_flight_max=fetches_in_flight,

@@ -23,7 +23,7 @@ CONFIRMED_MAX: Final = 50  # made-up pages that it confirms at once
 
 
 class FalseAnswers:
-    """The answers of one malicious member, and what it has kept from whom."""
+    """The answers of one malicious member, and the pages that it has kept from each gateway."""
 
     def __init__(self, seed: int, now: Callable[[], float], tell: Callable[[str], None]) -> None:
         """Begin; `tell` takes lines of the transcript."""
@@ -55,7 +55,7 @@ class FalseAnswers:
         return self._kept_twice.get(asker, {})
 
     def forget(self, asker: str) -> None:
-        """A gateway has lost its memory, and knows no more what was denied to it."""
+        """A gateway has lost its memory, and with it the pages that were denied to it."""
         self._kept_twice.pop(asker, None)
         self._kept_first = {key: first for key, first in self._kept_first.items() if key[0] != asker}
 

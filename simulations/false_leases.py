@@ -1,4 +1,4 @@
-"""The malicious member's lies about addresses of the web: who may ask them, and who has them.
+"""The malicious member's lies about addresses of the web: the right to ask them, and their holders.
 
 It lends those of others' slots, gives back and tells of leases that it has not, wants each address itself,
 and those of its own slots for nobody. It lends none to two at once: nobody could see that.

@@ -81,11 +81,11 @@ class FalseNames:
         return url in self._hidden
 
     def end(self) -> None:
-        """It has had no slots for a while: what it has said of others' pages counts no more."""
+        """It has had no slots for a while: its words on others' pages count no more."""
         self._hidden.clear()
 
     def twisted(self, message: Message) -> Message:
-        """Say of all pages that they are what they were named, though they are not there."""
+        """Confirm the names of all pages, even of those that are not there."""
         if self._world.now < self._until_s and isinstance(message, CopiesNoted):
             return replace(message, unlike=())
         return message
@@ -121,7 +121,7 @@ class FalseNames:
                 yield _Page(url, slot, content, keeper)
 
     def _call_copy(self, page: _Page, victim: Machine) -> None:
-        """Say that another page is shown for this one, whoever may say so."""
+        """Say that another page is shown for this one, with or without the right to say so."""
         self._tell(f"{self.machine.name} calls {page.url} a copy")
         naming = Naming(page.slot, fingerprint(page.url), page.content, COPY)
         named = CopiesNamed(self._random.randrange(1 << 40), (naming,))

@@ -68,7 +68,7 @@ LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been v
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a run."""
+    """The outcome of a run."""
 
     seed: int
     peers: int
@@ -147,7 +147,7 @@ def run_faults(
 
 
 class FaultRun:
-    """The machines of a plan, and all who look at them."""
+    """The machines of a plan, and all observers that look at them."""
 
     def __init__(
         self,
@@ -314,7 +314,7 @@ class FaultRun:
         liar.lie(until)
 
     def _take_slots_from_liar(self, names: FalseNames) -> None:
-        """Have a person drain who lied, and let it take its share again: its word counts for no slot then."""
+        """Have a person drain the liar, and let it take its share again: its word counts for no slot then."""
         liar = names.machine
         if liar.is_running and not liar.is_leaving and len(self.present()) > 1:
             liar.drain(is_draining=True)
@@ -445,7 +445,7 @@ class FaultRun:
         return not any(machine.is_leaving for machine in self.present()) and self._all_know_each_other()
 
     def _is_at_rest(self) -> bool:
-        """Is nothing on its way, nor due before what was missed once is asked for again?"""
+        """Is nothing on its way, nor due before a page missed once is asked for again?"""
         present, soon_s = self.present(), GONE_S + 1.0
         return (
             self._nothing_is_missing()
@@ -492,7 +492,7 @@ class FaultRun:
         return self._random.choice(running) if running else None
 
     def _seed_something(self) -> None:
-        """Give a page of some host, under a name that no link has: only who keeps the seed finds it."""
+        """Give a page of some host, under a name that no link has: it is found only if the seed is kept."""
         machine, random = self.some_gateway(), self._random
         if machine is not None:
             host = random.randrange(self.web.host_count)
@@ -508,7 +508,7 @@ class FaultRun:
 
     @property
     def is_archive_damaged(self) -> bool:
-        """Has some disk changed what was written to it?"""
+        """Has some disk changed data that were written to it?"""
         return any(isinstance(planned.fault, Flip) for planned in self.plan.faults)
 
     def reachable_urls(self) -> list[str]:

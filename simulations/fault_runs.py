@@ -66,7 +66,7 @@ def run_all(
 
 
 def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
-    """Add up what came of the runs."""
+    """Add up the outcomes of the runs."""
     by_seed = sorted(outcomes, key=lambda outcome: outcome.seed)
     events = sum(outcome.events for outcome in by_seed)
     seconds = sum(outcome.real_seconds for outcome in by_seed)
@@ -87,7 +87,7 @@ def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
 
 
 def costs_of(outcome: Outcome) -> dict[str, float]:
-    """What the faults of a run cost the mesh, by names with units, as far as the run has it."""
+    """Return the costs of a run's faults for the mesh, by names with units, as far as the run has them."""
     costs = {
         "sent between peers, MB": outcome.sent_bytes / 1e6,
         "moved to peers that lacked it, MB": outcome.moved_bytes / 1e6,
@@ -111,7 +111,7 @@ def _costs(outcomes: Sequence[Outcome]) -> Iterator[Spread]:
 
 
 def outcomes_of(orders: list[Order], workers: int | None) -> Iterable[Outcome]:
-    """Carry out the runs, on so many processes; yield what comes of each when it is done."""
+    """Carry out the runs, on so many processes; yield the outcome of each when it is done."""
     if workers == 0:
         yield from map(_run, orders)
         return

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated mesh, and when: drawn from a seed, plain data.
+"""The faults of a simulated mesh and their times: drawn from a seed, plain data.
 
 A plan names peers by number, so that it can be made before there are any keys. Most faults last for a while
 and end by themselves; at `Plan.healed_s` everything that still lasts is ended. A plan never asks for what
@@ -37,7 +37,7 @@ class Fault(msgspec.Struct, frozen=True, tag=True):
 
 
 class Crash(Fault, frozen=True):
-    """The process is killed, maybe in the middle of what it does, and comes back on its disk."""
+    """The process is killed, maybe in the middle of its work, and comes back on its disk."""
 
     peer: int
     down_s: float

@@ -1,4 +1,4 @@
-"""What must hold once a mesh that had faults is at rest: nothing is lost, all have the same, all is found."""
+"""The rules for a mesh at rest after its faults: nothing is lost, all have the same, all is found."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANSWERED_S: Final = 6.0  # for a batch of searches
 
 
 class RestingRun(Protocol):
-    """What is judged: a run whose faults are over, and all who have looked at it."""
+    """The run to be judged, with its faults over, and all observers that have looked at it."""
 
     plan: Plan
     world: World
@@ -42,7 +42,7 @@ class RestingRun(Protocol):
 
     @property
     def is_archive_damaged(self) -> bool:
-        """Has some disk changed what was written to it?"""
+        """Has some disk changed data that were written to it?"""
 
     def present(self) -> list[Machine]:
         """The machines that are members or mean to be."""
@@ -55,7 +55,7 @@ class RestingRun(Protocol):
 
 
 def check_rest(run: RestingRun) -> None:
-    """Judge a run that has come to rest; what is wrong goes to its watch."""
+    """Judge a run that has come to rest; violations go to its watch."""
     for sentence in _wrong(run):
         run.watch.violate(sentence)
 
@@ -80,7 +80,7 @@ def _wrong(run: RestingRun) -> Iterator[str]:
 
 
 def _pins_that_do_not_hold(present: Iterable[Machine], pins: Mapping[int, str]) -> Iterator[str]:
-    """Slots that are not crawled by whom the last policy says, or, if that one does not take part, are so."""
+    """Slots with a wrong owner: not the pinned peer or, if that takes no part, not the unpinned one."""
     for machine in present:
         ownership = machine.ownership
         assert ownership is not None, "who is at rest has joined"

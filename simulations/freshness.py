@@ -1,4 +1,4 @@
-"""How fresh pages are by each policy of visiting again, for a budget of visits; beside what is possible.
+"""The freshness of pages by each policy of revisits, for a budget of visits; beside the optimum.
 
 A model in arrays, without peers: a million pages, each of which changes at random with a rate of its own
 (Poisson), visits at the turn of every step as long as the budget lasts, those first that have been due
@@ -56,7 +56,7 @@ LEARNING: Final = frozenset((Revisit.ADAPTIVE, Revisit.EXPIRY, Revisit.CHO, Revi
 
 
 class Freshness(msgspec.Struct, frozen=True):
-    """What came of a policy."""
+    """The results of one policy."""
 
     policy: str
     freshness: float  # mean share of pages that are as they were found
@@ -66,7 +66,7 @@ class Freshness(msgspec.Struct, frozen=True):
 
 
 class FreshnessResult(msgspec.Struct, frozen=True):
-    """What came of some policies, for one budget."""
+    """The results of several policies, for one budget."""
 
     pages: int
     days: int

@@ -1,4 +1,4 @@
-"""Stands for the membership in meshes whose members know each other from the start and never change."""
+"""Stands for the membership in meshes of members that know each other from the start and never change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mesh.actors.ownership import OwnershipChanged
 
 
 class Herald(Actor):
-    """Passes an ownership on to all who want to know, in one go as the membership does; hears the rest."""
+    """Passes an ownership on to all listeners, in one go as the membership does; hears all other messages."""
 
     name: ClassVar[str] = "membership"
 

@@ -1,4 +1,4 @@
-"""A member that takes part as all others do, and beside that says in its own name whatever may do harm.
+"""A member that takes part as all others do, and also says in its own name anything that may do harm.
 
 What it says goes over the same network from its own address, so it is known who says it; what only the holder
 of another key could say it can but forge. It does not spoil the slots that are its own: so all that must hold
@@ -185,7 +185,7 @@ class Liar:
             self._say(RumoursSpread((Rumour(credentials.sign(record), State.ALIVE),)))
 
     def _command(self, victim: MemberRecord) -> None:
-        """Decree what only others may."""
+        """Send decrees that only others have the right to sign."""
         signer = Signer(self._own_key(), self._members.config.digest())
         kind = self._random.choice((DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF))
         subject = "" if kind == POLICY else victim.peer
@@ -199,7 +199,7 @@ class Liar:
         self._say(MembersTold((Rumour(old, State.DEAD), Rumour(old, State.ALIVE))))
 
     def _forge(self, victim: MemberRecord) -> None:
-        """Change what a member says of itself."""
+        """Forge the record of another member."""
         forged = replace(victim, weight=0, is_draining=True, incarnation=victim.incarnation + 1)
         parted = replace(forged, parting=int(State.LEFT))
         self._say(RumoursSpread((Rumour(forged, State.ALIVE), Rumour(parted, State.LEFT))))
@@ -219,7 +219,7 @@ class Liar:
         self.fell_silent(for_s)
 
     def _say_again(self, victim: MemberRecord) -> None:
-        """Repeat what its node has said to somebody some time ago, whatever that was."""
+        """Repeat messages that its node sent to any member some time ago."""
         for source, target, message in self._random.sample(self._said, min(20, len(self._said))):
             self._world.repeat(source, target, message)
 
@@ -246,7 +246,7 @@ class Liar:
             self._world.forge(self._machine.peer, to, message)
 
     def _tell_of_holdings(self, victim: MemberRecord) -> None:
-        """Offer what it has not, want what it needs not, and have another digest of everything."""
+        """Offer slots it has not, want copies it needs not, and have another digest of everything."""
         ownership = self._machine.ownership
         if ownership is None:
             return

@@ -118,7 +118,7 @@ class Machine:
         return self._starts > 0
 
     def start(self) -> None:
-        """Begin a life of the peer on what the disk holds."""
+        """Begin a life of the peer from the data on the disk."""
         assert not self.is_up
         assert not self.is_gone
         self._starts += 1
@@ -187,7 +187,7 @@ class Machine:
         self.publish(self._members.write_off(other.peer))
 
     def publish(self, decree: Decree) -> None:
-        """Have a person give it what the owner of the mesh has decreed."""
+        """Have a person give it a decree of the owner of the mesh."""
         self._tell("membership", PublishDecree(1, decree))
 
     def leave(self, has_left: Callable[[], None]) -> None:
@@ -229,12 +229,12 @@ class Machine:
         return controller is not None and controller.would_crawl(host, self.local_time())
 
     def local_time(self) -> float:
-        """What its mesh clock shows; it is running."""
+        """Return the time on its mesh clock; it is running."""
         return self._world.local_time(self.peer)
 
     @property
     def ownership(self) -> Ownership | None:
-        """Who is responsible for what, as far as it knows."""
+        """Return the ownership of the slots, as far as it knows."""
         return self._controller.ownership if self._controller is not None else None
 
     def answerer_of(self, url: str) -> str | None:
@@ -243,7 +243,7 @@ class Machine:
         return None if ownership is None else ownership.answerer_of(ownership.slot_of(host_of(url)))
 
     def trouble(self) -> str:
-        """What may keep the mesh from rest, for people."""
+        """Return the possible reasons why the mesh is not at rest, for people."""
         if not self.is_running:
             return "does not run"
         membership, handover, cell, crawl = self.membership(), self.handover(), self.cell(), self.crawl()

@@ -63,7 +63,7 @@ class Members:
         self.peers = tuple(self.identities)
 
     def chance_of(self, peer: str, start: int) -> Random:
-        """The generator of a peer for what is no actor's, after so many starts."""
+        """Return the generator of a peer for draws that belong to no actor, after so many starts."""
         return random_of(self._seed, f"{peer} at start {start}")
 
     def membership(self, peer: str, table: Table, start: int, listeners: Iterable[Actor]) -> Membership:
@@ -98,7 +98,7 @@ class Members:
         return owner.decree(WRITE_OFF, peer, 1, number_body(NUMBER_MAX))
 
     def policy(self, number: int, body: bytes) -> Decree:
-        """Decree what the whole mesh crawls and shows."""
+        """Make the decree on the pages that the whole mesh crawls and shows."""
         return Signer(self._root, self.config.digest()).decree(POLICY, "", number, body)
 
     def _record(self, peer: str) -> MemberRecord:

@@ -42,7 +42,7 @@ AFTERMATH_S: Final = 15.0  # that a fault is still felt after its end: suspicion
 
 
 class _Disturbance(msgspec.Struct):
-    """A fault and whom it touches."""
+    """A fault and the machines that it touches."""
 
     begun: float
     machines: frozenset[int]  # empty for everybody
@@ -50,7 +50,7 @@ class _Disturbance(msgspec.Struct):
 
 
 class Nemesis:
-    """Carries out faults; what has ended or was healed is never ended twice."""
+    """Carries out faults; a fault that has ended or was healed is never ended twice."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Nemesis:
         )
 
     def heal(self) -> None:
-        """End everything that lasts, and have everybody back who is not gone for good."""
+        """End everything that lasts, and have all machines back that are not gone for good."""
         self._tell("everything is healed")
         self._heals += 1
         now = self._world.now

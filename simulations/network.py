@@ -87,7 +87,7 @@ class Network:
         self._cuts.update(links)
 
     def mend(self, links: Iterable[tuple[str, str]]) -> None:
-        """Let frames pass again; what was sent meanwhile stays lost."""
+        """Let frames pass again; those sent meanwhile stay lost."""
         self._cuts.difference_update(links)
 
     def part(self, *sides: Iterable[str]) -> None:
@@ -101,7 +101,7 @@ class Network:
         self.clear_up()
 
     def clear_up(self) -> None:
-        """Be as quick and reliable as in the beginning; what is cut stays so."""
+        """Be as quick and reliable as in the beginning; links that are cut stay so."""
         delay_min_s, delay_mean_s, loss = self._healthy
         self.set_delay(delay_min_s, delay_mean_s)
         self.set_loss(loss)

@@ -1,4 +1,4 @@
-"""The controller of a simulated peer, with somebody who hears what it is told it may crawl."""
+"""The controller of a simulated peer, with an observer that hears which slots it may crawl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner of a mesh who says now and then, with a new policy, which member is to crawl which slots."""
+"""The owner of a mesh that pins slots to members now and then, each time with a new policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bugs on purpose: what the harness has to find. They are put into the peers' code from outside.
+"""Bugs on purpose, for the harness to find. They are put into the peers' code from outside.
 
 Each was a plausible way to write that code. Nothing leads to them but `planted`.
 """
@@ -51,7 +51,7 @@ EARLY_S: Final = 10.0
 
 
 class Bug(StrEnum):
-    """What can be planted."""
+    """The bugs that can be planted."""
 
     EARLY_ACKNOWLEDGEMENT = "early-acknowledgement"  # a page counts as stored before its standbys have it
     FORGOTTEN_CLOCKS = "forgotten-clocks"  # politeness clocks stay behind when slots change hands
@@ -142,7 +142,7 @@ def _kept_removals() -> list[_Patch]:
 
 
 def _early_visits() -> list[_Patch]:
-    """Take what is due in a moment together with what is due."""
+    """Take URLs that are due in a moment together with those that are due."""
     take_url = Frontier.take_url
 
     def take_early(self: Frontier, state: HostState, now: float) -> QueuedUrl | None:
@@ -152,7 +152,7 @@ def _early_visits() -> list[_Patch]:
 
 
 def _hearsay() -> list[_Patch]:
-    """Take a rumour for what it says."""
+    """Believe every rumour as it is told."""
 
     def settled(self: Learning, rumour: Rumour, *arguments: object) -> Rumour:
         return rumour
@@ -236,7 +236,7 @@ def _believed_denials() -> list[_Patch]:
 
 
 def _unasked_excerpts() -> list[_Patch]:
-    """Take all excerpts for what a witness says."""
+    """Accept all excerpts as if a witness had confirmed them."""
     take = Reading.take
 
     def take_all(self: Reading, asked: Asked, message: Answer, share: Share, now: float) -> None:
@@ -249,7 +249,7 @@ def _unasked_excerpts() -> list[_Patch]:
 
 
 def _foreign_names() -> list[_Patch]:
-    """Go by names whoever gives them, as if who answers for the content did."""
+    """Accept names from any member, as if the one that answers for the content had sent them."""
     take_names = Copies._take_names
 
     def take_all(self: Copies, source: Address, message: CopiesNamed) -> None:

@@ -72,7 +72,7 @@ class Request(NamedTuple):
 
 
 class VirtualFetcher:
-    """Port `fetcher` over a virtual web; writes what the web's servers would log."""
+    """Port `fetcher` over a virtual web; writes the log that the web's servers would write."""
 
     name = "fetcher"
 
@@ -90,7 +90,7 @@ class VirtualFetcher:
         return answers + [Answer(0.0, lessor, order) for order in self._turns.take_orders()]
 
     def dated(self, now: float) -> float:
-        """What the wall clock shows."""
+        """Return the time on the wall clock."""
         return now
 
     def _carry_out(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
@@ -154,7 +154,7 @@ class _FetchEnds(Message, frozen=True):
 
 
 class VirtualParser:
-    """Port `parser`: asks the web itself what the page says; a robots.txt has a body, which is read."""
+    """Port `parser`: asks the web itself for a page's content; a robots.txt has a body, which is read."""
 
     name = "parser"
 
@@ -205,7 +205,7 @@ class VirtualParser:
 
 
 class VirtualArchive:
-    """Port `archive`: knows what was appended and where, but not the bytes, which follow from the URL."""
+    """Port `archive`: knows the URLs and places of records, but not the bytes, which follow from the URL."""
 
     name = "archive"
 

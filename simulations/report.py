@@ -18,7 +18,7 @@ FAILURES_SHOWN: Final = 3
 
 
 def crawl_table(result: CrawlResult) -> RenderableType:
-    """A simulated crawl: what happened, per peer, and whether everything held that must."""
+    """A simulated crawl: its results, per peer, and whether all promises of the mesh held."""
     table = Table(title=f"{result.pages:,} pages on {result.hosts:,} hosts, seed {result.seed}")
     table.add_column("peer")
     table.add_column("pages", justify="right")
@@ -40,7 +40,7 @@ def crawl_table(result: CrawlResult) -> RenderableType:
 
 
 def faults_report(result: FaultsResult) -> RenderableType:
-    """Runs with faults: what was done and cost; of each that failed what was wrong, how to see it again."""
+    """Runs with faults: their numbers and costs; for each failure, the violations and how to see it again."""
     lines = [
         f"{result.passed:,} of {result.seeds:,} seeds passed, from seed {result.first_seed}",
         f"{result.events:,} events, {result.events_per_second:,.0f} a second on one core",

@@ -1,4 +1,4 @@
-"""What the experiments tell: plain values that become JSON."""
+"""The results of the experiments: plain values that become JSON."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class FaultsResult(msgspec.Struct, frozen=True):
-    """What came of some seeds."""
+    """The results of several seeds."""
 
     seeds: int
     first_seed: int

@@ -8,7 +8,7 @@ from mesh.tables.memory_table import MemoryTable
 
 
 class RevertibleTable:
-    """A `mesh.tables.table.Table` whose changes since the last commit can be undone."""
+    """A `mesh.tables.table.Table` that can undo its changes since the last commit."""
 
     def __init__(self) -> None:
         self._table = MemoryTable()
@@ -40,7 +40,7 @@ class RevertibleTable:
         return bool(self._before)
 
     def commit(self) -> None:
-        """What was written so far stays."""
+        """Keep all changes written so far."""
         if self.on_commit is not None:
             self.on_commit(self._before)
         self._before.clear()

@@ -1,4 +1,4 @@
-"""What a peer of a later version of the protocol sends.
+"""The messages of a peer of a later version of the protocol.
 
 It appends fields, which peers of this version do not see, and sends messages that they do not know, which
 they refuse and count. Source: the rules at the top of `peers.wire_tags`.

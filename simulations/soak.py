@@ -34,7 +34,7 @@ class Campaign(msgspec.Struct, frozen=True):
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """What came of one run."""
+    """The outcome of one run."""
 
     seed: int
     replay: str
@@ -65,7 +65,7 @@ class Soak:
         return [each for _, each in sorted(self.finished.items()) if each.violations]
 
     def run(self, tell: Callable[[Finished], None], workers: int | None = None) -> None:
-        """Run what is missing, and note each run as soon as it is done."""
+        """Carry out the missing runs, and note each as soon as it is done."""
         missing = [order for order in self.campaign.orders() if order.seed not in self.finished]
         for outcome in outcomes_of(missing, workers):
             done = Finished(outcome.seed, outcome.replay, outcome.violations)

@@ -41,7 +41,7 @@ class Topic:
 
 
 class TopicalWeb(SyntheticWeb):
-    """A web whose pages are relevant or not."""
+    """A web of relevant and other pages."""
 
     def __init__(self, seed: int, pages: int, shape: WebShape, topic: Topic) -> None:
         """Lay out the hosts, and choose those that are about the topic, at least one."""
@@ -58,7 +58,7 @@ class TopicalWeb(SyntheticWeb):
         return self._draw(url, "relevant") < share
 
     def text_of(self, url: str) -> str:
-        """What a page says."""
+        """Return the text of a page."""
         draw = self._draw(url, "text")
         count = 3 + int(6 * draw) if self.is_relevant(url) else int(draw < 0.1)
         return " and ".join(["something else", *[TOPIC] * count])

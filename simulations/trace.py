@@ -46,7 +46,7 @@ class TraceWeb:
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """The pages that no page recorded before them links to: seeds, and what redirects led to."""
+        """The pages that no page recorded before them links to: seeds, and targets of redirects."""
         found: set[str] = set()
         seeds = []
         for url, page in self._pages.items():

@@ -1,4 +1,4 @@
-"""People who give seeds to gateways and search, while the mesh has its faults; what they get is judged.
+"""People that give seeds to gateways and search, while the mesh has its faults; the answers are judged.
 
 A search that claims to speak for all slots must find a page that has been stored for `FRESH_S` when it
 begins. A seed counts as promised when the gateway says that its owner has it.
@@ -21,7 +21,7 @@ FRESH_S: Final = 4.0
 
 
 class _Question(NamedTuple):
-    """What was asked of a gateway."""
+    """A question to a gateway."""
 
     machine: Machine
     url: str

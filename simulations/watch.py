@@ -1,4 +1,4 @@
-"""Who watches a run with faults: every request and every commit is judged at the moment it is made.
+"""The watch on a run with faults: it judges every request and every commit at the moment it is made.
 
 It sees what a web server logs, what commits leave in the tables, and which links and processes work. It
 asks no peer about itself but one thing: which slots it would crawl now.
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What the table of a machine says of a URL that was visited."""
+    """The entry in the table of a machine for a URL that was visited."""
 
     since: float  # when it came to know of that visit
     visit: tuple[int, float]  # its number and its time
@@ -83,7 +83,7 @@ class _HostClock(msgspec.Struct):
 
 
 class Watch:
-    """Sees every request and every commit; notes what must not be."""
+    """Sees every request and every commit; notes violations of the rules."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Watch:
         self._members_changed_s = -inf
 
     def is_of_liar(self, url: str) -> bool:
-        """Was a page last asked for by who lies? Until it does no more, it may keep that page to itself."""
+        """Was a page last asked for by the liar? Until it does no more, it may keep that page to itself."""
         last, liar = self.last.get(url), self.doubts.liar
         return liar is not None and last is not None and last.machine is liar
 
@@ -174,7 +174,7 @@ class Watch:
             self._judge_repetition(machine, url, before, now)
 
     def ended(self, machine: Machine) -> None:
-        """Its process has ended, and with it what it was asking."""
+        """A machine's process has ended, and with it the requests that were under way."""
         self._end_requests(machine, self._now())
 
     def _end_requests(self, machine: Machine, now: float) -> None:
@@ -207,7 +207,7 @@ class Watch:
         self._members_changed_s = self._now()
 
     def links_changed(self, passes: Callable[[Machine, Machine], bool]) -> None:
-        """See who does not reach a majority from now on, and back, be it through others."""
+        """Note the members that do not reach a majority from now on, and back, be it through others."""
         now = self._now()
         members = [machine for machine in self.machines if machine.has_lived and not machine.is_gone]
         smallest = min((machine.peer for machine in members), default="")
@@ -232,7 +232,7 @@ class Watch:
         self._untold[machine.number] = (min(since, before) if since < told_s else since, now + TOLD_S)
 
     def may_know(self, machine: Machine, at_s: float) -> bool:
-        """Can it have been told of what others have stored since then?
+        """Can it have been told of pages that others have stored since then?
 
         Not while it is cut off from a majority, nor before it has been told what it missed.
         """
@@ -242,13 +242,13 @@ class Watch:
         return at_s < (min(since, isolated_since) if is_untold else isolated_since)
 
     def goes_on(self, machine: Machine) -> None:
-        """It stood still until now: if for long, it will read no answer to what it had asked."""
+        """It stood still until now: if for long, it will read no answers to its earlier requests."""
         unread_s = machine.changed_s + STILL_S
         if unread_s < self._now():
             self._end_requests(machine, unread_s)
 
     def lies_end(self, is_there: Callable[[str, bytes], bool]) -> None:
-        """From now on nobody lies; what is there of that by now which only the liar has read, counts.
+        """From now on nobody lies; versions that only the liar has read count if they are on a disk by now.
 
         Args:
           is_there: whether the version of a page with this digest is on the disk of any peer.
@@ -268,7 +268,7 @@ class Watch:
     def _judge_politeness(
         self, machine: Machine, url: str, last: _HostClock | None, delay_s: float, now: float
     ) -> None:
-        """Judge what is asked of a host, or of an address, after what was asked of it last."""
+        """Judge a request to a host, or to an address, after the last request to it."""
         if last is None:
             return
         if not last.machine.is_running:
@@ -325,7 +325,7 @@ class Watch:
             )
 
     def _known_now(self, machine: Machine, url: str, key: bytes) -> Settled | None:
-        """What the table of a machine says of a URL, be it committed or not: it goes by that."""
+        """The entry in the table of a machine for a URL, be it committed or not: it goes by that."""
         slot = slot_of(host_of(url), machine.config.slot_count)
         row = machine.disk.table.get(_URL_ROWS + url_key(slot, key))
         if row is None or is_new_row(row):
@@ -360,7 +360,7 @@ class Watch:
             self._note_stored(machine, url, row.digest)
 
     def _settled_by(self, machine: Machine, key: bytes, value: bytes) -> Settled:
-        """What a row says of a visit, and since when the machine has known of that."""
+        """The visit in a row, and the time since when the machine has known of it."""
         row = row_in(value)
         known = self.settled[machine.number].get(key)
         visit = row.visit, row.visited_s
@@ -398,7 +398,7 @@ _decode = msgspec.msgpack.Decoder().decode
 def _reached(
     start: Machine, members: Sequence[Machine], passes: Callable[[Machine, Machine], bool]
 ) -> set[Machine]:
-    """All whom a message gets to that everybody passes on, `start` included."""
+    """Return all members that a message from `start` gets to if each passes it on, `start` included."""
     reached, waiting = {start}, [start]
     for source in waiting:
         new = [target for target in members if target not in reached and passes(source, target)]

@@ -1,4 +1,4 @@
-"""A web that does not exist: what every URL answers is computed from the URL and a seed.
+"""A web that does not exist: the answer of every URL is computed from the URL and a seed.
 
 Theory of operation
 ===================
@@ -50,7 +50,7 @@ TIMEOUT_S: Final = 30.0  # after which a fetcher gives up on a host that does no
 
 
 class Served(NamedTuple):
-    """What a server answers, or why there is no answer."""
+    """The answer of a server, or why there is none."""
 
     status: int  # HTTP; 0 when nobody answers
     seconds: float  # from the request to the last byte, or to giving up
@@ -63,7 +63,7 @@ class Served(NamedTuple):
 
 
 class Web(Protocol):
-    """What the virtual fetcher and parser ask."""
+    """The web as the virtual fetcher and parser see it."""
 
     def serve(self, url: str) -> Served:
         """Answer a request; every URL has an answer, if only that there is none."""
@@ -83,7 +83,7 @@ class Web(Protocol):
         """Where these links lead."""
 
     def crawl_delay_s(self, origin: str) -> float:
-        """What robots.txt of an origin asks for between two requests; 0 when it says nothing."""
+        """Return the seconds between two requests that an origin's robots.txt asks for; 0 for none."""
 
     def is_forbidden(self, url: str) -> bool:
         """Does robots.txt of the URL's origin forbid it?"""
@@ -243,7 +243,7 @@ class SyntheticWeb:
         return links
 
     def _where_served(self, link: str, origin: str, host: int) -> str:
-        """The same page of a split host, at its own origin; what is no page stays where it is."""
+        """The same page of a split host, at its own origin; a link to no page stays as it is."""
         page = page_of(link[len(origin) + 1 :]) if link.startswith(f"{origin}/") else None
         return link if page is None else f"{self.origin_of_page(host, page)}{link[len(origin) :]}"
 

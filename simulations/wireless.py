@@ -1,4 +1,4 @@
-"""A world in which messages cross from peer to peer as they are, for crawls whose bytes nobody counts.
+"""A world in which messages cross from peer to peer as they are, for crawls without a count of bytes.
 
 Nothing is encoded, so there is no digest, no message has a size, and nobody notices what could not cross a
 wire.
@@ -18,7 +18,7 @@ class Parcel(bytes):
 
 
 class WirelessWorld(World):
-    """Hands over what its base encodes and decodes."""
+    """Hands over messages as they are, where its base encodes and decodes them."""
 
     def _pack(self, source: Address, target: Address, message: Message) -> bytes:
         parcel = Parcel()

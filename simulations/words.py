@@ -56,7 +56,7 @@ def records_of(url: str, stamp: Stamp, body: bytes) -> bytes:
 
 
 def body_of(records: bytes) -> bytes:
-    """What the web had answered that is in these records.
+    """Return the body of the web's answer that is in these records.
 
     Raises:
       CorruptionError: they are damaged.

@@ -52,7 +52,7 @@ WAKES_AT_ONCE_MAX: Final = 10_000
 
 
 class Answer(NamedTuple):
-    """What a virtual port says, and when."""
+    """The message of a virtual port, and its delay."""
 
     delay_s: float  # from the order to the answer
     target: Address  # an actor of the port's own peer, or of one that it can reach
@@ -75,7 +75,7 @@ class Clock(Protocol):
         """The peer starts now, by the time of the world."""
 
     def local(self, now: float, least: float) -> float:
-        """What the clock shows at a time of the world, and `least` at least; never goes back."""
+        """The time on the clock at a time of the world, and `least` at least; never goes back."""
 
     def world(self, local: float) -> float:
         """The time of the world at which the clock shows this."""
@@ -85,7 +85,7 @@ class Clock(Protocol):
 
 
 class CommittedTable(Protocol):
-    """A table that can tell what is durable, for peers that may crash."""
+    """A table that knows which changes are durable, for peers that may crash."""
 
     @property
     def has_changes(self) -> bool:
@@ -95,7 +95,7 @@ class CommittedTable(Protocol):
         """All that was written so far survives a crash."""
 
     def revert(self) -> None:
-        """Back to the last commit: what a crash leaves behind."""
+        """Back to the last commit: the state that a crash leaves behind."""
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Traffic:
-    """What crossed the wires, by kind of message. A multicast counts once for every receiver."""
+    """The messages that crossed the wires, by kind. A multicast counts once for every receiver."""
 
     sent: dict[str, Tally] = field(default_factory=dict)
     repeated: int = 0  # brought twice by the network
@@ -134,7 +134,7 @@ _Event: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
 @dataclass(slots=True)
 class _Peer:
-    """A node with what the driver keeps for it."""
+    """A node, and the state that the driver keeps for it."""
 
     node: Node
     ports: Mapping[str, VirtualPort]
@@ -258,7 +258,7 @@ class World:
             self._push(self.now, act, *arguments)
 
     def clog(self, source: str, target: str) -> None:
-        """Hold back what arrives from one peer at the other, until `unclog`."""
+        """Hold back the messages that arrive from one peer at the other, until `unclog`."""
         self._clogs.setdefault((source, target), [])
 
     def unclog(self, source: str, target: str) -> None:
@@ -295,7 +295,7 @@ class World:
         return self.passes(one, other) and self.passes(other, one)
 
     def local_time(self, name: str) -> float:
-        """What the clock of a peer shows."""
+        """Return the time on the clock of a peer."""
         return self._now_of(self._peers[name])
 
     def node(self, name: str) -> Node:
@@ -309,7 +309,7 @@ class World:
         self._hand_in(peer, source, target.actor, message)
 
     def distrust(self, peer: str) -> None:
-        """Expect of a peer what no peer of our version would send; what is refused is counted."""
+        """Let a peer send messages that no peer of our version would send; the refused ones are counted."""
         self._distrusted.add(peer)
 
     def forge(self, peer: str, target: Address, message: Message) -> None:
@@ -319,7 +319,7 @@ class World:
         self._launch(source, target, type(message).__name__, frame, is_multicast=False)
 
     def twist(self, peer: str, twist: Twist) -> None:
-        """Let what the node of a peer sends to others one by one be replaced by something else."""
+        """Have messages that the node of a peer sends to single others replaced by something else."""
         self._twists[peer] = twist
 
     def repeat(self, source: Address, target: Address, message: Message) -> None:
@@ -362,7 +362,7 @@ class World:
         return not peer.is_up
 
     def _carry_out(self, peer: _Peer, outgoing: list[Outgoing]) -> None:
-        """Do what the actors of a peer want done, then see when it has to wake next."""
+        """Carry out the wishes of the actors of a peer, then see when it has to wake next."""
         for item in outgoing:
             if item.message.is_promise:
                 peer.promises.append(item)
@@ -525,7 +525,7 @@ class World:
         return encode(source.actor, target.actor, message)
 
     def _unpack(self, frame: bytes) -> tuple[str, Message]:
-        """Return the actor that a frame is for, and what it says."""
+        """Return the actor that a frame is for, and the message in it."""
         envelope = _decode(frame)
         return envelope.target, envelope.message
 

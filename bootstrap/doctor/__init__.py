@@ -1,4 +1,4 @@
-"""What `tianmesh doctor` finds out about a machine, its nodes and their mesh, and what it says is to be done.
+"""The findings of `tianmesh doctor` about a machine, its nodes and their mesh, with advice on each.
 
 `finding`   what was found: how grave it is, in which words, and what to do; pure
 `machine`   this machine: Python, memory, descriptors, clock

@@ -41,7 +41,7 @@ def doctor(
     token: TokenOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Look at this machine, its nodes and their mesh, and say what is wrong and what to do.
+    """Check this machine, its nodes and their mesh; report problems and how to solve them.
 
     Changes nothing. The exit code is 1 if something does not work.
     """

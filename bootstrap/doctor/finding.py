@@ -16,7 +16,7 @@ class Grade(StrEnum):
 
 
 class Finding(NamedTuple):
-    """What was looked at and how it is, in words."""
+    """The result of one check: its subject, its grade, and the text for people."""
 
     about: str  # "machine", a folder, "mesh"
     subject: str  # a word or two: "disk", "certificate"

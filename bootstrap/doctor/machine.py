@@ -41,7 +41,7 @@ def machine_findings() -> Iterator[Finding]:
 
 
 def confinement_finding(lacking: Sequence[str]) -> Finding:
-    """Judge what a process that works on pages could not give up."""
+    """Judge the rights that a process working on pages could not give up."""
     if lacking:
         advice = (
             "a newer kernel (5.13) has all of it; a container may have to be let use seccomp and Landlock"
@@ -88,7 +88,7 @@ def clock_finding(*, is_synchronised: bool) -> Finding:
 
 
 def _lacking() -> list[str]:
-    """Have a process give up all that it can; return what it could not."""
+    """Have a process give up all rights that it can; return the rights it could not give up."""
     command = [sys.executable, "-P", "-m", "mesh.process.confinement"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_S, check=False)
@@ -98,7 +98,7 @@ def _lacking() -> list[str]:
 
 
 def _memory() -> tuple[int, int]:
-    """All memory and what is free of it, or could be, in bytes; zeros where the system does not say."""
+    """Return total and available memory in bytes; zeros where the system does not say."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             lines = dict(line.split(":", 1) for line in file)
@@ -109,7 +109,7 @@ def _memory() -> tuple[int, int]:
 
 
 def _is_clock_synchronised() -> bool | None:
-    """What the system's own service says; None where there is none, as in a container."""
+    """Ask the system whether its clock is synchronised; None if it cannot tell, as in a container."""
     if shutil.which("timedatectl") is None:
         return None
     command = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]

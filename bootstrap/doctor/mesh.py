@@ -1,4 +1,4 @@
-"""What a gateway tells of its mesh: who is missing, versions that differ, clocks that are wrong. [io]"""
+"""Findings about a mesh from a gateway: missing members, differing versions, wrong clocks. [io]"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ASKED_AT_ONCE: Final = 16
 
 
 def mesh_findings(client: GatewayClient) -> Iterator[Finding]:
-    """Ask one gateway, then the clocks of all whose addresses it tells."""
+    """Ask one gateway about its mesh, then all gateways in its report for their clocks."""
     try:
         report = read_told(client.status(), Report)
         readiness = read_told(client.readiness(), ReadinessJson)
@@ -47,7 +47,7 @@ def mesh_findings(client: GatewayClient) -> Iterator[Finding]:
 
 
 def member_findings(report: Report, readiness: ReadinessJson) -> Iterator[Finding]:
-    """Judge what the members tell."""
+    """Judge the members by the report and the readiness that a gateway gives."""
     say = partial(text_in, "en")
     faults = [*missing_lines(readiness, say), *down_lines(report, say)]
     faults += [f"the disk of {peer.id} is full: make room there" for peer in report.peers if peer.disk_full]

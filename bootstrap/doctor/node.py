@@ -200,7 +200,7 @@ def _disk_findings(about: str, home: Path, data: Path) -> Iterator[Finding]:
 
 
 def _sync_s(place: Path) -> float:
-    """The median of how long a few synchronised writes take; what is written is removed again."""
+    """Return the median duration of a few synchronised writes; the trial file is removed again."""
     trial = place / f".doctor-{os.getpid()}"
     file = os.open(trial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -274,7 +274,7 @@ def _host_of(door: DoorConfig) -> str:
 
 
 def _reachable(host: str) -> str:
-    """Where to connect to what listens there, from this machine."""
+    """Return the address at which this machine connects to a listener on `host`."""
     return "127.0.0.1" if _is_unspecified(host.strip("[]")) else host
 
 

@@ -1,4 +1,4 @@
-"""What is done on a machine of a lab, where nothing is needed but Python. [io]
+"""The program that carries out orders on a machine of a lab, where nothing is needed but Python. [io]
 
 This file is sent there as it stands, with a last line that calls `main` with an order; the answer is one line
 of JSON. So no secret of an order stands in the arguments of a process, where others there could read it.
@@ -33,7 +33,7 @@ LAST_WORDS = 5  # lines of a node that does not run
 
 
 def main(order: dict[str, Any]) -> None:
-    """Carry out an order and print what came of it."""
+    """Carry out an order and print its result."""
     os.umask(0o077)
     os.chdir(os.path.expanduser("~"))
     done = globals()["do_" + order.pop("do")](**order)
@@ -41,7 +41,7 @@ def main(order: dict[str, Any]) -> None:
 
 
 def do_facts(folder: str, command: str, ports: list[int]) -> dict[str, object]:
-    """Say how this machine is, and what of the lab there is on it."""
+    """Report the state of this machine, and the parts of the lab that are on it."""
     place = folder
     while place and not os.path.isdir(place):
         place = os.path.dirname(place)
@@ -179,7 +179,7 @@ def do_listen(ports: list[int]) -> dict[str, object]:
 
 
 def do_listen_no_more(pid: int) -> dict[str, object]:
-    """End what `do_listen` has begun."""
+    """End the process that `do_listen` has started."""
     assert pid > 0, "0 would be this process and all others of its group"
     try:
         os.kill(pid, signal.SIGKILL)
@@ -240,7 +240,7 @@ def _tianmesh(folder: str, command: str) -> str:
 
 
 def _version_of(command: str) -> str:
-    """What a command says of itself; "" where there is none."""
+    """Return the version that a command reports; "" where there is none."""
     try:
         done = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
     except OSError:
@@ -249,7 +249,7 @@ def _version_of(command: str) -> str:
 
 
 def _settings_of(folder: str) -> dict[str, object]:
-    """What the configuration of the peer says of itself."""
+    """Return settings from the configuration of the peer, as they are written there."""
     path = os.path.join(folder, NODES["peer"])
     try:
         with open(path, encoding="utf-8") as file:
@@ -321,7 +321,7 @@ def _words_of(pid: int) -> list[str]:
 
 
 def _wait_for_words(pid: int) -> None:
-    """Wait until it can be seen what a new process runs, which is a moment after it is made."""
+    """Wait until the command line of a new process can be read, a moment after the process is made."""
     until = time.monotonic() + WORDS_S
     try:
         while _words_of(pid) == [""] and time.monotonic() < until:

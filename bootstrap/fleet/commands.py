@@ -76,7 +76,7 @@ def launch(
 
 @app.command(epilog="Examples: tianmesh lab status   tianmesh lab status rack-2 --json")
 def status(names: NamesArgument = None, inventory: FileOption = FILE, as_json: JsonOption = False) -> None:
-    """Say of each machine whether its peer runs and answers, and what it waits for."""
+    """Show for each machine whether its peer runs and answers, and the conditions it still waits for."""
     lab, machines = _read(inventory, names)
     crew = Crew(machines, lab, _silent)
     facts = survey(crew, lab)
@@ -179,7 +179,7 @@ def run(
     inventory: FileOption = FILE,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a command on every machine, and show what each says. The exit code is 1 if it fails anywhere."""
+    """Run a command on every machine, and show each output. The exit code is 1 if it fails anywhere."""
     lab, machines = _read(inventory, names)
     crew = Crew(machines, lab, _silent)
     told = crew.each("running", lambda remote: remote.ask("run", words=command))
@@ -201,7 +201,7 @@ def logs(
     lines: Annotated[int, typer.Option(min=1, max=1_000, help="The last ones, of each node.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what nodes have written last; those that run as services write into the journal."""
+    """Show the last lines of the nodes' logs; nodes that run as services write into the journal instead."""
     lab, machines = _read(inventory, names)
     crew = Crew(machines, lab, _silent)
     told = crew.each("reading", lambda remote: remote.ask_here("logs", lines=lines)["lines"])
@@ -222,7 +222,7 @@ def remove(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take machines out of the lab: the others take over what they have, then all of it is deleted there."""
+    """Take machines out of the lab: others take over their data, then the lab's folder there is deleted."""
     lab, machines = _read(inventory, names)
     named = ", ".join(machine.name for machine in machines)
     if not yes:
@@ -237,7 +237,7 @@ def _read(file: Path, names: list[str] | None) -> tuple[Inventory, list[Machine]
 
 
 def _note_to(as_json: bool) -> Note:
-    """Show what happens on each machine: a line where something new begins."""
+    """Show the progress of each machine: a line whenever a new step begins."""
     if as_json:
         return _silent
     console = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -18,7 +18,7 @@ Note = Callable[[str, str], None]
 
 
 class Crew:
-    """Some machines, and what has gone wrong with them so far."""
+    """Some machines, and the errors of those that have failed so far."""
 
     def __init__(self, machines: Iterable[Machine], inventory: Inventory, note: Note) -> None:
         self.remotes = {machine.name: Remote(machine, inventory) for machine in machines}
@@ -36,13 +36,13 @@ class Crew:
         self._note(name, why)
 
     def tell(self, name: str, doing: str) -> None:
-        """Say what is going on at a machine."""
+        """Report the current step of a machine."""
         self._note(name, doing)
 
     def each(
         self, doing: str, ask: Callable[[Remote], Told], names: Iterable[str] | None = None
     ) -> dict[str, Told]:
-        """Ask machines at once; return what those say that can be asked. Who fails is left out from now on.
+        """Ask machines in parallel; return their answers. One that fails is left out from now on.
 
         Args:
           doing: what is going on meanwhile, in a word or two; "" when that is known.

@@ -28,7 +28,7 @@ _WORDS: Final = {
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One machine. What is left out is as in `[defaults]`."""
+    """One machine. Fields left out are as in `[defaults]`."""
 
     address: Annotated[str, Meta(description="name or address by which all other machines reach it")]
     name: Annotated[str, Meta(description="what it is called here; by default its address")] = ""
@@ -54,7 +54,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What counts for machines that do not say otherwise."""
+    """The settings of machines that do not give their own."""
 
     user: str = ""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0

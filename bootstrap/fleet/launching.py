@@ -43,7 +43,7 @@ _EVERYWHERE: Final = ("0.0.0.0", "[::]")
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a machine."""
+    """The result of an action on one machine."""
 
     name: str
     state: str  # "new", "started", "unchanged", "failed"
@@ -79,7 +79,7 @@ def launch(inventory: Inventory, machines: Sequence[Machine], file: Path, note: 
 
 
 def survey(crew: Crew, inventory: Inventory) -> dict[str, Facts]:
-    """Look at all machines; who cannot be of the lab has failed."""
+    """Look at all machines and return their facts; those that cannot be in the lab have failed."""
     told = crew.each("checking", lambda remote: _looked_at(remote, inventory.command))
     found = {}
     for name, (facts, ahead_s) in told.items():
@@ -100,7 +100,7 @@ def note_of_founder(file: Path) -> Path:
 
 
 def is_ready(remote: Remote) -> str:
-    """Say what the peer of a machine waits for; "" when it speaks for every slot."""
+    """Return the conditions the peer of a machine waits for; "" when it speaks for every slot."""
     told = remote.ask("ask", gateway=near(remote.machine.gateway), path="/readyz")
     if "error" in told:
         return f"its gateway does not answer ({told['error']})"
@@ -138,7 +138,7 @@ def near(gateway: str) -> str:
 
 
 def install(remote: Remote, package: Package) -> str:
-    """Have pip install on a machine what the inventory says; return the version."""
+    """Have pip install the package named in the inventory on a machine; return its version."""
     told = {"python": remote.machine.python, **package._asdict()}
     return str(remote.ask_here("install", INSTALL_S, **told)["version"])
 
@@ -174,7 +174,7 @@ def _founder(crew: Crew, facts: Mapping[str, Facts], file: Path) -> str:
 
 
 def _check_ports(crew: Crew, facts: Mapping[str, Facts], founder: str, relays: int) -> dict[str, str]:
-    """Have every machine connect to every other; who cannot be reached needs a relay, or has failed.
+    """Have every machine connect to every other; an unreachable one needs a relay, or has failed.
 
     Returns:
       By the name of who needs a relay, why.
@@ -244,7 +244,7 @@ def _found(crew: Crew, facts: Mapping[str, Facts], founder: str, inventory: Inve
 def _join(
     crew: Crew, facts: Mapping[str, Facts], founder: str, contact: str, relayed: Collection[str]
 ) -> set[str]:
-    """Let in who has no peer yet; return their names.
+    """Let machines without a peer join the mesh; return their names.
 
     Args:
       contact: where webmasters reach who runs them; "" for nowhere.
@@ -276,7 +276,7 @@ def _join(
 
 
 def _rewrite(crew: Crew, facts: Mapping[str, Facts]) -> None:
-    """Have peers that were here before go by what the inventory says of them now."""
+    """Have peers that were here before go by the present settings of the inventory."""
     new = {name: rewritten(crew.remotes[name].machine, facts[name]) for name in crew.left if name in facts}
     changed = [name for name, settings in new.items() if settings and "peer" in facts[name].has]
 
@@ -313,7 +313,7 @@ def _invited(words: Sequence[str], founder: Remote) -> str:
 
 
 def _wait_until_ready(crew: Crew) -> None:
-    """Ask until every peer speaks for every slot; who never does has failed."""
+    """Ask until every peer speaks for every slot; those that never do have failed."""
     until = time.monotonic() + READY_S
     waiting = dict.fromkeys(crew.left, "")
     while waiting:

@@ -37,7 +37,7 @@ _DATA: Final = ("--data", "{folder}/peer")  # beside which the keys are
 
 
 def order(inventory: Inventory, file: Path, name: str, words: Sequence[str]) -> str:
-    """Carry out an order on the machine that has the keys; return what it printed there.
+    """Carry out an order on the machine that has the keys; return the output there.
 
     Args:
       file: the inventory, beside which it is noted which machine that is.

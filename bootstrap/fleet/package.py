@@ -1,4 +1,4 @@
-"""What is installed on the machines of a lab: the project's folder, a wheel, or a URL with its checksum. [io]
+"""The package installed on the machines of a lab: the project's folder, a wheel, or a URL with checksum. [io]
 
 No name for an index: nobody has published this project there, and whoever took the name would run code on
 all machines.
@@ -25,7 +25,7 @@ ADVICE: Final = (
 
 
 class Package(NamedTuple):
-    """What pip is told on a machine."""
+    """The package that pip installs on a machine, as a URL or a wheel."""
 
     requirement: str = ""  # a URL
     wheel: str = ""  # name of a file that is sent along instead
@@ -53,7 +53,7 @@ def check_install(inventory: Inventory, beside: Path) -> None:
 
 
 def package_of(inventory: Inventory, beside: Path) -> Package:
-    """Return what an inventory has installed; of the project's folder a wheel that is built here.
+    """Return the package that an inventory names; from the project's folder a wheel is built here.
 
     Raises:
       ConfigError: it cannot be built, or `check_install` refuses it.

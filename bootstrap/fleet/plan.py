@@ -1,4 +1,4 @@
-"""What the machines of a lab have told, and what follows from it. Pure."""
+"""The facts that the machines of a lab have reported, and the conclusions from them. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RELAY_FIRST_PORT: Final = 9_400  # that a bootstrap node lends, three to each pe
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """How a machine is, and what of the lab there is on it."""
+    """The state of a machine, and the parts of the lab that are on it."""
 
     python: tuple[int, int, int]
     clock_s: float
@@ -40,7 +40,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def facts_of(told: dict[str, Any]) -> Facts:
-    """Read what the agent tells. msgspec.ValidationError."""
+    """Read the facts that the agent reports. msgspec.ValidationError."""
     return msgspec.convert(told, Facts)
 
 
@@ -134,7 +134,7 @@ def _fewest(deaf: dict[str, list[str]], why: Mapping[tuple[str, str], str]) -> d
 
 
 def why_cut_off(machine: Machine, ports: Sequence[int], failed: Collection[str]) -> str:
-    """Say who does not reach a machine, and what to do."""
+    """Name the machines that cannot reach this one, and the remedy."""
     named = ", ".join(sorted(failed)[:3]) + (f" and {len(failed) - 3} more" if len(failed) > 3 else "")
     spans = f"{ports[0]} to {ports[-1]}"
     return (
@@ -152,7 +152,7 @@ def rewritten(machine: Machine, facts: Facts) -> dict[str, str]:
 
 
 def differing(machine: Machine, facts: Facts) -> str:
-    """Say in what a peer stays set otherwise than the inventory has it; "" for nothing."""
+    """Say in which setting a peer still differs from the inventory; "" for none."""
     there, here = facts.settings.get("weight", ""), str(machine.weight)
     if there in ("", here):
         return ""

@@ -21,7 +21,7 @@ SHELL_FAILED: Final = (126, 127)  # what a shell ends with that finds no such co
 
 
 class MachineError(TianmeshError):
-    """A machine cannot do what it is asked; the text says why, and what to do."""
+    """A machine cannot carry out an order; the text gives the reason and the remedy."""
 
 
 class Remote:
@@ -69,7 +69,7 @@ class Remote:
         return self.ask_here(do, timeout_s, command=self._command, **details)
 
     def tianmesh(self, *words: str, given: str = "", timeout_s: float = ASK_S) -> str:
-        """Run tianmesh there; return what it printed. `{folder}` in a word is that of the lab.
+        """Run tianmesh there; return the output. `{folder}` in a word is that of the lab.
 
         Args:
           given: for its standard input.
@@ -85,14 +85,14 @@ class Remote:
 
 
 def ssh_words(machine: Machine, options: Sequence[str]) -> list[str]:
-    """Return the command that runs what follows on a machine, without ever asking a person."""
+    """Return the ssh command that runs the words after it on a machine, without ever asking a person."""
     words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}", *options]
     words += ["-p", str(machine.port)] if machine.port else []
     return [*words, "--", f"{machine.user}@{machine.ssh}" if machine.user else machine.ssh]
 
 
 def why_failed(machine: Machine, code: int, said: str) -> str:
-    """Say what ssh, or Python there, means by what it said, and what to do."""
+    """Explain an error message of ssh, or of Python there, and give the remedy."""
     whom = f"{machine.user}@{machine.ssh}" if machine.user else machine.ssh
     port = f" -p {machine.port}" if machine.port else ""
     key = f"ssh needs a key that is known there: `ssh-copy-id{port} {whom}`"

@@ -33,12 +33,12 @@ _FOLDERS: Final = {"bootstrap": "mesh", "peer": "peer"}  # where each node of a 
 
 
 def start(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
-    """Start what does not run."""
+    """Start the nodes that do not run."""
     return _all(inventory, machines, note, "starting", "started", lambda remote: remote.ask_nodes("start"))
 
 
 def stop(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
-    """End what runs, in good order."""
+    """Stop the nodes that run, in good order."""
     return _all(inventory, machines, note, "stopping", "stopped", _stopped)
 
 
@@ -78,7 +78,7 @@ def _in_turn(
 
 
 def back_up(inventory: Inventory, machines: Sequence[Machine], place: str, note: Note) -> list[Outcome]:
-    """Have every machine copy its nodes into a folder on it, and of what is there only what is new.
+    """Have every machine back up its nodes into a folder on it; a later backup copies only new data.
 
     Args:
       place: of the folder, in the home folder there unless it begins with /.
@@ -97,7 +97,7 @@ def back_up(inventory: Inventory, machines: Sequence[Machine], place: str, note:
 def configure(
     inventory: Inventory, machines: Sequence[Machine], key: str, value: str, note: Note
 ) -> list[Outcome]:
-    """Change a setting of the peer of each machine, and have it read again what counts without a start."""
+    """Change a setting of each machine's peer, and have it reload the settings that need no restart."""
     crew = Crew(machines, inventory, note)
     survey(crew, inventory)
     said = crew.each("setting", lambda remote: _configured(remote, key, value))
@@ -159,7 +159,7 @@ def _all(
 
 
 def _saved(remote: Remote, facts: Facts, place: str) -> str:
-    """Back up the nodes of a machine; return what was saved where, "" for nothing."""
+    """Back up the nodes of a machine; return the place and size of each copy, "" for none."""
     told = []
     for node in facts.has:
         where = _FOLDERS[node]
@@ -200,7 +200,7 @@ def _upgrade(crew: Crew, name: str, package: Package | None) -> None:
 
 
 def _drain(keeper: Remote, facts: Facts) -> None:
-    """Have the others take over what the peer of a machine has; waits for that."""
+    """Have other peers take over the slots and pages of a machine's peer; waits for that."""
     if "peer" not in facts.has:
         return
     peer = peer_in(facts.settings["certificate"])

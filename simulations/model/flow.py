@@ -16,7 +16,7 @@ STEPS: Final = 8  # in an interval; twice as many change the figures by less tha
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What the peers have done at the end of each interval; arrays of shape (intervals, peers)."""
+    """The work of the peers up to the end of each interval; arrays of shape (intervals, peers)."""
 
     pages: Floats
     busy_s: Floats  # seconds of fetches
@@ -68,5 +68,5 @@ def flow(
 
 
 def host_bound(hosts: Hosts, delay_s: float) -> float:
-    """Pages a second that all hosts together can give, whoever asks: the bound of politeness."""
+    """Return the pages a second that all hosts together can give to any askers: the bound of politeness."""
     return float((1.0 / (hosts.seconds + delay_s)).sum())

@@ -1,4 +1,4 @@
-"""Ways of mapping keys (hosts, domains, URLs, directories) to peers, and what each remembers.
+"""Ways of mapping keys (hosts, domains, URLs, directories) to peers, and the state that each remembers.
 
 The first three are those of Li, Yan, Wang 2004, section 6.2: the hash mod n; the same with a table of the
 hosts that are elsewhere; the array of logical nodes. Then ours, weighted rendezvous over slots; consistent
@@ -94,7 +94,7 @@ class HostTable:
 
 
 class SlotArray:
-    """Scheme 3: hash mod m, and an array that says whose each logical node is."""
+    """Scheme 3: hash mod m, and an array with the peer of each logical node."""
 
     def __init__(self, n: int, m: int) -> None:
         self._array = np.arange(m) * n // m

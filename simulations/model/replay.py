@@ -43,7 +43,7 @@ class Items:
 
 
 class Course(NamedTuple):
-    """What peers have done at some times, from 0 on; of shape (times, peers)."""
+    """The work of the peers up to some times, from 0 on; of shape (times, peers)."""
 
     times: Floats
     pages: Floats
@@ -96,7 +96,7 @@ def replay(
     step_s: float,
     until_s: float = inf,
 ) -> Course:
-    """Fetch it all, or what can be fetched in some time.
+    """Fetch all items, or those that can be fetched in some time.
 
     Args:
       peer: that owns each host.
@@ -144,7 +144,7 @@ def replay(
 
 
 def _sums(values: npt.NDArray[Any]) -> Floats:
-    """What is before each item, and behind the last."""
+    """Return the sum of the values before each item, and of all behind the last."""
     return np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
 
 
@@ -178,7 +178,7 @@ def _found_with(items: Items, before: Ints, after: Ints, is_found: npt.NDArray[n
 
 
 def _finds(columns: TraceColumns, position: Ints, pages: int) -> tuple[Ints, Ints]:
-    """Who finds what: items by the item that links to them; a link to a host finds its robots.txt."""
+    """Return pairs of linking and found items, by the former; a link to a host also finds its robots.txt."""
     n_hosts = len(columns.hosts)
     robots = position[len(position) - n_hosts :][columns.link_host]
     is_known = columns.missing_host < columns.host_count

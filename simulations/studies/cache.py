@@ -201,7 +201,7 @@ class _Valued:
 
 
 def static_hits(queries: list[int], size: int) -> int:
-    """Half of the cache holds for ever what the first half of the log asks most; the rest is LRU.
+    """Half of the cache holds for ever the queries most frequent in the log's first half; the rest is LRU.
 
     Only hits of the second half count, and those of an LRU cache in the first, when nothing is known yet.
     """

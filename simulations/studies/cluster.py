@@ -24,7 +24,7 @@ def run_on_cluster(
     *,
     patience_s: float = PATIENCE_S,
 ) -> Iterable[tuple[tuple[int, int], list[Row]]]:
-    """Run an experiment with parameters and seeds; yield what is done, in the order of getting done.
+    """Run an experiment with parameters and seeds; yield the results in the order of getting done.
 
     Args:
       address: of the scheduler, such as `tcp://10.0.0.7:8786`.

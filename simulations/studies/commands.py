@@ -172,7 +172,7 @@ def _option_type(field_type: Any) -> Any:
 
 
 def check(parameters: Parameters) -> Parameters:
-    """Hold parameters against their ranges: who makes them in a program may give anything.
+    """Check parameters against their ranges: a program may have made them with any values.
 
     Raises:
       ConfigError: a value is out of its range.

@@ -1,4 +1,4 @@
-"""What `balance` and `speedup` share: a web fetched by meshes of several sizes, in the same units of time."""
+"""Shared by `balance` and `speedup`: a web fetched by meshes of several sizes, in the same units of time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def sizes_of(parameters: CrawlParameters) -> list[int]:
 def fetched(
     parameters: CrawlParameters, hosts: Hosts, counts: Sequence[int], seed: int
 ) -> tuple[float, dict[int, Flow]]:
-    """Let meshes of some sizes, in order, fetch the web; return the unit of time, and what each has done.
+    """Let meshes of some sizes, in order, fetch the web; return the unit of time, and the work of each.
 
     Pages of a trace are found by links; hosts of a drawn web are all known from the start.
     """
@@ -116,7 +116,7 @@ def _items(path: str) -> Items:
 
 @lru_cache(16)
 def slot_owners(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
-    """Other seeds are other peers: their names decide who owns what."""
+    """Return the owner of each slot; the seed gives the names of the peers, and these decide."""
     return owners(count, SLOTS, f"s{seed}-")
 
 

@@ -1,4 +1,4 @@
-"""How figures look: lines that differ without colour, units on the axes, nothing but what is said."""
+"""How figures look: lines that differ without colour, units on the axes, no decoration."""
 
 from __future__ import annotations
 

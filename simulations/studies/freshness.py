@@ -26,7 +26,7 @@ MODELLED: Final = (Revisit.FIXED, *sorted(LEARNING))  # by batches and lists, pe
 
 
 class FreshnessParameters(Parameters, frozen=True, kw_only=True):
-    """Pages that change as those of the year 2000 did, and what may be spent on them."""
+    """Pages that change as those of the year 2000 did, and the budgets of visits."""
 
     pages: Annotated[int, Meta(ge=1_000, le=100_000_000, description="Pages that change.")] = 20_000
     days: Annotated[

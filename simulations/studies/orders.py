@@ -1,4 +1,4 @@
-"""What does a crawl find first, by each order of new pages?
+"""Which pages does a crawl find first, by each order of new pages?
 
 The peers crawl a web of which it is known what is relevant and what is important, with fewer fetches at a
 time than hosts that may be asked, since where there is room for all no order matters. Seeds are the same,

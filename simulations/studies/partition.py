@@ -1,4 +1,4 @@
-"""What does it cost when peers come and go, by each way of dividing the web? The book's three schemes.
+"""The cost of peers that come and go, by each way of dividing the web: the book's three schemes.
 
 The web is divided by hosts (the book's way and ours), registrable domains, URLs, or directories; these are
 mapped to peers by the schemes of `simulations.model.partitions`. In a storm several peers come, one after the
@@ -144,7 +144,7 @@ def _mappings(parameters: PartitionParameters, keys: Hashes) -> dict[str, Mappin
 
 
 def _cost_of(parameters: PartitionParameters, owners: Sequence[Ints], sizes: Sequence[int]) -> Row:
-    """What moves from step to step, and how long the peer takes that has most to send or to receive."""
+    """Return the pages moved from step to step, and the seconds of the peer that sends or receives most."""
     pages = len(owners[0])
     url_bytes = parameters.visited * VISITED_BYTES + (1 - parameters.visited) * QUEUED_BYTES
     stored_bytes = parameters.visited * parameters.stored_kb * 1e3
@@ -166,7 +166,7 @@ def _cost_of(parameters: PartitionParameters, owners: Sequence[Ints], sizes: Seq
 
 
 def fetches_again(owners: Sequence[Ints], sizes: Sequence[int]) -> int:
-    """How many pages are fetched again where a peer knows only what it has fetched itself.
+    """Count the pages that are fetched again where a peer knows only its own fetches.
 
     Args:
       owners: of each page, before and after each change.
@@ -184,7 +184,7 @@ def fetches_again(owners: Sequence[Ints], sizes: Sequence[int]) -> int:
 
 
 def _state_of(owner: Ints, n: int, host: Ints, links: tuple[Ints, Ints]) -> Row:
-    """How even it is afterwards, and what goes from peer to peer."""
+    """Return how even the shares are afterwards, and the share of links from peer to peer."""
     pages = np.bincount(owner, minlength=n)
     pairs = np.unique(host * n + owner)
     return {

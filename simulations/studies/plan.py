@@ -42,7 +42,7 @@ CALIBRATION: Final = (
 
 
 class Costs(msgspec.Struct, frozen=True):
-    """What one peer takes, measured; see `tests/benchmarks/README.md`."""
+    """The measured costs of one peer; see `tests/benchmarks/README.md`."""
 
     stored_share: float = 0.25  # bytes of the archive for a byte of a page, as WARC with gzip
     index_bytes: float = 3_300.0  # of a page's document: 3.1 GB for 1,000,000
@@ -56,7 +56,7 @@ class Costs(msgspec.Struct, frozen=True):
 
 
 class PlanParameters(Parameters, frozen=True, kw_only=True):
-    """What is wanted, and what a machine can do."""
+    """The crawl that is wanted, and the capacity of a machine."""
 
     trace: Annotated[str, Meta(description="Trace of the web; its pages, hosts and sizes count.")] = ""
     pages: Annotated[float, Meta(ge=1, le=1e11, description="Of the web.")] = 5e7
@@ -99,20 +99,20 @@ class PlanParameters(Parameters, frozen=True, kw_only=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """What all peers of a crawl have done."""
+    """The work of all peers of a crawl."""
 
     documents: int  # every copy
     cpu_seconds: float
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What of the report of a crawl matters here."""
+    """The part of the report of a crawl that matters here."""
 
     total: Totals
 
 
 class Web(msgspec.Struct, frozen=True):
-    """What of a web matters here."""
+    """The figures of a web that matter here."""
 
     pages: float
     page_bytes: float
@@ -190,7 +190,7 @@ def _periods(parameters: PlanParameters, seconds: Floats) -> Floats:
 def pages_a_second(
     parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
 ) -> dict[str, float]:
-    """What each bound allows."""
+    """Return the pages a second that each bound allows."""
     peers = machines * parameters.peers_each
     copies = min(parameters.replicas, peers)
     search_cpu = parameters.queries * Costs().query_cpu_s * factor
@@ -224,7 +224,7 @@ def _fetches_for(parameters: PlanParameters, web: Web, seconds: Floats, peers: i
 def _hours(
     parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
 ) -> tuple[float, str]:
-    """How long a crawl takes, and what it waits for."""
+    """Return the hours that a crawl takes, and the bound that it waits for."""
     steady, least = _steady_hours(parameters, web, seconds, machines, factor)
     alone = _alone_hours(parameters, web)
     return (alone, "the largest host, at its own pace") if alone > steady else (steady, least)
@@ -251,7 +251,7 @@ def _disk_gb(web: Web, copies: int, factor: float) -> float:
 
 
 def _machines_needed(parameters: PlanParameters, web: Web, seconds: Floats, factor: float) -> tuple[int, str]:
-    """The fewest machines that do it all, and why not fewer still, or what makes it be too late."""
+    """Return the fewest machines that suffice, and why fewer do not, or the bound that makes it too late."""
     if parameters.machines:
         return parameters.machines, "as many as there are"
     machines = parameters.replicas if parameters.replicas > 1 else 1
@@ -320,7 +320,7 @@ def _figures(
 
 
 def in_words(outcome: Outcome) -> str:
-    """The plan for whoever has to buy the machines."""
+    """Return the plan in words, for the person that has to buy the machines."""
     good, bad = outcome.summary()
     wanted = outcome.parameters
     assert isinstance(wanted, PlanParameters)

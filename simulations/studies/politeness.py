@@ -1,4 +1,4 @@
-"""Where do more machines stop helping? Throughput against delay, hosts and peers, and what bounds it.
+"""Where do more machines stop helping? Throughput against delay, hosts and peers, and the bounds on it.
 
 In the steady state: all hosts have pages left. Four bounds: hosts that want to be left alone; fetches in
 flight; the bandwidth of the outlet; the processor of a peer. Chapter 3 section 3 and the model of chapter 6

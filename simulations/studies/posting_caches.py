@@ -1,4 +1,4 @@
-"""What keeps posting lists that queries read, and how often it has them: pages, whole lists, GD-Size(1).
+"""Caches for the posting lists that queries read, and their hit rates: pages, whole lists, GD-Size(1).
 
 An access is one list; it hits when all of it is there. Before these caches is one of results, as in the book.
 """
@@ -41,7 +41,7 @@ class Cache(Protocol):
 
 
 class LeastRecent:
-    """Gives up what was not used for the longest."""
+    """Gives up the object that was not used for the longest."""
 
     def __init__(self, room: int) -> None:
         self._room = self._free = room
@@ -91,7 +91,7 @@ class GreedyDualSize:
 def accesses_of(
     missed: Iterable[int], lists: PostingLists, distinct: int, words: float, seed: int
 ) -> list[Access]:
-    """Say what queries read, one after the other.
+    """Return the posting lists that queries read, one after the other.
 
     Args:
       missed: queries that the cache of results did not answer.

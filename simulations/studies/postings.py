@@ -88,7 +88,7 @@ def run(parameters: PostingsParameters, seed: int) -> list[Row]:
 
 
 def _searched(lists: PostingLists, random: np.random.Generator) -> list[Row]:
-    """A row for each way to search for several words, and for whole lists and what of them is read."""
+    """A row for each way to search for several words, for whole lists and for the parts that are read."""
     terms = len(lists.words)
     queries = words_of_queries(SEARCHES, terms, WORDS, random)
     asked = np.concatenate(queries)

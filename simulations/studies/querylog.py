@@ -82,7 +82,7 @@ def distinct_series(asked: Ints) -> Floats:
 
 
 def hurst(series: Floats) -> float:
-    """Slope of log R/S over log n, (9-10); 0.5 for what has no memory."""
+    """Slope of log R/S over log n, (9-10); 0.5 for a series without memory."""
     sizes, ratios = [], []
     size = 8
     while size <= len(series) // 2:

@@ -1,4 +1,4 @@
-"""What does it cost a mesh when peers crash, pause, are cut off, come and go? The runs of `sim faults`.
+"""The cost for a mesh when peers crash, pause, are cut off, come and go: the runs of `sim faults`.
 
 Each seed is a mesh of its own with faults of its own, drawn from it, while it crawls and is searched; whether
 it keeps its promises is judged on the way. What a run has cost is one value of a distribution.
@@ -25,7 +25,7 @@ BROKEN: Final = "promises broken"
 
 
 class RecoveryParameters(Parameters, frozen=True, kw_only=True):
-    """Meshes, and who is in them."""
+    """The sizes of the meshes, and whether they have a malicious member."""
 
     least: Annotated[int, Meta(ge=3, le=50, description="Peers of the smallest mesh.")] = 3
     most: Annotated[int, Meta(ge=3, le=50, description="Peers of the largest mesh.")] = 9

@@ -1,4 +1,4 @@
-"""One HTML page with all experiments: figures, tables, what the sources say beside what came out. [io]
+"""One HTML page with all experiments: figures, tables, the claims of the sources beside our results. [io]
 
 The page needs nothing else: figures are SVG inside it.
 """

@@ -1,4 +1,4 @@
-"""How much faster are more peers, and what do they say to each other? The book's figures 6-6 and 6-7.
+"""How much faster are more peers, and how much do they send to each other? The book's figures 6-6 and 6-7.
 
 Speed-up is the work done in the same time, in seconds of fetches, over that of one peer with the same number
 of fetches in flight: it cannot be above n. Pages in the same time can: hosts take turns, so where one peer
@@ -76,7 +76,7 @@ def _speed(done: Flow, alone: Flow, unit: int, count: int) -> dict[str, float]:
 
 
 def _why(done: Flow, alone: Flow, unit: int, count: int, bound: float, unit_s: float) -> str:
-    """What the speed-up is bound by, in some words."""
+    """Name the bounds of the speed-up, in some words."""
     if count == 1:
         return "-"
     speed = _speed(done, alone, unit, count)

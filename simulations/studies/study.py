@@ -1,4 +1,4 @@
-"""What an experiment is: parameters, a run from a seed, rows, a figure, and what its source says.
+"""The parts of an experiment: parameters, a run from a seed, rows, a figure, and the claims of its source.
 
 An experiment is a file like `politeness`: a class of parameters, a function that makes rows of them from a
 seed, and a `Study` that names both. Everything else (repetitions, confidence intervals, tables, files, the
@@ -36,7 +36,7 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What a source says, beside what came out."""
+    """A statement of a source, beside our result."""
 
     source: str
     says: str

@@ -141,7 +141,7 @@ def _read(path: Path) -> list[Row] | None:
 
 
 def _write(path: Path, rows: list[Row]) -> None:
-    """Whole or not at all: who is stopped meanwhile finds the run missing."""
+    """Write whole or not at all: after a stop in the middle, the run is missing."""
     part = path.with_suffix(".part")
     part.write_bytes(msgspec.json.encode(rows))
     part.replace(path)

@@ -35,7 +35,7 @@ def shown_columns(rows: Sequence[Row], outcome: Outcome) -> list[str]:
 
 
 def outcome_table(outcome: Outcome) -> RenderableType:
-    """For people: the table, what its columns are, what the source says beside what came out."""
+    """For people: the table, the meaning of its columns, the claims of the source beside the results."""
     rows = outcome.headline()
     names = shown_columns(rows, outcome)
     chosen = [name for name in names if name in outcome.study.shown or not outcome.study.shown]
@@ -51,7 +51,7 @@ def outcome_table(outcome: Outcome) -> RenderableType:
 
 
 def _across(rows: Sequence[Row], names: Sequence[str], outcome: Outcome) -> Table:
-    """A column for each of a few rows, and what is in it beside."""
+    """A column for each of a few rows, and the meaning of the values beside them."""
     key, *others = names
     table = Table(title=outcome.study.question, pad_edge=False, padding=(0, 1, 0, 0), box=SIMPLE_HEAD)
     for heading in (key, *(cell(row, key) for row in rows), "what it is"):

@@ -1,4 +1,4 @@
-"""What is done with recorded crawls before they are played: looked at, cut, grown, made of other files.
+"""Tools for recorded crawls before they are played: to look at, cut and grow them, or make them of files.
 
 `columns`     the pages and links of a trace as arrays
 `statistics`  what there is in a trace, and the distributions that fit it; `info_table` shows them

@@ -1,4 +1,4 @@
-"""The pages and links of a trace as arrays, for whatever counts all of them at once."""
+"""The pages and links of a trace as arrays, for code that counts all of them at once."""
 
 from __future__ import annotations
 

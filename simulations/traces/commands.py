@@ -34,7 +34,7 @@ SeedOption = Annotated[int, typer.Option(help="Decides everything that is drawn.
 
 
 def load(path: Path, is_partial: bool) -> list[TracedPage]:
-    """Read a trace that has pages; what is missing in one that may be partial is told on stderr.
+    """Read a trace that has pages; damage in one that may be partial is reported on stderr.
 
     Raises:
       ConfigError: it has none, or is damaged and may not be.
@@ -52,7 +52,7 @@ def load(path: Path, is_partial: bool) -> list[TracedPage]:
 
 
 def warn(damages: list[str]) -> None:
-    """Name what could not be read, the first ones of many."""
+    """Report the damaged parts on stderr, the first ones of many."""
     for damage in damages[:DAMAGES_SHOWN]:
         print(f"tianmesh: {damage}", file=sys.stderr)
     if len(damages) > DAMAGES_SHOWN:
@@ -67,7 +67,7 @@ def info(
         bool, typer.Option("--json", help="Print one JSON document and nothing else.")
     ] = False,
 ) -> None:
-    """Tell what there is in a trace: hosts, links, sizes, latencies, and the distributions that fit."""
+    """Show the contents of a trace: hosts, links, sizes, latencies, and the distributions that fit."""
     from simulations.traces.info_table import info_table
     from simulations.traces.statistics import info_of
 
@@ -156,7 +156,7 @@ def from_log(
     out: OutOption,
     seconds: Annotated[float, typer.Option(min=0.001, help="Of an answer, where a line has none.")] = 0.25,
 ) -> None:
-    """Make a trace of what visitors of a site asked for, and from where."""
+    """Make a trace of the pages that visitors of a site asked for, with the links they followed."""
     from mesh.trace import in_order
     from simulations.traces.log_pages import pages_of_log
 

@@ -18,7 +18,7 @@ def cut(
     from_s: float = 0.0,
     to_s: float | None = None,
 ) -> Iterator[TracedPage]:
-    """Yield the pages that are wanted, as they are: what they link to may be missing then.
+    """Yield the chosen pages, as they are: the targets of their links may be missing then.
 
     Args:
       hosts_max: so many of the hosts, those with the most pages.

@@ -1,4 +1,4 @@
-"""A trace of what visitors of a site asked for, from the log of its web server. [io]
+"""A trace of the pages that visitors of a site asked for, from the log of its web server. [io]
 
 Apache's Common and Combined Log Format, which nginx writes as well. A page links to those that were asked
 from it (referrer). Where the log ends a line with the seconds that the answer took, as nginx's
@@ -64,7 +64,7 @@ def pages_of_log(path: Path, site: str, seconds: float, damages: list[str]) -> I
 
 
 def _page_of(match: re.Match[str], base: str, seconds: float) -> TracedPage | None:
-    """The page that a line is about; None for what is no page, or was not there."""
+    """The page that a line is about; None for an address that is no page, or was not there."""
     url = canonical(match["path"], base)
     if match["method"] != "GET" or match["status"] != "200" or url is None or _NO_PAGE.search(url):
         return None

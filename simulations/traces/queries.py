@@ -1,4 +1,4 @@
-"""Query traces: logs of what people have asked, and made-up ones. [io]
+"""Query traces: logs of people's queries, and made-up ones. [io]
 
 Made-up ones follow chapter 9 of Li, Yan, Wang 2004: how popular queries are is its fit (9-2),
 

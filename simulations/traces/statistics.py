@@ -1,4 +1,4 @@
-"""What there is in a trace, and the distributions that fit it."""
+"""The contents of a trace, and the distributions that fit it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SECONDS_SIGMA: Final = 1.0  # of the logarithm of the seconds of a page
 
 
 def pages_of_warc(path: Path, seconds_median: float, seed: int, damages: list[str]) -> Iterator[TracedPage]:
-    """Yield the pages of an archive, and note what is none because it is damaged.
+    """Yield the pages of an archive, and note the records that are damaged.
 
     Raises:
       ConfigError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""A trace of a public crawl graph in the format of WebGraph: who links to whom, and nothing else. [io]
+"""A trace of a public crawl graph in the format of WebGraph: the links between pages, nothing else. [io]
 
 The format is that of Boldi and Vigna 2004, "The WebGraph framework I", with the codes that it has by default.
 Pages have numbers there, in the order of their URLs, so that those of a host follow each other: a page's URL
