@@ -36,6 +36,9 @@ CONDUCT: Final = "conduct"  # to whom actors send `Misbehaved`
 MEMBERS_TOLD_MAX: Final = 10  # in statistics, the worst first
 POINTS_MAX_FACTOR: Final = 2.0  # times those of quarantine: so it ends two half-lives after the last offence
 
+# To read, decode and judge the smallest one takes as long as so many bytes of a large one (measured: 30 us).
+MESSAGE_BYTES_MIN: Final = 8 << 10
+
 Limit = Annotated[int, Meta(ge=1)]
 
 
@@ -47,7 +50,7 @@ class Quota(StrEnum):
     IMPORTS = "imports"  # pages of files
     QUESTIONS = "questions"  # why things are as they are
     RUMOURS = "rumours"  # and other messages of the membership
-    BYTES = "bytes"  # of whatever it sends
+    BYTES = "bytes"  # of whatever it sends, and so many at least for each message
 
 
 class Offence(StrEnum):
@@ -99,9 +102,10 @@ class ConductSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     rumours_per_minute: Annotated[
         Limit, Meta(description="rumours, pings, decrees; a member of a thousand tells all it knows in 1,000")
     ] = 600_000
-    bytes_per_minute: Annotated[Limit, Meta(description="of all that it sends: two gigabits a second")] = (
-        15_000_000_000
-    )
+    bytes_per_minute: Annotated[
+        Limit,
+        Meta(description="of all that it sends, 8 KiB a message at least: two gigabits, or 30,000, a second"),
+    ] = 15_000_000_000
     quarantine_points: Annotated[
         float, Meta(gt=0, description="points for offences, from which nothing of content is taken from it")
     ] = 100.0
@@ -193,8 +197,8 @@ class Conduct:
         return charge is None or self._spend(peer, *charge(message), now)
 
     def admits_bytes(self, peer: str, n_bytes: int, now: float) -> bool:
-        """May so much be looked at?"""
-        return self._spend(peer, Quota.BYTES, n_bytes, now)
+        """May a message that took so much of the wire be looked at? The smallest counts as 8 KiB."""
+        return self._spend(peer, Quota.BYTES, max(n_bytes, MESSAGE_BYTES_MIN), now)
 
     def note(
         self, peer: str, offence: Offence, now: float, *, points: float | None = None, evidence: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
 from mesh.membership.joiner import Door
@@ -28,12 +28,14 @@ class Doors:
         outbox: Outbox,
         random: Random,
     ) -> None:
-        self.named = tuple(door for door in named if door.server_key != own.record.curve_key)
+        others = (door for door in named if door.server_key != own.record.curve_key)
+        self.named = tuple(dict.fromkeys(others))
         self._mesh_digest = mesh_digest
         self._own = own
         self._members = members
         self._outbox = outbox
         self._random = random
+        self._n_unheard = 0  # knocks at doors behind which nobody was heard
 
     def knock_at(self, door: Door) -> None:
         """Send our record to a door; the answer is `Knocked`."""
@@ -54,6 +56,21 @@ class Doors:
         """As a member, seek those we lost sight of: knock at the door of a peer that is not believed live."""
         live = {rumour.record.curve_key for rumour in self._members if is_live(rumour)}
         self._knock_at_one_of([door for door in self.all() if door.server_key not in live])
+
+    def knock_at_unheard(self, heard: Set[str]) -> None:
+        """As a newcomer that has heard nobody but behind one of the named doors, knock at the others in turn.
+
+        All that it knows it has from the door that let it in. If that one lied, to keep all others from it,
+        the second tells who they are, and has them hear of it.
+        """
+        if self._own.is_remembered:
+            return
+        tellers = {self._members.with_key(door.server_key): door for door in self.named}
+        heard_at = {door for each, door in tellers.items() if each is not None and each.record.peer in heard}
+        unheard = [door for door in self.named if door not in heard_at]
+        if len(heard_at) < 2 and unheard:
+            self.knock_at(unheard[self._n_unheard % len(unheard)])
+            self._n_unheard += 1
 
     def _knock_at_one_of(self, doors: list[Door]) -> None:
         if doors:

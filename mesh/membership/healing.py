@@ -17,6 +17,7 @@ from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour, RumoursSpread
 
 DOOR: Final = "door"  # teller of what is heard there; no peer is called so
+DOUBTS_S: Final = 60.0  # in which a newcomer that hears one named door only tries the others
 ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
 
 
@@ -48,18 +49,20 @@ class Healing:
         self._is_synchronising = False  # as long as nobody has answered
         self._reconnect_at = inf
         self._greet_at = 0.0  # the next time a dead member that speaks may be sent the whole list
-        self._has_heard_anybody = False
+        self._heard: set[str] = set()  # members that have spoken to us
+        self._doubts_until = inf
 
     def begin(self, synchronise_at: float, reconnect_at: float) -> None:
         """Do both for the first time at these times."""
         self._synchronise_at, self._reconnect_at = synchronise_at, reconnect_at
+        self._doubts_until = reconnect_at + DOUBTS_S
 
     def wake_at(self) -> float:
         return min(self._synchronise_at, self._reconnect_at)
 
     def hear(self, known: Rumour, now: float) -> None:
         """A member speaks; with one that was held for dead, exchange all."""
-        self._has_heard_anybody = True
+        self._heard.add(known.record.peer)
         if known.state == State.DEAD and now >= self._greet_at:
             self._greet_at = now + self._settings.news_s
             self.ask(known.record.peer)
@@ -107,17 +110,19 @@ class Healing:
         """Ping a dead member; the ping says that it is held for dead, so it refutes if it is not.
 
         A member that hears nobody tries harder: whether all others died, or moved, or it was cut off
-        itself, it cannot tell.
+        itself, it cannot tell. Nor can a newcomer that hears nobody but behind the door that let it in.
         """
         if now < self._reconnect_at:
             return
         self._reconnect_at = now + self._settings.reconnect_interval_s
-        is_alone = not self._others.all() or not self._has_heard_anybody
+        is_alone = not self._others.all() or not self._heard
         dead = self._members.in_state(State.DEAD)
         for peer in self._others.some_of(dead, ALONE_PINGS if is_alone else 1):
             self._gossip.tell(peer, self._prober.ping())
         if is_alone:
             self._doors.knock_at_any()
+        elif now < self._doubts_until:
+            self._doors.knock_at_unheard(self._heard)
 
     def _synchronise(self, now: float) -> None:
         """Exchange all with one member; soon with another, unless there is an answer."""

@@ -191,13 +191,13 @@ class Runtime:
         if self._promises or self._table.has_changes:
             self._has_work_to_commit.set()
 
-    def _receive_frame(self, peer: str, frame: bytes) -> None:
+    def _receive_frame(self, peer: str, frames: list[bytes], n_bytes: int) -> None:
         """Hand a frame of another peer to the actor it is for; any fault of the frame is counted."""
         conduct, now = self._node.conduct, self.clock.now()
-        if not conduct.admits_bytes(peer, len(frame), now):
+        if not conduct.admits_bytes(peer, n_bytes, now) or not frames:
             return
         try:
-            envelope = self._decode(frame)
+            envelope = self._decode(frames[0])
         except RemoteProtocolError as error:
             conduct.note(peer, Offence.UNREADABLE, now)
             self._refuse(peer, error)
@@ -275,8 +275,8 @@ class Runtime:
         self.watchdog.note(f"wake of {', '.join(due)}", self.clock.now() - now)
 
     def _receive_batch(self, batch: list[Received]) -> None:
-        for peer, frames in batch:
-            self._receive_frame(peer, frames[0])
+        for peer, frames, n_bytes in batch:
+            self._receive_frame(peer, frames, n_bytes)
 
     # --- commits ---
 

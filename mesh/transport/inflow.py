@@ -6,8 +6,9 @@ the kernel knows how many bytes each connection has brought (`TCP_INFO`), libzmq
 message came over (`ZMQ_SRCFD`), and how many bytes a part takes on the wire follows from RFC 25/ZMTP-CURVE.
 So the difference is what libzmq holds. While no whole message waits to be read, that can only be a part of
 one, and no honest one is larger than a message may be: the connection is shut down, libzmq forgets what it
-has of it, and the peer may connect anew. A thread looks: to wake the event loop for it ten times a second was
-half of what a peer at rest costs.
+has of it, and the peer may connect anew. One that has brought more than libzmq lets wait of whole messages
+has such a part, too, and is shut down even while nobody reads. A thread looks: to wake the event loop for it
+ten times a second was half of what a peer at rest costs.
 """
 
 from __future__ import annotations
@@ -48,10 +49,16 @@ class Look(NamedTuple):
 class Inflow:
     """The connections to one bound socket, by their descriptors."""
 
-    def __init__(self, excess_max: int) -> None:
-        """Args: excess_max: bytes that a connection may have brought of a message that is not whole."""
+    def __init__(self, excess_max: int, held_max: int) -> None:
+        """Begin without connections.
+
+        Args:
+          excess_max: bytes that a connection may have brought of a message that is not whole.
+          held_max: bytes that it may have brought of all messages that were not read.
+        """
         self.n_cut = 0  # count: connections that were shut down
         self._excess_max = excess_max
+        self._held_max = held_max
         self._connections: dict[int, _Connection] = {}
 
     def note_event(self, event: int, descriptor: int, now: float) -> None:
@@ -71,25 +78,31 @@ class Inflow:
         connection.delivered += n_bytes
 
     def look(self, now: float) -> Look:
-        """Look at all connections; any thread may."""
-        counts = [(each, counts_of(descriptor)) for descriptor, each in list(self._connections.items())]
-        known = [(each, count.received) for each, count in counts if count is not None]
-        has_excess = any(self._is_excessive(each, received, now) for each, received in known)
-        return Look(has_excess, sum(received for _, received in known))
+        """Look at all connections, and shut down those that hold more than they may ever; any thread may."""
+        received = self._cut_beyond(self._held_max, now)
+        return Look(any(excess > self._excess_max for excess, _ in received), sum(n for _, n in received))
 
     def cut(self, now: float) -> None:
         """Shut down those that have brought too much; to be called while no message waits to be read."""
+        self._cut_beyond(self._excess_max, now)
+
+    def _cut_beyond(self, most: int, now: float) -> list[tuple[float, int]]:
+        """Return, of each connection that remains, the bytes that were not read, and all that came."""
+        remaining: list[tuple[float, int]] = []
         for descriptor, connection in list(self._connections.items()):
             counts = counts_of(descriptor)
-            if counts is not None and self._is_excessive(connection, counts.received, now):
+            if counts is None:
+                continue
+            commands = HANDSHAKE_BYTES + HEARTBEAT_BYTES * (now - connection.since_s)
+            excess = counts.received - connection.delivered - commands
+            if excess > most:
                 self._cut(descriptor, connection)
-
-    def _is_excessive(self, connection: _Connection, received: int, now: float) -> bool:
-        commands = HANDSHAKE_BYTES + HEARTBEAT_BYTES * (now - connection.since_s)
-        return received - connection.delivered - commands > self._excess_max
+            else:
+                remaining.append((excess, counts.received))
+        return remaining
 
     def _cut(self, descriptor: int, connection: _Connection) -> None:
-        del self._connections[descriptor]
+        self._connections.pop(descriptor, None)  # the loop may have been told of its end meanwhile
         if connection.other_end is not None and shut_down(descriptor, connection.other_end):
             self.n_cut += 1
             logger.warning("message without an end, connection shut down peer=%s", connection.other_end)

@@ -41,11 +41,12 @@ from mesh.transport.zap import KEYS_WAITING_MAX, AllowList, require_curve_server
 from mesh.transport.zmq_socket import TrioSocket
 
 ZmqSocket: TypeAlias = zmq.Socket[bytes]
-Received: TypeAlias = tuple[str, list[bytes]]  # the authenticated sender's peer id, and its frames
+# The authenticated sender's peer id, its frames (none if the message had a wrong shape), bytes on the wire.
+Received: TypeAlias = tuple[str, list[bytes], int]
 
 FRAME_BYTES_MAX = 16 << 20  # the largest message; who sends a larger one is disconnected by libzmq
 FRAMES_MAX = 16  # parts of one message; one of more is dropped and counted
-QUEUE_MESSAGES = 1_000  # per connection and direction, libzmq's default; a full one refuses
+QUEUE_MESSAGES = 1_000  # per connection to send, libzmq's default; a full one refuses
 LARGE_FRAME_BYTES = 64 << 10  # from here on frames are not copied, and their bytes are counted
 LARGE_BYTES_QUEUED_MAX = 64 << 20  # per peer: queues count messages, so large ones need this bound
 SOCKETS_MAX = 8_192  # one DEALER per member; libzmq's default of 1,023 would bound the mesh
@@ -66,7 +67,6 @@ CURVE_BYTES = 64  # what encryption adds to a frame before libzmq checks its siz
 _OPTIONS = {
     zmq.MAXMSGSIZE: FRAME_BYTES_MAX + CURVE_BYTES,
     zmq.SNDHWM: QUEUE_MESSAGES,
-    zmq.RCVHWM: QUEUE_MESSAGES,
     zmq.LINGER: 0,
     zmq.BACKLOG: BACKLOG,
     zmq.HEARTBEAT_IVL: HEARTBEAT_IVL_MS,
@@ -91,6 +91,8 @@ class TransportLimits(msgspec.Struct, frozen=True, kw_only=True):
     handshake_ms: int = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
     handshakes_max: int = HANDSHAKES_MAX  # at a time; one more turns out the oldest
     keys_waiting_max: int = KEYS_WAITING_MAX
+    # Bytes that wait to be read of one connection, as so many of the largest messages; TCP slows its sender.
+    received_bytes_max: int = 512 << 20
     stuck_s: float = 10.0  # a queue that refuses for so long gets a new connection; see `_renew_if_stuck`
 
 
@@ -169,7 +171,8 @@ class Transport:
         try:
             self._allowed = AllowList(self._context, self._limits.keys_waiting_max)
             self._handshakes = Handshakes(self._limits.handshakes_max)
-            self._inflows = [Inflow(EXCESS_BYTES_MAX) for _ in range(2)]  # of the two sockets
+            held_max = self._limits.received_bytes_max + 2 * EXCESS_BYTES_MAX  # with what the kernel holds
+            self._inflows = [Inflow(EXCESS_BYTES_MAX, held_max) for _ in range(2)]  # of the two sockets
             self._inbox, self.endpoint = self._bound(zmq.ROUTER, endpoint, self._inflows[0])
             self._ear, self.multicast_endpoint = self._bound(zmq.SUB, multicast_endpoint, self._inflows[1])
             self._monitors = [_monitor(each.socket) for each in (self._inbox, self._ear)]
@@ -314,8 +317,9 @@ class Transport:
     async def receive_forever(self, take: Callable[[list[Received]], object]) -> None:
         """Hand in the messages that come, sent and multicast, at least one and at most 256 at a time.
 
-        A multicast comes without its topic. Each sender's messages are in the order it sent them,
-        those sent and those multicast each for themselves. While `take` works, TCP slows the senders down.
+        A multicast comes without its topic. What had a wrong shape comes without frames, to be charged.
+        Each sender's messages are in the order it sent them, those sent and those multicast each for
+        themselves. While `take` works, TCP slows the senders down.
         A call and no queue: another task to be woken for every message costs as much as reading it.
         """
         async with trio.open_nursery() as nursery:
@@ -385,10 +389,11 @@ class Transport:
             del self._ears[multicast_endpoint]
         self._contested = [each for each in self._ears.values() if len(each) > 1]
 
-    def _bound(self, kind: int, endpoint: str, inflow: Inflow) -> tuple[TrioSocket[Received | None], str]:
+    def _bound(self, kind: int, endpoint: str, inflow: Inflow) -> tuple[TrioSocket[Received], str]:
         socket = self._socket(kind)
         _allow_ipv6(socket, checked_own_endpoint(endpoint))
         require_curve_server(socket, self._identity.curve_secret)
+        socket.setsockopt(zmq.RCVHWM, max(1, self._limits.received_bytes_max // FRAME_BYTES_MAX))
         try:
             socket.bind(endpoint)
         except zmq.ZMQError as error:
@@ -413,15 +418,14 @@ class Transport:
         socket.setsockopt(zmq.HANDSHAKE_IVL, self._limits.handshake_ms)
         return socket
 
-    async def _pump(
-        self, socket: TrioSocket[Received | None], take: Callable[[list[Received]], object]
-    ) -> None:
+    async def _pump(self, socket: TrioSocket[Received], take: Callable[[list[Received]], object]) -> None:
         while True:
             arrived = await socket.receive_batch()
-            batch = [each for each in arrived if each is not None and self._allowed.has(each[0])]
-            self._counts["messages_dropped"] += len(arrived) - len(batch)
-            self._counts["messages_received"] += len(batch)
-            self._counts["bytes_received"] += sum(len(part) for _, frames in batch for part in frames)
+            batch = [each for each in arrived if self._allowed.has(each[0])]
+            n_whole = sum(1 for _, frames, _ in batch if frames)
+            self._counts["messages_dropped"] += len(arrived) - n_whole
+            self._counts["messages_received"] += n_whole
+            self._counts["bytes_received"] += sum(len(part) for _, frames, _ in batch for part in frames)
             await _hand_over(batch, take)  # `receive_batch` gives the others their turn, too
 
     async def _follow(self, monitor: TrioSocket[list[bytes]], inflow: Inflow) -> None:
@@ -438,27 +442,29 @@ class Transport:
     async def _cut_endless(self) -> None:
         """Shut down connections that bring messages without an end."""
         self._is_served = True
-        alone = trio.CapacityLimiter(1)
+        watch = partial(self._watch_connections, trio.lowlevel.current_trio_token())
         try:
-            while True:
-                await trio.to_thread.run_sync(self._wait_for_excess, abandon_on_cancel=True, limiter=alone)
-                for bound, inflow in zip((self._inbox, self._ear), self._inflows, strict=True):
-                    if bound.is_idle():
-                        inflow.cut(time.monotonic())
+            await trio.to_thread.run_sync(watch, abandon_on_cancel=True, limiter=trio.CapacityLimiter(1))
         finally:
             self._is_served = False
 
-    def _wait_for_excess(self) -> None:
-        """Look at the connections, in a thread, until one has brought more than it may, or all is over."""
+    def _watch_connections(self, token: trio.lowlevel.TrioToken) -> None:
+        """Look at the connections, in a thread, until all is over; it waits for no loop that is busy."""
         pause_s, before = CHECK_S, 0
         while self._is_served:
             time.sleep(pause_s)
             looks = [inflow.look(time.monotonic()) for inflow in self._inflows]
             if any(look.has_excess for look in looks):
-                return
+                with suppress(trio.RunFinishedError):
+                    token.run_sync_soon(self._cut_where_idle, idempotent=True)
             received = sum(look.received for look in looks)
             pause_s = QUIET_CHECK_S if abs(received - before) < QUIET_BYTES else CHECK_S
             before = received
+
+    def _cut_where_idle(self) -> None:
+        for bound, inflow in zip((self._inbox, self._ear), self._inflows, strict=True):
+            if self._is_served and bound.is_idle():
+                inflow.cut(time.monotonic())
 
 
 async def _hand_over(batch: list[Received], take: Callable[[list[Received]], object]) -> None:
@@ -471,8 +477,8 @@ async def _hand_over(batch: list[Received], take: Callable[[list[Received]], obj
             began_s = time.perf_counter()
 
 
-def _read_message(socket: ZmqSocket, *, inflow: Inflow, is_topic_first: bool) -> Received | None:
-    """Read a message without its first part (routing id or topic); None when it has a wrong shape."""
+def _read_message(socket: ZmqSocket, *, inflow: Inflow, is_topic_first: bool) -> Received:
+    """Read a message without its first part (routing id or topic)."""
     part = socket.recv(zmq.NOBLOCK, copy=False)
     sender = str(part.get("User-Id"))  # libzmq has it from our AllowList
     descriptor = int(part.get(zmq.SRCFD))
@@ -487,7 +493,7 @@ def _read_message(socket: ZmqSocket, *, inflow: Inflow, is_topic_first: bool) ->
         else:
             is_too_long = True
     inflow.note_message(descriptor, n_bytes, time.monotonic())
-    return None if is_too_long or not frames else (sender, frames)
+    return sender, [] if is_too_long else frames, n_bytes
 
 
 def _queued(link: _Link, parts: Sequence[bytes], size: int) -> bool:

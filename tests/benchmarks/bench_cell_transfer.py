@@ -110,7 +110,7 @@ class Line:
 
     def send(self, peer: str, frame: bytes) -> bool:
         assert self.other is not None
-        self.other._in.send_nowait(("a" if peer == "b" else "b", [frame]))
+        self.other._in.send_nowait(("a" if peer == "b" else "b", [frame], len(frame)))
         return True
 
     def publish(self, topic: bytes, frame: bytes) -> None:

@@ -10,6 +10,7 @@ from mesh.actors.actor import Actor, Address, Message, Send
 from mesh.actors.conduct import (
     CONDUCT,
     MEMBERS_TOLD_MAX,
+    MESSAGE_BYTES_MIN,
     POINTS,
     Conduct,
     ConductSettings,
@@ -20,7 +21,7 @@ from mesh.actors.conduct import (
 from mesh.actors.node import Node
 from mesh.errors import RemoteProtocolError
 
-SETTINGS: Final = ConductSettings(links_per_minute=60, bytes_per_minute=1_000)
+SETTINGS: Final = ConductSettings(links_per_minute=60, bytes_per_minute=100_000)
 OFTEN: Final = 100
 
 
@@ -81,9 +82,16 @@ def test_a_message_that_is_larger_than_an_allowance_is_taken_when_all_of_it_is_t
 
 def test_bytes_are_counted_whatever_they_are() -> None:
     conduct = watched()
-    assert conduct.admits_bytes("eve", 900, 0.0)
-    assert not conduct.admits_bytes("eve", 200, 0.0)
-    assert conduct.admits_bytes("eve", 200, 60.0)
+    assert conduct.admits_bytes("eve", 90_000, 0.0)
+    assert not conduct.admits_bytes("eve", 20_000, 0.0)
+    assert conduct.admits_bytes("eve", 20_000, 60.0)
+
+
+def test_messages_without_content_count_too() -> None:
+    conduct = watched()
+    n_taken = sum(conduct.admits_bytes("eve", 35, 0.0) for _ in range(1_000))
+    assert n_taken == SETTINGS.bytes_per_minute // MESSAGE_BYTES_MIN
+    assert conduct.is_quarantined("eve", 0.0)
 
 
 def test_who_is_a_little_too_fast_stays_in_good_standing_and_who_floods_does_not() -> None:

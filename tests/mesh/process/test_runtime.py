@@ -66,7 +66,7 @@ class PaperTransport:
             take(batch)
 
     def arrive(self, *frames: bytes, peer: str = "you") -> None:
-        self._arrivals.send_nowait([(peer, [frame]) for frame in frames])
+        self._arrivals.send_nowait([(peer, [frame], len(frame)) for frame in frames])
 
 
 class Scribe(Actor):

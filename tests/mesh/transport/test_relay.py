@@ -184,7 +184,7 @@ async def test_members_talk_and_strangers_knock_over_a_relay() -> None:
         async def hear() -> None:
             await hidden.receive_forever(
                 lambda batch: received.extend(
-                    b"".join(frames) for sender, frames in batch if sender == "caller"
+                    b"".join(frames) for sender, frames, _ in batch if sender == "caller"
                 )
             )
 
