@@ -678,23 +678,29 @@ static void sum_mass(Layout *layout)
             layout->elements[layout->elements[i].parent].mass += layout->elements[i].mass;
 }
 
-#define UNITS 12 /* units between features and score */
+#define UNITS 24 /* units between features and score */
 
-/* Weights: a row of UNITS biases, one of weights for each feature, one for the sum, and its bias; or NULL. */
+/* Weights: a row of UNITS biases, one of weights for each feature, one for the sum, and its bias; then the least
+   value of each feature that counts as it is, and the greatest one of each. Or NULL. */
 typedef const float *Network;
 
 static inline int64_t network_size(int n_features)
 {
-    return (int64_t)UNITS * (n_features + 2) + 1;
+    return (int64_t)UNITS * (n_features + 2) + 1 + 2 * n_features;
 }
 
-/* Add what features weigh in a network to the sums of its units, which begin as its biases.
+/* Add what features weigh in a network over `n_features` to the sums of its units, which begin as its biases.
 
+   What is far from anything that the network was fitted to is taken as the farthest that it was fitted to.
    Args: first: number of the first of these features. */
-static inline void add_weighted(float *sums, const double *features, int first, int n, Network network)
+static inline void add_weighted(
+    float *sums, const double *features, int first, int n, Network network, int n_features)
 {
+    const float *least = network + (int64_t)UNITS * (n_features + 2) + 1 + first, *greatest = least + n_features;
     for (int f = 0; f < n; f++) {
-        const float *weights = network + (int64_t)UNITS * (first + f + 1), value = (float)features[f];
+        const float *weights = network + (int64_t)UNITS * (first + f + 1);
+        float value = (float)features[f];
+        value = value < least[f] ? least[f] : value > greatest[f] ? greatest[f] : value;
         if (value == 0.0f) /* as most are */
             continue;
         for (int unit = 0; unit < UNITS; unit++)
@@ -726,11 +732,11 @@ static void score_first(Layout *layout, const Network *networks, float *sums, do
         float own[UNITS], *later = sums + i * UNITS;
         if (networks[1]) {
             memcpy(later, networks[1], UNITS * sizeof *later);
-            add_weighted(later, row, 0, FIRST_FEATURES, networks[1]);
+            add_weighted(later, row, 0, FIRST_FEATURES, networks[1], SECOND_FEATURES);
         }
         if (networks[0] && !layout->blocks[i].is_hidden) {
             memcpy(own, networks[0], sizeof own);
-            add_weighted(own, row, 0, FIRST_FEATURES, networks[0]);
+            add_weighted(own, row, 0, FIRST_FEATURES, networks[0], FIRST_FEATURES);
             layout->blocks[i].score = score_of(own, FIRST_FEATURES, networks[0]);
         }
     }
@@ -749,7 +755,8 @@ static void score_second(Layout *layout, Network network, float *sums, float *sc
         put_second(row, layout, i);
         scores[i] = layout->blocks[i].is_hidden ? 0.0f : 0.5f;
         if (network && !layout->blocks[i].is_hidden) {
-            add_weighted(sums + i * UNITS, row, FIRST_FEATURES, SECOND_FEATURES - FIRST_FEATURES, network);
+            add_weighted(
+                sums + i * UNITS, row, FIRST_FEATURES, SECOND_FEATURES - FIRST_FEATURES, network, SECOND_FEATURES);
             scores[i] = score_of(sums + i * UNITS, SECOND_FEATURES, network);
         }
     }

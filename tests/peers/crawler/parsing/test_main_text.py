@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from html.entities import html5
+from math import exp
 
+import numpy as np
 import pytest
 
-from peers.crawler.parsing._markup import FIRST_FEATURES, SECOND_FEATURES, measure_blocks, read_markup
+from peers.crawler.parsing._markup import FIRST_FEATURES, SECOND_FEATURES, UNITS, measure_blocks, read_markup
 from peers.crawler.parsing.main_text import NETWORKS, parted
 from peers.crawler.parsing.parser import ParsedPage, parse_page
 from peers.engine.document import Document
@@ -53,6 +55,12 @@ def test_menus_and_footers_are_apart_from_the_article(article: str, menu: str, f
     assert foot in page.boilerplate
 
 
+def test_a_page_that_is_nothing_but_an_article_is_main_text() -> None:
+    body = f"<title>River</title><main><article><h1>River</h1>{ARTICLE}</article></main>"
+    page = parse_page("http://a.test/b", body.encode(), "text/html")
+    assert page.text.count("nobody who lives beside it") == 8
+
+
 def test_nothing_that_is_visible_is_lost() -> None:
     page = page_of(ARTICLE, "Section", "Contact")
     both = f"{page.text}\n{page.boilerplate}".split("\n")
@@ -88,6 +96,16 @@ def test_each_line_has_a_score_and_features() -> None:
     assert len(scores) == 4
     assert all(0 <= score <= 1 for score in scores)
     assert (len(first), len(second)) == (4 * 8 * FIRST_FEATURES, 4 * 8 * SECOND_FEATURES)
+
+
+def test_a_feature_counts_no_more_beyond_what_the_network_was_fitted_to() -> None:
+    least, greatest = np.zeros(SECOND_FEATURES), np.full(SECOND_FEATURES, 0.5)
+    weights = np.zeros((SECOND_FEATURES + 2, UNITS))
+    weights[1, 0] = weights[-1, 0] = 1.0  # the size of a block alone
+    network = np.concatenate([weights.ravel(), [0.0], least, greatest]).astype(np.float32).tobytes()
+    markup = b"<p>a b<p>" + b"a " * 10 + b"<p>" + b"a " * 1000
+    _, _, _, (few, more, most), *_ = read_markup(markup, html5, *LIMITS, b"", network)
+    assert few < more == most == pytest.approx(1 / (1 + exp(-0.5)), abs=1e-3)
 
 
 def test_weights_for_other_features_are_refused() -> None:
