@@ -115,7 +115,7 @@ def _shares(blocks: Sequence[Sequence[str]], main_text: str) -> Numbers:
 
 
 def bare_of(known: KnownPage) -> KnownPage | None:
-    """Return a page without what is around its main text, or None where nothing is, or no main text."""
+    """Return the bare page, its main text alone; None when it is bare already or has no main text."""
     tree: Any = HTMLTree.parse(decode_text(known.body).text)
     if tree.body is None:
         return None

@@ -41,7 +41,7 @@ _UNKNOWN: Final = "application/octet-stream"
 
 
 class Gone(NamedTuple):
-    """A page whose file is there no more."""
+    """A page of a deleted file."""
 
     offset: int
     after: Position
@@ -89,7 +89,7 @@ def read_folder(
     seen: dict[Path, Seen] | None = None,
     inventory: Inventory | None = None,
 ) -> Iterator[Record | Gone | Damage]:
-    """Yield the files, in the order of their names, from a position on; then pages whose files are gone.
+    """Yield the files, in the order of their names, from a position on; then the pages of deleted files.
 
     Args:
       seen: what files were like when they were read before; those that are still like that are passed over,

@@ -18,7 +18,7 @@ from peers.importing.checkpoint import write_whole
 
 
 class Given(msgspec.Struct):
-    """What the file says: of each URL the version that was given last, seconds since the epoch."""
+    """The rows of the file: of each URL the version that was given last, seconds since the epoch."""
 
     there: dict[str, float]
     gone: dict[str, float]
@@ -28,7 +28,7 @@ class Inventory:
     """The pages of one folder."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Take up what an import of the same folder has left.
+        """Read the inventory that an earlier import of the same folder has left.
 
         Args:
           path: of the file; None to keep it in memory.

@@ -157,7 +157,7 @@ def page_of(
 
 
 def page_gone(url: str, at: float) -> ImportedPage:
-    """What takes a page out of the index: the answer that it is gone.
+    """Return the answer that a page is gone, which takes it out of the index.
 
     Args:
       at: version, seconds since the epoch.

@@ -95,7 +95,7 @@ class ChunkLines:
         self._is_over = False
 
     def mended(self, received: bytes) -> bytes:
-        """Return what has come, but for a line that has not ended."""
+        """Return the received bytes with mended lines; a line that has not ended is kept back."""
         pieces: list[bytes] = []
         at = 0
         while at < len(received) and not self._is_over:
