@@ -66,17 +66,13 @@ LARGER_CLASSES: Mapping[str, str] = {}  # each with its reason
 FOLDER_FILES_MAX = 25
 MAP_LINES_MAX = 15
 UNDIVIDED = {  # folders that are still to get walls, or a shorter map
-    "bootstrap",
     "mesh/membership",
     "peers",
-    "peers/backup",
     "peers/copies",
     "peers/documents",
     "peers/engine",
-    "peers/handover",
     "peers/storage",
     "simulations",
-    "simulations/studies",
 }
 
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))

@@ -13,7 +13,6 @@ What this peer is
 What it believes of others
     members      the list, and the order of rumours by which all come to believe the same; others: without us
     learning     which rumours are believed, and what follows at once; connections: for the transport
-    allowance    so much for each member, as time goes by
     hearsay      what is made of bad news that a single member tells of another
     announcing   what follows for the slots: the ownership that the other actors are told
     serving      who of them answers, while members get ready one after the other

@@ -16,7 +16,7 @@ format:
 titles.
 
 All of it runs in the processes of the workshop, which have limits of time and memory; a document that ends
-one is kept all the same, without its text (`crawler.parser_port`).
+one is kept all the same, without its text (`crawler.parsing.parser_port`).
 
 Why these libraries. PDF, 60 files of 630 pages, words of pdftotext's that are found, pages per CPU-second and
 memory: PDFium (pypdfium2, BSD and Apache) .995, 306, 33 MiB; pypdf .993, 38, 109 MiB; pdfminer.six .990, 21,
