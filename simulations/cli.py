@@ -24,9 +24,9 @@ from simulations.studies import commands as studies
 from simulations.traces import commands as traces
 
 if TYPE_CHECKING:
-    from simulations.fault_run import Outcome
-    from simulations.fault_runs import Sizes
-    from simulations.results import FaultsResult
+    from simulations.faults.fault_run import Outcome
+    from simulations.faults.fault_runs import Sizes
+    from simulations.world.results import FaultsResult
 
 PROGRESS_EVERY_S: Final = 5.0  # a line in a log
 
@@ -64,8 +64,8 @@ def crawl(
     """Crawl a synthetic web to its end and check the promises of the mesh; exit code 1 if one is broken."""
     from mesh.trace import TracedPage, write_trace
     from peers.crawler.model.settings import CrawlSettings
-    from simulations import experiments
     from simulations.report import crawl_table
+    from simulations.world import experiments
 
     trace: list[TracedPage] | None = None if record is None else []
     with _progress(f"crawling with {peers} peers") as progress:
@@ -105,8 +105,8 @@ def replay(
 
     The first experiment of Li, Yan, Wang 2004, section 6.2.
     """
-    from simulations import experiments
     from simulations.report import draw_replay, replay_table
+    from simulations.world import experiments
 
     pages = traces.load(trace, is_partial)
     with _progress("replaying") as progress:
@@ -153,7 +153,7 @@ def faults(
 
     Exit code 1 if anything that must hold did not, with the command that repeats the first such run.
     """
-    from simulations.fault_runs import run_all, sum_up
+    from simulations.faults.fault_runs import run_all, sum_up
     from simulations.report import faults_report
 
     sizes = _sizes(peers)
@@ -189,7 +189,7 @@ def soak(
 
     Prints a line for each; at the end all failures with the commands that repeat them, and exit code 1.
     """
-    from simulations.soak import Soak
+    from simulations.faults.soak import Soak
 
     runs = Soak(file, seeds, _sizes(peers))
     exit_code = 0
@@ -219,8 +219,8 @@ def _end(result: FaultsResult, wanted: int) -> None:
 
 def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool]) -> Outcome:
     """One run, with its plan and its transcript on stderr."""
-    from simulations.fault_run import run_faults
-    from simulations.faults import plan_of
+    from simulations.faults.fault_run import run_faults
+    from simulations.faults.faults import plan_of
 
     print(f"seed {seed}, {peers} peers", file=sys.stderr)
     for number, planned in enumerate(plan_of(seed, peers).faults):
@@ -241,7 +241,7 @@ def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool]
 
 
 def _sizes(text: str) -> Sizes:
-    from simulations.fault_runs import Sizes
+    from simulations.faults.fault_runs import Sizes
 
     least, _, most = text.partition("..")
     try:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mesh.errors import ConfigError
-from simulations.results import CrawlResult, FaultsResult, ReplayResult
+from simulations.world.results import CrawlResult, FaultsResult, ReplayResult
 
 FAILURES_SHOWN: Final = 3
 

@@ -3,7 +3,7 @@
 An actor is a state machine with a name. Messages and the time come in as arguments; what it
 wants done comes back as a list of sends. It never awaits and never reads a clock, a socket, a
 file or global randomness, so the very same object runs live (`mesh.process.runtime`) and in a simulation
-(`simulations.world`). A *port* is addressed like an actor but belongs to the driver: it is the
+(`simulations.world.world`). A *port* is addressed like an actor but belongs to the driver: it is the
 code that may block.
 """
 

@@ -8,5 +8,6 @@ The actor is `handover`, over `standing`: which slots are held here, filled, com
 
 A `store` is a declaration, all that a further one costs; `item_store` is one of values under names. Its actor
 delegates to a `keeper`. Two stores of a kind find by `exchange` what one of them lacks (`slot_digests`,
-`item_ids`) and move it by `pulling` and `giving` in parts (`part_checksum`); a `mirror` sends changes at once.
+`item_ids`) and move it by `pulling` and `giving` in parts (`part_checksum`); a `mirror` sends changes at
+once.
 """

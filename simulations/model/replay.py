@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from simulations.model.hosts import slots_of_names
 from simulations.model.turns import wait_seconds
-from simulations.trace import ERROR_SECONDS
 from simulations.traces.columns import Floats, Ints, TraceColumns
+from simulations.webs.trace import ERROR_SECONDS
 
 SEED: Final = -1
 FOUND_AFTER_S: Final = 0.25  # parsing, storing, and the batches in which links travel; fitted to the peers

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from mesh.errors import ConfigError
-from simulations.balance import REFERENCE_VARIANCE, balance_of
-from simulations.experiments import INTERVALS
 from simulations.studies.crawls import CrawlParameters, fetched, sizes_of, web_of
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Row, Study
+from simulations.world.balance import REFERENCE_VARIANCE, balance_of
+from simulations.world.experiments import INTERVALS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,13 +12,13 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from mesh.trace import read_trace
-from simulations.experiments import INTERVALS, interval_for
 from simulations.model.flow import Flow, flow, host_bound
 from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
 from simulations.model.replay import Items, items_of, replay
 from simulations.model.streaming import owners
 from simulations.studies.study import Parameters, numbers
 from simulations.traces.columns import TraceColumns, columns_of
+from simulations.world.experiments import INTERVALS, interval_for
 
 # Of a unit, for a trace. With 50, a peer with one fetch was idle a fifth of the time, as pages that are found
 # in a step can be fetched in the next, and so four peers were 4.3 times as fast.

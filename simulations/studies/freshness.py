@@ -1,7 +1,7 @@
 """How fresh are pages, by each policy of visiting again, for each budget of visits?
 
-Pages change as in the model of `simulations.freshness`; the policies are those of the peers, and what they
-make of a budget is held against what is possible for rates of change that are known.
+Pages change as in the model of `simulations.model.freshness`; the policies are those of the peers, and what
+they make of a budget is held against what is possible for rates of change that are known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from peers.crawler.model.settings import Revisit
-from simulations.freshness import LEARNING, compare
+from simulations.model.freshness import LEARNING, compare
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts
 

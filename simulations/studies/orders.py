@@ -17,11 +17,11 @@ from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.policy.ordering import Order, Ordering
 from peers.policy.rules import EVERYTHING
-from simulations.crawl import SimulatedCrawl
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts
-from simulations.topical_web import TOPIC, Topic, TopicalParser, TopicalWeb
-from simulations.web import WebShape
+from simulations.webs.web import WebShape
+from simulations.world.crawl import SimulatedCrawl
+from simulations.world.topical_web import TOPIC, Topic, TopicalParser, TopicalWeb
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

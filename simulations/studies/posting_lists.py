@@ -20,7 +20,7 @@ from peers.engine.query import Mode, Query
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
 from simulations.traces.columns import Ints
-from simulations.words import rare_word_of
+from simulations.world.words import rare_word_of
 
 VOCABULARY: Final = 50_000
 WORDS_MEDIAN: Final = 150.0  # of a document

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from simulations.fault_run import run_faults
-from simulations.fault_runs import Sizes, costs_of
+from simulations.faults.fault_run import run_faults
+from simulations.faults.fault_runs import Sizes, costs_of
 from simulations.studies.drawing import name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from simulations.experiments import INTERVALS
 from simulations.model.flow import Flow, host_bound
 from simulations.model.hosts import Hosts
 from simulations.studies.crawls import (
@@ -28,6 +27,7 @@ from simulations.studies.crawls import (
 )
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Row, Study
+from simulations.world.experiments import INTERVALS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

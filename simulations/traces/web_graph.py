@@ -18,7 +18,7 @@ import numpy as np
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage
 
-BYTES_MEDIAN: Final = 12_000  # of a page, as `simulations.web` has it
+BYTES_MEDIAN: Final = 12_000  # of a page, as `simulations.webs.web` has it
 BYTES_SIGMA: Final = 0.8
 SECONDS_SIGMA: Final = 1.0  # of the logarithm of the seconds of a page
 

@@ -23,10 +23,10 @@ import pytest
 
 from peers.crawler.model.settings import CrawlSettings
 from peers.policy.rules import EVERYTHING
-from simulations.checks import duplicates
-from simulations.crawl import SimulatedCrawl
-from simulations.trace import TraceWeb
 from simulations.traces.web_graph import Successors, pages_of_graph, read_graph
+from simulations.webs.trace import TraceWeb
+from simulations.world.checks import duplicates
+from simulations.world.crawl import SimulatedCrawl
 
 PEERS = int(os.environ.get("BENCH_GRAPH_PEERS", "8"))
 

@@ -24,8 +24,8 @@ import time
 
 import pytest
 
-from simulations.crawl import SimulatedCrawl
-from simulations.web import SyntheticWeb
+from simulations.webs.web import SyntheticWeb
+from simulations.world.crawl import SimulatedCrawl
 
 PAGES = int(os.environ.get("BENCH_PROTOCOL_PAGES", "6000"))
 PEERS = 8

@@ -12,10 +12,10 @@ import os
 
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from simulations.checks import reachable
-from simulations.experiments import crawl
-from simulations.fault_runs import Sizes, run_all
-from simulations.web import SyntheticWeb
+from simulations.faults.fault_runs import Sizes, run_all
+from simulations.webs.web import SyntheticWeb
+from simulations.world.checks import reachable
+from simulations.world.experiments import crawl
 
 PAGES = int(os.environ.get("TIANMESH_BENCH_PAGES", "100000"))
 FAULT_SEEDS = range(1, 21)

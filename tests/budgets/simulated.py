@@ -11,15 +11,15 @@ from mesh.tables.memory_table import MemoryTable
 from mesh.tables.table import Table
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages
-from simulations.chance import random_of
-from simulations.clock import VirtualClock
-from simulations.crawl import SimulatedCrawl
-from simulations.machine import Machine
-from simulations.members import Members, VirtualDoor
-from simulations.network import Network
-from simulations.web import SyntheticWeb, WebShape
-from simulations.words import COMMON_WORD, WordyParser, rare_word_of
-from simulations.world import World
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb, WebShape
+from simulations.world.chance import random_of
+from simulations.world.crawl import SimulatedCrawl
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.words import COMMON_WORD, WordyParser, rare_word_of
+from simulations.world.world import World
 from tests.budgets.calls import counted
 
 SEED: Final = 3
@@ -87,7 +87,7 @@ def page_costs(peers: int, replicas: int) -> dict[str, float]:
         "events": crawl.world.n_events,
         "actor_messages": calls.of("mesh/actors/node.py:Node.receive")
         + calls.of("mesh/actors/node.py:Node._deliver"),
-        "port_orders": calls.of("simulations/world.py:World._order"),
+        "port_orders": calls.of("simulations/world/world.py:World._order"),
         "rows_read": sum(table.n_read for table in crawl.tables),
         "rows_written": sum(table.n_written for table in crawl.tables),
         "rows_deleted": sum(table.n_deleted for table in crawl.tables),

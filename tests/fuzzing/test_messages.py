@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from mesh.actors.actor import Address
-from simulations.conduct_watch import CONDUCT
-from simulations.fault_run import FaultRun
-from simulations.faults import plan_of
+from simulations.faults.conduct_watch import CONDUCT
+from simulations.faults.fault_run import FaultRun
+from simulations.faults.faults import plan_of
 from tests.fuzzing.harness import Fuzzer
 from tests.fuzzing.wire_frames import messages_of
 
@@ -23,7 +23,7 @@ ANSWERED_S = 30.0  # for a search behind all that
 @pytest.mark.inputs(10_000)
 def test_no_message_of_a_member_ends_another(fuzzer: Fuzzer, monkeypatch: pytest.MonkeyPatch) -> None:
     conduct = msgspec.structs.replace(CONDUCT, quarantine_points=inf)  # or most would not be heard
-    monkeypatch.setattr("simulations.fault_run.CONDUCT", conduct)
+    monkeypatch.setattr("simulations.faults.fault_run.CONDUCT", conduct)
     run = FaultRun(msgspec.structs.replace(plan_of(fuzzer.seed, PEERS), faults=()))
     world, (liar, victim, other) = run.world, run.machines[:PEERS]
     for machine in (liar, victim, other):

@@ -19,7 +19,7 @@ import trio
 
 from mesh.trace import TracedPage
 from mesh.urls import host_of
-from simulations.trace import TraceWeb
+from simulations.webs.trace import TraceWeb
 from tests.live.web import ServedWeb
 
 PORT: Final = 8_097  # every host has an address of its own, so that one port does for all

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from mesh.trace import TracedPage
-from simulations.aliased_web import SITE, AliasedWeb
-from simulations.checks import reachable
+from simulations.world.aliased_web import SITE, AliasedWeb
+from simulations.world.checks import reachable
 from tests.live.archives import archived_urls
 from tests.live.lab_process import up
 from tests.live.played_web import played_web

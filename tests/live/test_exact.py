@@ -13,13 +13,13 @@ from mesh.config import MeshConfig, load_config
 from mesh.trace import TracedPage, read_trace, write_trace
 from peers.config import PeerConfig
 from peers.policy.rules import EVERYTHING
-from simulations.chance import random_of
-from simulations.checks import pages_by_peer, reachable
-from simulations.crawl import SimulatedCrawl
-from simulations.network import Network
 from simulations.studies import plan
-from simulations.trace import TraceWeb
-from simulations.web import SyntheticWeb, WebShape
+from simulations.webs.trace import TraceWeb
+from simulations.webs.web import SyntheticWeb, WebShape
+from simulations.world.chance import random_of
+from simulations.world.checks import pages_by_peer, reachable
+from simulations.world.crawl import SimulatedCrawl
+from simulations.world.network import Network
 from tests.live.lab_process import up
 from tests.live.played_web import played_web
 

@@ -19,14 +19,14 @@ from peers.engine.document import Document
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
-from simulations.chance import random_of
-from simulations.clock import VirtualClock
-from simulations.machine import Machine
-from simulations.members import Members, VirtualDoor
-from simulations.network import Network
-from simulations.web import SyntheticWeb
-from simulations.words import WordyParser, records_of
-from simulations.world import World
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb
+from simulations.world.chance import random_of
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.words import WordyParser, records_of
+from simulations.world.world import World
 
 SLOTS = 32
 HOSTS = 12
@@ -53,7 +53,7 @@ class Mesh:
     """Machines with two copies of everything, and pages that say the same as others."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int, started: int, machines: int = 4) -> None:
-        monkeypatch.setattr("simulations.machine.WordyParser", CopyingParser)
+        monkeypatch.setattr("simulations.faults.machine.WordyParser", CopyingParser)
         self.random = Random(seed)
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=1_000.0)

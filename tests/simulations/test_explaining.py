@@ -12,13 +12,13 @@ from peers.gateway.why.why_idle import sentence_of as said_of_crawl
 from peers.gateway.why.why_url import is_owner_heard
 from peers.gateway.why.why_url import sentence_of as said_of_url
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
-from simulations.chance import random_of
-from simulations.clock import VirtualClock
-from simulations.machine import Machine
-from simulations.members import Members, VirtualDoor
-from simulations.network import Network
-from simulations.web import SyntheticWeb
-from simulations.world import World
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb
+from simulations.world.chance import random_of
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.world import World
 
 Answer = TypeVar("Answer")
 

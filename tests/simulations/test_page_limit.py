@@ -5,13 +5,13 @@ from __future__ import annotations
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
-from simulations.chance import random_of
-from simulations.clock import VirtualClock
-from simulations.machine import Machine
-from simulations.members import Members, VirtualDoor
-from simulations.network import Network
-from simulations.web import SyntheticWeb, WebShape
-from simulations.world import World
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb, WebShape
+from simulations.world.chance import random_of
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.world import World
 
 SEED, PEERS = 11, 3
 PAGES_MAX, MORE = 120, 180

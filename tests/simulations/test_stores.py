@@ -14,13 +14,13 @@ from peers.handover.messages import SlotsDiffer
 from peers.handover.mirror import Mirror
 from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
 from peers.vitals import store_counts
-from simulations.chance import random_of
-from simulations.clock import VirtualClock
-from simulations.machine import Machine
-from simulations.members import Members, VirtualDoor
-from simulations.network import Network
-from simulations.web import SyntheticWeb
-from simulations.world import World
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb
+from simulations.world.chance import random_of
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.world import World
 
 SLOTS = 64
 REST_S = 120.0  # within which a mesh has moved all that is to be moved, by far

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from mesh.membership.membership import MembershipStatistics
-from simulations.crawl import SimulatedCrawl
-from simulations.members import Members
-from simulations.web import SyntheticWeb, WebShape
+from simulations.webs.web import SyntheticWeb, WebShape
+from simulations.world.crawl import SimulatedCrawl
+from simulations.world.members import Members
 
 FIRST: Final = 5
 NEWCOMERS: Final = 30

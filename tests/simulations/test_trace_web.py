@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.trace import TracedPage
 from peers.crawler.model.web_request import FailureReason
-from simulations.trace import TraceWeb
+from simulations.webs.trace import TraceWeb
 
 
 def page(url: str, *links: str) -> TracedPage:

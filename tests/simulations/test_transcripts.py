@@ -7,13 +7,13 @@ import pytest
 from mesh.actors.actor import Message
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages, SeedsAdded
-from simulations.chance import random_of
-from simulations.clock import VirtualClock
-from simulations.machine import Machine
-from simulations.members import Members, VirtualDoor
-from simulations.network import Network
-from simulations.web import SyntheticWeb, WebShape
-from simulations.words import COMMON_WORD, rare_word_of
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb, WebShape
+from simulations.world.chance import random_of
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.words import COMMON_WORD, rare_word_of
 from tests.simulations.transcript import ListeningWorld, Transcript, check
 
 SEED = 11

@@ -19,8 +19,8 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.actors.node import Node
 from mesh.actors.ownership import Ownership
 from mesh.slot_set import decode_any_slots
-from simulations.network import Network
-from simulations.world import Answer, Clock, CommittedTable, VirtualPort, World
+from simulations.world.network import Network
+from simulations.world.world import Answer, Clock, CommittedTable, VirtualPort, World
 
 FOLDER: Final = Path(__file__).parents[1] / "transcripts"
 REWRITE: Final = "REWRITE_TRANSCRIPTS"  # environment: write the files instead of comparing with them

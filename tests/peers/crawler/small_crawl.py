@@ -34,7 +34,7 @@ from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseS
 from peers.policy.rules import EVERYTHING
 from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
-from simulations.revertible_table import RevertibleTable
+from simulations.world.revertible_table import RevertibleTable
 from tests.frames import decode
 from tests.helpers import NOTHING_STORED, SLOT_COUNT, STORES, fetched, owned_by, parsed, redirect
 

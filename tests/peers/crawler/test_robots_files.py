@@ -20,8 +20,8 @@ from peers.crawler.parsing.extraction import read_robots
 from peers.crawler.parsing.page_process import carry_out
 from peers.crawler.robots_files import READING_PAUSE_S, READINGS_MAX
 from peers.handover.messages import HoldSlots, SlotsStopped
-from simulations.ports import VirtualParser
-from simulations.web import SyntheticWeb
+from simulations.webs.web import SyntheticWeb
+from simulations.world.ports import VirtualParser
 from tests.helpers import ME, SLOT_COUNT, fetched, redirect
 from tests.peers.crawler.desk import HOME, ORIGIN, OTHER, ROBOTS, SETTINGS, Desk, asked, of_kind
 from tests.processor import processor_seconds

@@ -14,10 +14,10 @@ from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.importing.importer import ImporterStatistics
 from peers.importing.messages import KNOWN, LATE, STORED, ImportedPage, ImportPages, PagesImported
 from peers.importing.page import page_gone
-from simulations.crawl import SimulatedCrawl
-from simulations.network import Network
-from simulations.ports import Listener, document_of, records_of
-from simulations.web import SyntheticWeb
+from simulations.webs.web import SyntheticWeb
+from simulations.world.crawl import SimulatedCrawl
+from simulations.world.network import Network
+from simulations.world.ports import Listener, document_of, records_of
 from tests.helpers import seen
 
 PAGES = 200

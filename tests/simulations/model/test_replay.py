@@ -9,16 +9,16 @@ import pytest
 
 from peers.crawler.model.settings import CrawlSettings
 from peers.policy.rules import EVERYTHING
-from simulations.checks import pages_by_peer
-from simulations.crawl import SimulatedCrawl
-from simulations.members import SLOT_COUNT_DEFAULT
 from simulations.model.flow import flow, host_bound
 from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
 from simulations.model.replay import items_of, replay
 from simulations.model.streaming import crawl, owners
 from simulations.model.turns import wait_seconds
-from simulations.trace import TraceWeb
 from simulations.traces.columns import columns_of
+from simulations.webs.trace import TraceWeb
+from simulations.world.checks import pages_by_peer
+from simulations.world.crawl import SimulatedCrawl
+from simulations.world.members import SLOT_COUNT_DEFAULT
 from tests.simulations.traces.test_columns import recorded
 
 TRACE = recorded(2_000)

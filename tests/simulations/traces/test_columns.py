@@ -10,7 +10,7 @@ from simulations.traces.columns import columns_of
 from simulations.traces.cutting import cut
 from simulations.traces.statistics import fit_log_normal, info_of, rank_exponent
 from simulations.traces.synthesis import synthesise
-from simulations.web import SyntheticWeb
+from simulations.webs.web import SyntheticWeb
 
 
 def page(url: str, *links: str, at: float = 0.0, seconds: float = 0.5) -> TracedPage:

@@ -10,9 +10,9 @@ import pytest
 from mesh.errors import ConfigError
 from mesh.trace import read_trace
 from peers.policy.rules import EVERYTHING
-from simulations.crawl import SimulatedCrawl
-from simulations.trace import TraceWeb
 from simulations.traces.web_graph import pages_of_graph, read_graph
+from simulations.webs.trace import TraceWeb
+from simulations.world.crawl import SimulatedCrawl
 from tests.benchmarks.bench_crawl_graph import reachable
 from tests.simulations.traces.test_commands import run
 

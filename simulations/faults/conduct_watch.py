@@ -1,0 +1,110 @@
+"""Watches how members behave: honest ones must be left in peace, and the liar must be found out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, Protocol
+
+from mesh.actors.conduct import ConductSettings, Offence
+from simulations.faults.machine import Machine
+
+CONDUCT_LOOK_S: Final = 2.0  # between two looks
+# As much less as the meshes are smaller: no honest member comes near it, and a flood beyond.
+CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000)
+HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
+HEARD_S: Final = 60.0  # who hears the liar for so long on end has found it out; of 40 all had after 40
+
+DENIED_MIN: Final = 6  # pages of others; three contradictions with two members are enough
+
+
+class _Links(Protocol):
+    def passes(self, source: str, target: str) -> bool:
+        """Do frames get through from one peer to the other?"""
+
+
+class ConductWatch:
+    """Looks now and then how the members judge each other, and how many links and messages they accept."""
+
+    def __init__(
+        self,
+        links: _Links,
+        present: Callable[[], Collection[Machine]],
+        violate: Callable[[str], None],
+        tell: Callable[[str], None],
+        forget: Callable[[Machine], None] = lambda machine: None,
+    ) -> None:
+        """Begin; `forget` is told of a machine that has lost its memory."""
+        self.liar: Machine | None = None
+        self._links = links
+        self._present = present
+        self._violate = violate
+        self._tell = tell
+        self._forget = forget
+        self._heard_s: dict[Machine, float] = {}  # by machine, of the liar, since it last came up
+        self._heard_s_max = 0.0
+        self._is_found = False
+        self._links_received = 0
+        self._blamed: set[tuple[Machine, str]] = set()  # of whom it was said already that it is wronged
+
+    def look(self) -> None:
+        """Record the changes since the last look."""
+        liar = self.liar
+        if liar is None:
+            return
+        for machine in self._present():
+            if machine.is_running:
+                self._judge_of_others(machine)
+            if machine is liar:
+                continue
+            if not machine.is_running:
+                self._heard_s[machine] = 0.0  # what it knew of others is forgotten
+                self._forget(machine)
+                continue
+            hears = liar.is_running and self._links.passes(liar.peer, machine.peer)
+            heard_s = self._heard_s.get(machine, 0.0) + CONDUCT_LOOK_S * hears
+            self._heard_s[machine] = heard_s
+            self._heard_s_max = max(self._heard_s_max, heard_s)
+            self._links_received = max(self._links_received, machine.crawl().links_received)
+            if machine.conduct().quarantined and not self._is_found:
+                self._is_found = True
+                self._tell(f"{machine.name} puts {liar.name} into quarantine, heard for {heard_s:g} s")
+
+    def judge(self, seconds: float) -> None:
+        """Judge, when the lies are over, that so long a time."""
+        for machine in self._present():
+            if machine.is_running:
+                self._judge_of_others(machine)
+        if self.liar is None:
+            return
+        if self._links_received > HONEST_LINKS + (1 + seconds / 60) * CONDUCT.links_per_minute:
+            self._violate(f"{self._links_received} links were taken in, more than quotas allow")
+        if not self._is_found and self._heard_s_max >= HEARD_S:
+            self._violate(
+                f"{self.liar.name} was heard for {self._heard_s_max:g} s, and nobody put it into quarantine"
+            )
+
+    def judge_denials(self, kept_twice: Callable[[str], Mapping[str, str | None]]) -> None:
+        """Judge after some time in peace: a member that denies pages of several members must be found out.
+
+        Args:
+          kept_twice: pages that were denied to a gateway, and again when it asked again, with who gave each.
+        """
+        for machine in self._present():
+            if machine is self.liar or not machine.is_running:
+                continue
+            urls = kept_twice(machine.peer)
+            answerers = Counter(urls.values())
+            others = answerers.keys() - {machine.peer, self.liar and self.liar.peer, None}
+            is_found = bool(machine.conduct().offences.get(Offence.CONTRADICTED))
+            if len(others) > 1 and sum(answerers[peer] for peer in others) >= DENIED_MIN and not is_found:
+                self._violate(f"{machine.name} was denied {len(urls)} pages by one member, and blames nobody")
+
+    def _judge_of_others(self, machine: Machine) -> None:
+        for each in machine.conduct().members:
+            is_honest = self.liar is None or each.peer != self.liar.peer
+            if each.is_quarantined and is_honest and (machine, each.peer) not in self._blamed:
+                self._blamed.add((machine, each.peer))
+                self._violate(
+                    f"{machine.name} has {each.peer}, which is honest, in quarantine for {each.offences}"
+                )

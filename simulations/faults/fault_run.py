@@ -1,0 +1,563 @@
+"""One run: a mesh that crawls and is searched while it has the faults of a plan, heals, and is judged. [io]
+
+The seed and the number of peers decide everything. Phases: the first peers join; seeds are given, more come
+all along, so do searches; faults; everything is healed; when nothing is missing any more a disk is lost, in
+some plans; then the mesh has to come to rest within `REST_S_MAX`, and what must hold then is checked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mesh.slots import slot_of
+from mesh.urls import host_of
+from peers.crawler.model.settings import CrawlSettings, Revisit
+from peers.handover.wire_messages import ItemsSent
+from simulations.faults.clock import VirtualClock
+from simulations.faults.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWatch
+from simulations.faults.false_answers import LASTS_S, FalseAnswers
+from simulations.faults.false_leases import FalseLeases
+from simulations.faults.false_names import FalseNames
+from simulations.faults.faults import Flip, Plan, plan_of
+from simulations.faults.final_checks import check_rest, digests_on
+from simulations.faults.liar import Liar
+from simulations.faults.machine import Machine
+from simulations.faults.nemesis import Nemesis
+from simulations.faults.pinner import Pinner
+from simulations.faults.planted import Bug, planted
+from simulations.faults.settling import Settling
+from simulations.faults.users import FRESH_S, Users
+from simulations.faults.watch import Watch
+from simulations.webs.changing_web import ChangingWeb
+from simulations.webs.web import Served, SyntheticWeb, WebShape, address_of
+from simulations.world.chance import random_of
+from simulations.world.checks import reachable
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.world import Tally, World
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from random import Random
+
+START_S: Final = 1_000_000.0  # of the virtual clock: wall clocks may be hours behind it
+JOINED_S_MAX: Final = 120.0
+REST_S_MAX: Final = 900.0  # from healing to rest
+WRITE_OFF_S: Final = 300.0  # until a person gives up who is gone
+LOOK_S: Final = 2.0  # between two looks at whether the mesh is at rest
+LOOKS_AT_REST: Final = 3
+SEARCH_PAUSE_S: Final = 1.5  # mean
+SEED_PAUSE_S: Final = 6.0  # mean
+SEARCH_ALL_PAUSE_S: Final = 3.0  # mean, while a member lies
+TRANSCRIPT_LINES: Final = 60
+REVISIT_S: Final = 60.0
+DRAINED_S_MAX: Final = 120.0
+NAMED_S: Final = 30.0  # from other owners of slots until all copies have their names by them
+HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
+GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
+PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
+LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been visited once more
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The outcome of a run."""
+
+    seed: int
+    peers: int
+    has_revisits: bool
+    has_liar: bool
+    has_pins: bool
+    has_machines: bool
+    violations: tuple[str, ...]  # empty when all is well
+    digest: str
+    events: int
+    virtual_seconds: float
+    real_seconds: float
+    requests: int
+    refetched: int  # URLs asked again whose answer was lost with a peer
+    searches: int
+    complete_searches: int
+    transcript: tuple[str, ...]  # its last lines
+    sent_bytes: int  # of all frames between peers; pages are small here
+    moved_bytes: int  # of these: what slots have, brought to peers that lack it
+    balance_s: float | None  # from healing until all was where it belongs, to a look; None: it never was
+
+    @property
+    def is_passed(self) -> bool:
+        return not self.violations
+
+    @property
+    def replay(self) -> str:
+        """The command that does it again."""
+        options = "" if self.has_revisits else " --no-revisits"
+        options += " --byzantine" if self.has_liar else ""
+        options += " --pins" if self.has_pins else ""
+        options += " --machines" if self.has_machines else ""
+        return (
+            f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
+        )
+
+
+def run_faults(
+    seed: int,
+    peers: int,
+    *,
+    bug: Bug | None = None,
+    tell: Callable[[str], None] | None = None,
+    only: frozenset[int] | None = None,
+    has_revisits: bool = True,
+    has_liar: bool = False,
+    has_pins: bool = False,
+    has_machines: bool = False,
+) -> Outcome:
+    """Carry out the run of a seed.
+
+    Args:
+      peers: at the beginning.
+      bug: to be planted into the peers' code while the run lasts.
+      tell: is told every line of the transcript.
+      only: places, in the plan, of the faults to be had; None for all. For finding out which matter.
+      has_revisits: have pages visited again, and the web change while it has the faults.
+      has_liar: have one of the first peers say what may do harm, as long as there are faults.
+      has_pins: have policies say, as long, who is to crawl which slots.
+      has_machines: have hosts share the machines that serve them.
+    """
+    plan = plan_of(seed, peers)
+    if only is not None:
+        faults = tuple(planned for place, planned in enumerate(plan.faults) if place in only)
+        plan = msgspec.structs.replace(plan, faults=faults)
+    context: AbstractContextManager[object] = planted(bug) if bug is not None else ExitStack()
+    with context:
+        return FaultRun(
+            plan,
+            tell,
+            has_revisits=has_revisits,
+            has_liar=has_liar,
+            has_pins=has_pins,
+            has_machines=has_machines,
+        ).run()
+
+
+class FaultRun:
+    """The machines of a plan, and all observers that look at them."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        tell: Callable[[str], None] | None = None,
+        *,
+        has_revisits: bool = True,
+        has_liar: bool = False,
+        has_pins: bool = False,
+        has_machines: bool = False,
+    ) -> None:
+        self.plan = plan
+        self.has_machines = has_machines
+        self.has_liar = has_liar
+        self.has_revisits = has_revisits
+        seed = plan.seed
+        self._random = random_of(seed, "users")
+        self._tell_further = tell
+        self._transcript: deque[str] = deque(maxlen=TRANSCRIPT_LINES)
+        network = Network(random_of(seed, "network"))
+        self.world = World(network, start_s=START_S)
+        self.web = self._make_web()
+        self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
+        self._settings = _settings_of(plan, has_revisits=has_revisits, has_machines=has_machines)
+        self.watch = Watch(
+            self.web,
+            self._delay_of,
+            plan.delay_s,
+            lambda: self.world.now,
+            lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
+            self.tell,
+        )
+        self.false_names: FalseNames | None = None
+        self.false_answers = FalseAnswers(seed, lambda: self.world.now, self.tell)
+        self.conduct_watch = ConductWatch(
+            self.world,
+            self.present,
+            self.watch.violate,
+            self.tell,
+            lambda machine: self.false_answers.forget(machine.peer),
+        )
+        self.users = Users(
+            lambda: self.world.now,
+            self.watch.violate,
+            self.tell,
+            self._may_be_missing,
+            lambda url: url in self.watch.last,
+        )
+        doors: dict[str, VirtualDoor] = {}
+        self.machines = [
+            self._make_machine(number, VirtualClock(offset, drift), doors)
+            for number, (offset, drift) in enumerate(zip(plan.wall_offsets_s, plan.drifts, strict=True))
+        ]
+        for machine in self.machines:
+            self.watch.add(machine)
+        self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
+        self.pinner = self._make_pinner() if has_pins else None
+        self._is_busy = True  # users ask
+        self._settlings: list[Settling] = []  # one for each time that everything was healed
+
+    def run(self) -> Outcome:
+        """Do it all; an exception of a peer's code is a violation as well."""
+        started = time.process_time()
+        try:
+            self._live()
+        except Exception as error:
+            where = _innermost(error)
+            self.watch.violate(f"{type(error).__name__} in {where}: {error}")
+            if self._tell_further is not None:
+                raise
+        return Outcome(
+            seed=self.plan.seed,
+            peers=self.plan.peers,
+            has_revisits=self.has_revisits,
+            has_liar=self.has_liar,
+            has_pins=self.pinner is not None,
+            has_machines=self.has_machines,
+            violations=tuple(self.watch.violations),
+            digest=self.world.digest,
+            events=self.world.n_events,
+            virtual_seconds=self.world.now - START_S,
+            real_seconds=time.process_time() - started,
+            requests=self.watch.n_requests,
+            refetched=self.watch.n_refetched,
+            searches=self.users.n_searches,
+            complete_searches=self.users.n_complete,
+            transcript=tuple(self._transcript),
+            sent_bytes=self.world.traffic.total().bytes,
+            moved_bytes=self.world.traffic.sent.get(ItemsSent.__name__, Tally()).bytes,
+            balance_s=self._balance_s(),
+        )
+
+    def _balance_s(self) -> float | None:
+        seconds = [each.seconds for each in self._settlings if each.seconds is not None]
+        return sum(seconds) if len(seconds) == len(self._settlings) > 0 else None
+
+    def tell(self, line: str) -> None:
+        """Put a line into the transcript."""
+        line = f"{self.world.now - START_S:9.3f} {line}"
+        self._transcript.append(line)
+        if self._tell_further is not None:
+            self._tell_further(line)
+
+    # --- Phases ---
+
+    def _live(self) -> None:
+        self._join()
+        start = self.world.now
+        for url in self.web.seeds:
+            self.users.seed(self.machines[0], url)
+        early = [planned for planned in self.plan.faults if planned.at_s < self.plan.healed_s]
+        late = [planned for planned in self.plan.faults if planned.at_s >= self.plan.healed_s]
+        self.nemesis.plan(early, start)
+        self.world.plan(start, self._search_now_and_then)
+        self.world.plan(start, self._seed_now_and_then)
+        if self.has_liar:
+            self._have_one_lie(until=start + self.plan.healed_s)
+            self.world.plan(start, self._look_at_conduct)
+            self._search_all_now_and_then(random_of(self.plan.seed, "searches for all"))
+        if self.pinner is not None:
+            self.pinner.pin(start + self.plan.healed_s)
+        self.world.run(until=start + self.plan.healed_s)
+        self.conduct_watch.judge(self.plan.healed_s)
+        self.watch.lies_end(self._is_on_a_disk)
+        self._heal()
+        for planned in late:
+            self._rest(self._settlings[-1].have_all, "bring everything where it belongs")
+            self.nemesis.cause(planned.fault)
+            self.world.run(until=self.world.now + 60.0)
+            self._heal()
+        self._is_busy = False
+        if self.pinner is not None:
+            self.pinner.publish()
+            self.world.run(until=self.world.now + PINS_KNOWN_S)
+        if self.has_revisits:
+            self._visit_once_more()
+        self.world.run(until=self.false_answers.until_s)
+        self.conduct_watch.judge_denials(self.false_answers.kept_twice)
+        if self.false_names is not None:
+            self._take_slots_from_liar(self.false_names)
+        self._rest(self._is_at_rest, "come to rest")
+        if not self.watch.violations:
+            check_rest(self)
+
+    def _heal(self) -> None:
+        self.nemesis.heal()
+        self._settlings.append(Settling(lambda: self.world.now, self.present, self._are_together))
+
+    def _have_one_lie(self, until: float) -> None:
+        random = random_of(self.plan.seed, "liar")
+        machine = self.machines[random.randrange(self.plan.peers)]
+        self.tell(f"{machine.name} is malicious")
+        self.watch.doubts.liar = self.conduct_watch.liar = machine
+        urls = list(reachable(self.web))
+        names = FalseNames(self.plan.seed, machine, self.present, self.world, self.tell, urls)
+        self.false_names = names
+        networks = [address_of(number) for number in range(self.web.shape.machines or 1)]
+        leases = FalseLeases(self.plan.seed, machine, self.present, self.world, networks)
+        extras = self.false_answers, names, leases
+        liar = Liar(machine, self.world, self.members, random, self.tell, urls, *extras)
+        self.false_answers.answerer_of = machine.answerer_of
+        liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
+        self.false_answers.until_s = until + LASTS_S
+        liar.lie(until)
+
+    def _take_slots_from_liar(self, names: FalseNames) -> None:
+        """Have a person drain the liar, and let it take its share again: its word counts for no slot then."""
+        liar = names.machine
+        if liar.is_running and not liar.is_leaving and len(self.present()) > 1:
+            liar.drain(is_draining=True)
+            # A mesh that is smaller than its teams leaves it copies, but has others answer for all slots.
+            until = self.world.now + DRAINED_S_MAX
+            while not liar.has_no_slots() and self.world.now < until:
+                self.world.run(until=self.world.now + LOOK_S)
+            self.world.run(until=self.world.now + NAMED_S)
+            liar.drain(is_draining=False)
+        names.end()
+
+    def _may_be_missing(self, machine: Machine, url: str, since_s: float) -> bool:
+        """Has the malicious member kept a page from the gateway of a machine since then, or hidden it?"""
+        is_hidden = self.false_names is not None and self.false_names.may_hide(url)
+        return is_hidden or self.false_answers.has_withheld(machine.peer, url, since_s)
+
+    def _look_at_conduct(self) -> None:
+        if self.world.now < self.false_answers.until_s:
+            self.conduct_watch.look()
+            self.world.plan(self.world.now + CONDUCT_LOOK_S, self._look_at_conduct)
+
+    def _is_on_a_disk(self, url: str, digest: bytes) -> bool:
+        slot = slot_of(host_of(url), self.plan.slots)
+        return any(digest in digests_on(machine, slot, url) for machine in self.present())
+
+    def _visit_once_more(self) -> None:
+        """Let the web come to rest, and the crawl with it: each page has one visit to come, and no more."""
+        assert isinstance(self.web, ChangingWeb)
+        self.web.cease()
+        self.tell("the web changes no more")
+        settings = msgspec.structs.replace(self._settings, revisit_after_s=inf)
+        for machine in self.machines:
+            machine.change_settings(settings)
+        until = self.world.now + LAST_VISITS_S
+        while self.world.now < until:
+            self._settlings[-1].look()
+            self.world.run(until=min(until, self.world.now + LOOK_S))
+
+    def _make_machine(self, number: int, clock: VirtualClock, doors: dict[str, VirtualDoor]) -> Machine:
+        return Machine(
+            number,
+            self.world,
+            self.members,
+            self.web,
+            self._settings,
+            doors,
+            clock=clock,
+            fetched=self._fetched,
+            abandoned=self.watch.abandoned,
+            unasked=self.watch.unasked,
+            told=self.users.told,
+            conduct=CONDUCT,
+        )
+
+    def _make_web(self) -> SyntheticWeb:
+        plan, shape = self.plan, _shape_of(self.plan)
+        if self.has_machines:
+            shape = replace(shape, machines=max(2, plan.hosts // HOSTS_PER_MACHINE))
+        if self.has_revisits:
+            return ChangingWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
+        return SyntheticWeb(plan.seed, plan.pages, shape)
+
+    def _make_pinner(self) -> Pinner:
+        random = random_of(self.plan.seed, "pins")
+        return Pinner(self.machines, self.world, self.members, random, self.tell)
+
+    def _join(self) -> None:
+        """Let the first peers find together."""
+        world = self.world
+        for machine in self.machines[: self.plan.peers]:
+            self.tell(f"{machine.name} is {machine.peer}")
+            machine.start()
+        until = world.now + JOINED_S_MAX
+        while world.now < until:
+            world.run(until=world.now + 1.0)
+            if self._all_know_each_other():
+                return
+        raise RuntimeError(f"the members have not found together in {JOINED_S_MAX:g} virtual seconds")
+
+    def _rest(self, is_reached: Callable[[], bool], what: str) -> None:
+        """Wait until something has been the case for some looks in a row.
+
+        Who is gone for good may have what nobody else has, so the others may wait for him; after a while a
+        person says that there is nothing to wait for.
+        """
+        world = self.world
+        until = world.now + REST_S_MAX
+        written_off_at = world.now + WRITE_OFF_S
+        looks = 0
+        while looks < LOOKS_AT_REST:
+            world.run(until=world.now + LOOK_S)
+            self._settlings[-1].look()
+            looks = looks + 1 if is_reached() else 0
+            if world.now >= written_off_at:
+                written_off_at = inf
+                self._write_off_who_is_gone()
+            if world.now > until:
+                for machine in self.present():
+                    self.tell(f"{machine.name}: {machine.trouble()}")
+                self.watch.violate(f"the mesh did not {what} within {REST_S_MAX:g} s after healing")
+                return
+
+    def _write_off_who_is_gone(self) -> None:
+        for machine in self.machines:
+            if machine.has_lived and machine.is_gone:
+                self.tell(f"{machine.name} is written off")
+                self.present()[0].write_off(machine)
+
+    # --- Who is there, and what they do ---
+
+    def present(self) -> list[Machine]:
+        """The machines that are members or mean to be."""
+        return [machine for machine in self.machines if machine.has_lived and not machine.is_gone]
+
+    def _all_know_each_other(self) -> bool:
+        present = self.present()
+        if not all(machine.is_running for machine in present):
+            return False
+        memberships = [machine.membership() for machine in present]
+        return all(each.alive == len(present) for each in memberships) and (
+            len({each.epoch for each in memberships}) == 1
+        )
+
+    def _nothing_is_missing(self) -> bool:
+        return self._are_together() and all(machine.has_settled() for machine in self.present())
+
+    def _are_together(self) -> bool:
+        return not any(machine.is_leaving for machine in self.present()) and self._all_know_each_other()
+
+    def _is_at_rest(self) -> bool:
+        """Is nothing on its way, nor due before a page missed once is asked for again?"""
+        present, soon_s = self.present(), GONE_S + 1.0
+        return (
+            self._nothing_is_missing()
+            and all(machine.crawl().is_idle for machine in present)
+            and not any(self.watch.is_to_be_asked(machine, soon_s) for machine in present)
+        )
+
+    # --- Users ---
+
+    def _search_now_and_then(self) -> None:
+        if self._is_busy:
+            self.search_something()
+            pause_s = self._random.expovariate(1 / SEARCH_PAUSE_S)
+            self.world.plan(self.world.now + pause_s, self._search_now_and_then)
+
+    def _seed_now_and_then(self) -> None:
+        if self._is_busy:
+            self._seed_something()
+            pause_s = self._random.expovariate(1 / SEED_PAUSE_S)
+            self.world.plan(self.world.now + pause_s, self._seed_now_and_then)
+
+    def _search_all_now_and_then(self, random: Random) -> None:
+        """Ask for many pages at once while somebody lies of them: at each gateway in turn by chance."""
+        if self.world.now < self.false_answers.until_s:
+            running = [machine for machine in self.present() if machine.is_running]
+            if running:
+                self.users.search_all(random.choice(running))
+            at_s = self.world.now + random.expovariate(1 / SEARCH_ALL_PAUSE_S)
+            self.world.plan(at_s, lambda: self._search_all_now_and_then(random))
+
+    def search_something(self) -> None:
+        """Let somebody search for some page that is stored, at some gateway."""
+        machine = self.some_gateway()
+        findable = [url for url in self.watch.findable if self.web.is_steady(url)]
+        if machine is not None and findable:
+            url = self._random.choice(findable)
+            slowest = max(each.disk.factor for each in self.machines)
+            stored_s = self.watch.findable[url]
+            is_known = self.watch.may_know(machine, stored_s + FRESH_S) and not self.watch.is_of_liar(url)
+            self.users.search(machine, url, stored_s if is_known else inf, fresh_s=slowest * FRESH_S)
+
+    def some_gateway(self) -> Machine | None:
+        running = [machine for machine in self.present() if machine.is_running]
+        return self._random.choice(running) if running else None
+
+    def _seed_something(self) -> None:
+        """Give a page of some host, under a name that no link has: it is found only if the seed is kept."""
+        machine, random = self.some_gateway(), self._random
+        if machine is not None:
+            host = random.randrange(self.web.host_count)
+            page = random.randrange(self.web.sizes[host])
+            zeros = "0" * random.randint(1, 40)
+            self.users.seed(machine, f"{self.web.origin_of_page(host, page)}/p{zeros}{page}")
+
+    def _fetched(self, machine: Machine, url: str, served: Served) -> None:
+        self.watch.requested(machine, url, served)
+
+    def _delay_of(self, origin: str) -> float:
+        return max(self._settings.delay_s, self.web.crawl_delay_s(origin))
+
+    @property
+    def is_archive_damaged(self) -> bool:
+        """Has some disk changed data that were written to it?"""
+        return any(isinstance(planned.fault, Flip) for planned in self.plan.faults)
+
+    def reachable_urls(self) -> list[str]:
+        """All pages that must have been fetched: from the seed, and those that users were promised."""
+        return [*reachable(self.web, self.watch.doubts.is_read), *self.users.promised]
+
+
+def _shape_of(plan: Plan) -> WebShape:
+    return WebShape(
+        pages_per_host=plan.pages / plan.hosts,
+        size_exponent=0.5,
+        links_mean=6.0,
+        outside_share=0.1,
+        redirect_share=0.05,
+        forbidden_share=0.02,
+        dead_hosts_share=0.05,
+        slow_hosts_share=0.1,
+        split_share=0.3,
+    )
+
+
+def _settings_of(plan: Plan, *, has_revisits: bool, has_machines: bool) -> CrawlSettings:
+    settings = CrawlSettings(delay_s=plan.delay_s, backoff_s=2.0, anchors_interval_s=30.0)
+    if has_machines:  # or a host that takes its time holds up all that are beside it
+        settings = msgspec.structs.replace(settings, delay_factor=0.0)
+    return _revisiting(settings, plan.seed) if has_revisits else settings
+
+
+def _revisiting(settings: CrawlSettings, seed: int) -> CrawlSettings:
+    """Have pages visited again by one policy or another, and shown for a while though missed, or not."""
+    random = random_of(seed, "revisiting")
+    revisit = random.choice(list(Revisit))
+    gone_visits, gone_after_s = random.choice(((1, 0.0), (2, GONE_S)))
+    return msgspec.structs.replace(
+        settings,
+        revisit=revisit,
+        revisit_after_s=REVISIT_S,
+        revisit_min_s=REVISIT_S / 2,
+        revisit_max_s=REVISIT_S * 2,
+        gone_visits=gone_visits,
+        gone_after_s=gone_after_s,
+    )
+
+
+def _innermost(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "?"
+    code = trace.tb_frame.f_code
+    return f"{code.co_qualname} ({code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno})"

@@ -1,0 +1,225 @@
+"""The rules for a mesh at rest after its faults: nothing is lost, all have the same, all is found."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from math import inf
+from typing import Final, Protocol
+
+from xxhash import xxh3_64_digest
+
+from mesh.actors.ownership import Ownership
+from mesh.errors import CorruptionError
+from mesh.tables.table import TableSection
+from mesh.urls import fingerprint, host_of
+from peers.crawler.frontier.keys import url_key
+from peers.storage.extent import Extent
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
+from peers.storage.place import place_in
+from peers.storage.warc import read_records
+from simulations.faults.faults import Plan
+from simulations.faults.machine import Machine
+from simulations.faults.pinner import Pinner
+from simulations.faults.users import Users
+from simulations.faults.watch import Asked, Watch
+from simulations.webs.changing_web import is_shown
+from simulations.world.words import body_of, rare_word_of, version_word_of
+from simulations.world.world import World
+
+ASKED_AT_A_TIME: Final = 40
+ANSWERED_S: Final = 6.0  # for a batch of searches
+
+
+class RestingRun(Protocol):
+    """The run to be judged, with its faults over, and all observers that have looked at it."""
+
+    plan: Plan
+    world: World
+    watch: Watch
+    users: Users
+    pinner: Pinner | None
+
+    @property
+    def is_archive_damaged(self) -> bool:
+        """Has some disk changed data that were written to it?"""
+
+    def present(self) -> list[Machine]:
+        """The machines that are members or mean to be."""
+
+    def reachable_urls(self) -> list[str]:
+        """All pages that must have been fetched."""
+
+    def some_gateway(self) -> Machine | None:
+        """A machine that runs, if there is any."""
+
+
+def check_rest(run: RestingRun) -> None:
+    """Judge a run that has come to rest; violations go to its watch."""
+    for sentence in _wrong(run):
+        run.watch.violate(sentence)
+
+
+def _wrong(run: RestingRun) -> Iterator[str]:
+    present = run.present()
+    for machine in present:
+        if machine.refusal:
+            yield f"{machine.name} was refused: {machine.refusal}"
+    ownership = present[0].ownership
+    assert ownership is not None, "who is at rest has joined"
+    by_peer = {machine.peer: machine for machine in present}
+    urls = dict.fromkeys(run.reachable_urls())
+    if run.pinner is not None:
+        yield from _pins_that_do_not_hold(present, run.pinner.pins)
+    yield from _lost(run, urls)
+    yield from _states(run, ownership, by_peer, urls)
+    yield from _copies(run, ownership, by_peer)
+    yield from _not_found(run)
+    if run.world.unbalanced:
+        yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
+
+
+def _pins_that_do_not_hold(present: Iterable[Machine], pins: Mapping[int, str]) -> Iterator[str]:
+    """Slots with a wrong owner: not the pinned peer or, if that takes no part, not the unpinned one."""
+    for machine in present:
+        ownership = machine.ownership
+        assert ownership is not None, "who is at rest has joined"
+        table = ownership.table
+        for slot in range(table.slot_count):
+            without = table.unpinned.owner_of(slot)
+            pinned = pins.get(slot, "")
+            expected = pinned if table.weights.get(pinned, 0) > 0 else without
+            if ownership.owner_of(slot) != expected:
+                yield f"{machine.name} has {ownership.owner_of(slot)} own slot {slot}, not {expected}"
+
+
+def _lost(run: RestingRun, urls: dict[str, None]) -> Iterator[str]:
+    """URLs that were promised, or linked from a page that was stored, and never asked for."""
+    for url in urls:
+        if url not in run.watch.last:
+            yield f"{url} was lost: no peer has fetched it"
+
+
+def _states(
+    run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine], promised: Container[str]
+) -> Iterator[str]:
+    """URLs that are in no state, in two, or in different ones at the peers of their team.
+
+    One that was asked for and never promised may be forgotten: who asked may have died with its disk.
+    """
+    for url in run.watch.last:
+        slot = ownership.slot_of(host_of(url))
+        key = b"Cf" + url_key(slot, fingerprint(url))
+        rows = {}
+        for peer in ownership.team_of(slot):
+            machine = by_peer[peer]
+            rows[machine.name] = machine.disk.table.get(key)
+        if url not in promised and not any(rows.values()):
+            continue
+        if None in rows.values():
+            yield f"{url} is unknown to some of its team: {rows}"
+        elif len(set(rows.values())) > 1:
+            yield f"{url} is in different states: {rows}"
+
+
+def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
+    """Pages that are not on all peers of their team, whole."""
+    damaged = run.is_archive_damaged
+    for url in run.watch.stored:
+        slot = ownership.slot_of(host_of(url))
+        team = ownership.team_of(slot)
+        if len(team) < min(run.plan.replicas, len(by_peer)):
+            yield f"the team of {url} is too small: {team}"
+        for peer in team:
+            machine = by_peer[peer]
+            found = stored_copy(machine, slot, url)
+            if found is None:
+                yield f"{machine.name} has no copy of {url}"
+            elif not is_page(found, url):
+                if not damaged:
+                    yield f"the copy of {url} at {machine.name} is damaged"
+            elif body_of(found) != (last := run.watch.last[url].body):
+                yield f"{machine.name} has {url} as {body_of(found)!r}, which was {last!r} when last asked"
+            lost = run.watch.acknowledged[url].keys() - digests_on(machine, slot, url)
+            if lost and not damaged:
+                yield f"{machine.name} has lost {len(lost)} of the versions of {url}"
+
+
+def digests_on(machine: Machine, slot: int, url: str) -> set[bytes]:
+    """The digests of the bodies of all versions of a page that are on the disk of a peer."""
+    found = set()
+    for item in Ledger(TableSection(machine.disk.table, b"S")).versions(slot):
+        if item.identity == identity_of(slot, url):
+            place = place_in(item.value)
+            found.add(_digest_at(machine, place.extent))
+    return found
+
+
+def _digest_at(machine: Machine, extent: Extent) -> bytes:
+    try:
+        return xxh3_64_digest(body_of(machine.disk.archive.read(extent)))
+    except CorruptionError:
+        return b""
+
+
+def stored_copy(machine: Machine, slot: int, url: str) -> bytes | None:
+    """The newest version of a page on the disk of a peer; None when there is none."""
+    place = Ledger(TableSection(machine.disk.table, b"S")).newest(identity_of(slot, url))
+    if place is None:
+        return None
+    try:
+        return machine.disk.archive.read(Extent(place.segment, place.offset, place.length))
+    except CorruptionError:
+        return b""
+
+
+def is_page(records: bytes, url: str) -> bool:
+    """Are these whole records of that page?"""
+    try:
+        blocks = [record.block for record in read_records(records)]
+    except CorruptionError:
+        return False
+    return any(rare_word_of(url).encode() in block for block in blocks)
+
+
+def _words(run: RestingRun, url: str) -> dict[str, bool]:
+    """The words by which a page was to be found at any time, and whether it is to be by now."""
+    last = run.watch.last[url]
+    words = {rare_word_of(url): is_shown(last.body)}
+    asked: Asked | None = last
+    while asked is not None and asked.body:
+        is_last = asked.body == last.body
+        words.setdefault(version_word_of(url, asked.body), is_last and is_shown(last.body))
+        asked = asked.before
+    return words
+
+
+def _not_found(run: RestingRun) -> Iterator[str]:
+    """Pages that a search for their own word does not find, and copies that a gateway does not give."""
+    world, users = run.world, run.users
+    urls = list(run.watch.stored)
+    words: dict[str, dict[str, bool]] = {}
+    for start in range(0, len(urls), ASKED_AT_A_TIME):
+        for url in urls[start : start + ASKED_AT_A_TIME]:
+            machine = run.some_gateway()
+            assert machine is not None
+            words[url] = _words(run, url)
+            for word, is_said in words[url].items():
+                users.search(machine, url, run.watch.stored[url] if is_said else inf, word=word)
+            users.look_up(machine, url)
+        world.run(until=world.now + ANSWERED_S)
+    for url in urls:
+        if _words(run, url) != words[url]:
+            continue  # it was visited again meanwhile, and says something else
+        for word, is_said in words[url].items():
+            if word not in users.found:
+                yield f"a search for {word} of {url} was not complete"
+            elif is_said and not users.found[word]:
+                yield f"a search for {word} did not find {url}"
+            elif not is_said and users.found[word]:
+                yield f"a search for {word} found {url}, which does not say so any more or is not there"
+        copy = users.copies.get(url, b"")
+        if not copy:
+            yield f"no gateway has a copy of {url}"
+        elif not is_page(copy, url):
+            yield f"a gateway gave a damaged copy of {url}"

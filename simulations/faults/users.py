@@ -1,0 +1,133 @@
+"""People that give seeds to gateways and search, while the mesh has its faults; the answers are judged.
+
+A search that claims to speak for all slots must find a page that has been stored for `FRESH_S` when it
+begins. A seed counts as promised when the gateway says that its owner has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Final, NamedTuple
+
+from mesh.actors.actor import Message
+from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
+from simulations.faults.machine import Machine
+from simulations.world.words import COMMON_WORD, rare_word_of
+
+# From a page being stored to its being in the index of all who keep it: a batch that is being gathered,
+# one that is being committed before it, and the same again at a standby that heard of it last.
+FRESH_S: Final = 4.0
+
+
+class _Question(NamedTuple):
+    """A question to a gateway."""
+
+    machine: Machine
+    url: str
+    word: str
+    at: float
+    must_find: bool
+
+
+class Users:
+    """Ask, and judge the answers."""
+
+    def __init__(
+        self,
+        now: Callable[[], float],
+        violate: Callable[[str], None],
+        tell: Callable[[str], None],
+        is_withheld: Callable[[Machine, str, float], bool] = lambda machine, url, since_s: False,
+        is_real: Callable[[str], bool] = lambda url: True,
+    ) -> None:
+        """Begin.
+
+        Args:
+          violate: as that of the `Watch`; `tell` likewise.
+          is_withheld: whether a malicious member has kept a page from the gateway of a machine since a time.
+          is_real: whether a page was ever asked for by anybody.
+        """
+        self.promised: dict[str, None] = {}  # seeds that a gateway said were taken
+        self.found: dict[str, bool] = {}  # word to whether its page was in the last answer for all slots
+        self.copies: dict[str, bytes] = {}  # URL to what the gateway had of it when it was last asked
+        self.n_searches = 0
+        self.n_complete = 0
+        self._now = now
+        self._violate = violate
+        self._tell = tell
+        self._is_withheld = is_withheld
+        self._is_real = is_real
+        self._ticket = 0
+        self._questions: dict[int, _Question] = {}
+
+    def seed(self, machine: Machine, url: str) -> None:
+        """Give a seed."""
+        order = AddSeeds(self._ask(machine, url, must_find=False), (url,))
+        self._tell(f"a user gives {url} to {machine.name}")
+        machine.order(order)
+
+    def search(
+        self, machine: Machine, url: str, stored_s: float, *, fresh_s: float = FRESH_S, word: str = ""
+    ) -> None:
+        """Search for a page that was stored at a time, and must be found `fresh_s` later.
+
+        Args:
+          word: of the page; the one that all its versions have when empty.
+        """
+        must_find = self._now() >= stored_s + fresh_s
+        self.n_searches += 1
+        word = word or rare_word_of(url)
+        machine.order(SearchPages(self._ask(machine, url, must_find=must_find, word=word), word))
+
+    def search_all(self, machine: Machine) -> None:
+        """Search for the word that stands on all pages; the best ten may be any."""
+        self.n_searches += 1
+        machine.order(SearchPages(self._ask(machine, "", must_find=False, word=COMMON_WORD), COMMON_WORD))
+
+    def look_up(self, machine: Machine, url: str) -> None:
+        """Ask for the stored copy of a page."""
+        machine.order(FindPage(self._ask(machine, url, must_find=True), url))
+
+    def told(self, machine: Machine, message: Message) -> None:
+        """Take an answer of a gateway."""
+        match message:
+            case PagesFound(ticket) if ticket in self._questions:
+                self._judge(self._questions.pop(ticket), message)
+            case SeedsAdded(ticket, accepted) if ticket in self._questions:
+                url = self._questions.pop(ticket).url
+                self._tell(f"{machine.name} says that {url} is{' ' if accepted else ' not '}taken")
+                if accepted:
+                    self.promised[url] = None
+            case PageFound(ticket, url, _, records) if ticket in self._questions:
+                del self._questions[ticket]
+                self.copies[url] = records
+
+    def _is_strange(self, url: str, question: _Question) -> bool:
+        return url != question.url if question.url else not self._is_real(url)
+
+    def _ask(self, machine: Machine, url: str, *, must_find: bool, word: str = "") -> int:
+        self._ticket += 1
+        self._questions[self._ticket] = _Question(machine, url, word, self._now(), must_find)
+        return self._ticket
+
+    def _judge(self, question: _Question, answer: PagesFound) -> None:
+        is_found = any(hit.url == question.url for hit in answer.hits)
+        self.found.pop(question.word, None)
+        if answer.coverage.missing:
+            return
+        self.n_complete += 1
+        self.found[question.word] = is_found
+        # What is known to one member alone may be invented, and is not called confirmed.
+        for stranger in [
+            hit.url for hit in answer.hits if hit.is_confirmed and self._is_strange(hit.url, question)
+        ]:
+            self._violate(f"{question.machine.name} found {stranger} by the word of {question.url or 'all'}")
+        # What is shown again is as false as it was when it was found.
+        since_s = -inf if answer.is_cached else question.at
+        is_excused = self._is_withheld(question.machine, question.url, since_s)
+        if not is_found and question.must_find and not is_excused:
+            self._violate(
+                f"{question.machine.name} did not find {question.url} at {question.at:.3f} in a search that"
+                f" claims all {answer.coverage.slots} slots"
+            )

@@ -1,0 +1,372 @@
+"""The virtual twins of a peer's ports: same names, same messages, virtual time, nothing behind them.
+
+They answer as the live ports do when nothing goes wrong with the machine. What takes time live takes a
+fixed virtual time here; pages have no bodies, so the records and texts they become are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+
+from xxhash import xxh3_64_digest
+
+from mesh.actors.actor import Address, Message
+from mesh.errors import LocalProtocolError
+from mesh.stamp import Stamp
+from mesh.trace import TracedPage
+from mesh.urls import host_of
+from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.fetching.recorder import traced
+from peers.crawler.model.messages import (
+    AddressLent,
+    LeasesLost,
+    PageParsed,
+    ParsePage,
+    ParseRobots,
+    RecordPage,
+)
+from peers.crawler.model.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
+from peers.crawler.model.wire_messages import FoundLink
+from peers.crawler.parsing.extraction import read_robots
+from peers.engine.document import Document
+from peers.index.answering import Answerer, IndexView
+from peers.index.messages import AdoptDocuments, AnswerQuestion, CommitDocuments
+from peers.storage.extent import Extent
+from peers.storage.messages import (
+    AppendBulk,
+    AppendRecords,
+    BulkAppended,
+    ExtentsRead,
+    PageStored,
+    ParseRecords,
+    ReadExtents,
+    ReadRecords,
+    RecordsAppended,
+    RecordsParsed,
+    RecordsRead,
+    RemoveSegments,
+    SegmentsRemoved,
+    StorePage,
+)
+from simulations.webs.web import Served, Web
+from simulations.world.world import Answer
+
+PARSE_S: Final = 0.004  # of one core for a page of ordinary size
+SYNC_S: Final = 0.005  # fsync of an SSD
+COMMIT_S: Final = 0.050  # of an index segment, and
+COMMIT_PAGE_S: Final = 0.001  # for each of its pages
+
+_IP: Final = "203.0.113.1"  # RFC 5737: for documentation
+_ABANDONED: Final = FailureReason.UNLICENSED
+
+
+class Request(NamedTuple):
+    """A line of the log of all web servers."""
+
+    at_s: float  # virtual clock, when the request came
+    until_s: float  # when the answer was complete
+    url: str
+    peer: str
+    status: int  # HTTP; 0 when there was no answer
+
+
+class VirtualFetcher:
+    """Port `fetcher` over a virtual web; writes the log that the web's servers would write."""
+
+    name = "fetcher"
+
+    def __init__(self, peer: str, web: Web, log: list[Request]) -> None:
+        self._here = Address(peer, self.name)
+        self._web = web
+        self._log = log
+        self._n_fetches = 0
+        self._fetching: dict[int, tuple[str, Answer]] = {}  # by number: where, and what is said at the end
+        self._turns = AddressTurns(lambda address: True, is_leasing=True)
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Answer]:
+        answers = list(self._carry_out(source, message, now))
+        lessor = Address(self._here.peer, "lessor")
+        return answers + [Answer(0.0, lessor, order) for order in self._turns.take_orders()]
+
+    def dated(self, now: float) -> float:
+        """Return the time on the wall clock."""
+        return now
+
+    def _carry_out(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case FetchPage():
+                return (self._fetch(source, message, now),)
+            case _FetchEnds(number):
+                if number not in self._fetching:
+                    return ()
+                ip, answer = self._fetching.pop(number)
+                self._turns.release(ip, now)
+                return (answer,)
+            case AbandonFetches():
+                abandoned = [_url_of(answer.message) for _, answer in self._fetching.values()]
+                for ip, _ in self._fetching.values():
+                    self._turns.release(ip, now)
+                self._fetching.clear()
+                return [Answer(0.0, source, FetchFailed(url, _ABANDONED)) for url in abandoned]
+            case AddressLent():
+                self._turns.lend(message, now)
+                return ()
+            case LeasesLost():
+                self._turns.drop_leases(now)
+                return ()
+        raise _misunderstood(self, message)
+
+    def _fetch(self, source: Address, request: FetchPage, now: float) -> Answer:
+        url, delay_s, rules = request.url, request.delay_s, request.address_rules
+        served = self._web.serve(url)
+        if rules is not None:
+            ip = served.ip or _IP
+            verdict = rules.at(ip)
+            if not verdict.is_to_ask:
+                pause_s = 0.0 if verdict.reason else verdict.pause_s
+                failed = FetchFailed(url, FailureReason.POLICY, verdict.reason, pause_s, ip)
+                return Answer(0.0, source, failed)
+            delay_s = verdict.delay_s
+        if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now):
+            pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now)
+            return Answer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s))
+        at_s = self.dated(now)
+        self._log.append(Request(at_s, at_s + served.seconds, url, self._here.peer, served.status))
+        is_known = bool(request.etag) and request.etag == served.etag
+        result: Message = _not_modified(url, served, at_s) if is_known else _fetched(url, served, at_s)
+        if served.failure is not None:
+            result = FetchFailed(url, served.failure)
+        self._n_fetches += 1
+        self._fetching[self._n_fetches] = served.ip, Answer(0.0, source, result)
+        return Answer(served.seconds, self._here, _FetchEnds(self._n_fetches))
+
+
+def _url_of(result: Message) -> str:
+    assert isinstance(result, PageFetched | FetchFailed)
+    return result.url
+
+
+class _FetchEnds(Message, frozen=True):
+    """The fetcher to itself: that fetch is over, unless it was abandoned."""
+
+    number: int
+
+
+class VirtualParser:
+    """Port `parser`: asks the web itself for a page's content; a robots.txt has a body, which is read."""
+
+    name = "parser"
+
+    def __init__(self, web: Web, *, has_documents: bool = True) -> None:
+        self._web = web
+        self._has_documents = has_documents
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case ParsePage(page, visit):
+                url, stamp = page.url, Stamp(visit, page.started_at)
+                is_there = page.status == 200
+                has_document = is_there and self._has_documents
+                document = self.document(url, stamp, page.body) if has_document else None
+                links = self._links(url) if is_there else ()
+                digest = xxh3_64_digest(page.body)
+                records, mark = self.records(url, stamp, page.body), self.text_mark(url)
+                parsed = PageParsed(url, records, document, links, digest, text_mark=mark)
+                return (Answer(PARSE_S, source, parsed),)
+            case ParseRecords(url, stamp, records):
+                document = self.document(url, stamp, self.body_in(records))
+                return (Answer(PARSE_S, source, RecordsParsed(url, stamp, document)),)
+            case ParseRobots():
+                return (Answer(PARSE_S, source, read_robots(message)),)
+        raise _misunderstood(self, message)
+
+    def _links(self, url: str) -> tuple[FoundLink, ...]:
+        """Where no document takes up the texts of links there are none."""
+        if self._has_documents:
+            return self._web.links(url)
+        return tuple([FoundLink(target) for target in self._web.targets(url)])
+
+    def records(self, url: str, stamp: Stamp, body: bytes) -> bytes:
+        """Stands for the WARC records of a page with this body."""
+        return records_of(url)
+
+    def body_in(self, records: bytes) -> bytes:
+        """The body that records stand for."""
+        return b""
+
+    def text_mark(self, url: str) -> int:
+        """The mark of the text of a page; 0 where that is not known."""
+        return 0
+
+    def document(self, url: str, stamp: Stamp, body: bytes) -> Document | None:
+        """Stands for the document of a page; None when it asks not to be indexed."""
+        return document_of(url, stamp)
+
+
+class VirtualArchive:
+    """Port `archive`: knows the URLs and places of records, but not the bytes, which follow from the URL."""
+
+    name = "archive"
+
+    def __init__(self) -> None:
+        self.pages: dict[str, int] = {}  # URL to how many times it was appended, in order of appending
+        self.n_bytes = 0
+        self._places: dict[int, str] = {}  # offset to the URL of what is there
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case AppendRecords(url, stamp, records):
+                place = self._append(url, len(records))
+                appended = RecordsAppended(url, stamp, place.segment, place.offset, place.length)
+                return (Answer(SYNC_S, source, appended),)
+            case AppendBulk(ticket, items):
+                places = tuple(self._append(_url_in(bytes(item)), len(item)) for item in items)
+                return (Answer(SYNC_S, source, BulkAppended(ticket, places)),)
+            case ReadRecords(url, stamp):
+                records = records_of(url) if url in self.pages else b""
+                return (Answer(0.0, source, RecordsRead(url, stamp, records)),)
+            case ReadExtents(ticket, extents):
+                bulk = b"".join(records_of(self._places[extent.offset]) for extent in extents)
+                return (Answer(0.0, source, ExtentsRead(ticket, bulk, (True,) * len(extents))),)
+            case RemoveSegments(segments):
+                return (Answer(0.0, source, SegmentsRemoved(segments)),)
+        raise _misunderstood(self, message)
+
+    def _append(self, url: str, length: int) -> Extent:
+        place = Extent(1, self.n_bytes, length)
+        self._places[self.n_bytes] = url
+        self.n_bytes += length
+        self.pages[url] = self.pages.get(url, 0) + 1
+        return place
+
+
+class VirtualCell:
+    """Stands for the cell of a peer without documents: that a page is stored is all that is noted of it."""
+
+    name = "cell"
+
+    def __init__(self, archive: VirtualArchive) -> None:
+        self._pages = archive.pages
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case StorePage(page):
+                self._pages[page.url] = self._pages.get(page.url, 0) + 1
+                return (Answer(SYNC_S, source, PageStored(page.url, page.stamp)),)
+        return ()
+
+
+class IndexTwin(Protocol):
+    """`peers.index.segments_twin.SegmentsTwin` over an index in memory, or a `CountingIndex`."""
+
+    def receive(self, message: Message) -> list[tuple[str, Message]]:
+        """Carry out an order; return answers with the actors they are for."""
+
+
+class VirtualSegments:
+    """Port `segments`: an index twin that takes time."""
+
+    name = "segments"
+
+    def __init__(self, twin: IndexTwin) -> None:
+        self._twin = twin
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        seconds = 0.0
+        if isinstance(message, CommitDocuments):
+            seconds = COMMIT_S + COMMIT_PAGE_S * len(message.documents)
+        elif isinstance(message, AdoptDocuments):
+            seconds = COMMIT_S
+        return [
+            Answer(seconds, Address(source.peer, actor), answer)
+            for actor, answer in self._twin.receive(message)
+        ]
+
+
+class VirtualQuestions:
+    """Port `questions`: answers each at once, with all the effort that it may cost."""
+
+    name = "questions"
+
+    def __init__(self, index: IndexView, slot_count: int) -> None:
+        self._answerer = Answerer(index, slot_count)
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case AnswerQuestion():
+                return (Answer(0.0, source, self._answerer.answer(message).message),)
+        raise _misunderstood(self, message)
+
+
+class VirtualRecorder:
+    """Port `recorder`: keeps the trace in memory."""
+
+    name = "recorder"
+
+    def __init__(self, pages: list[TracedPage]) -> None:
+        """Make a recorder; several may share `pages`."""
+        self._pages = pages
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case RecordPage():
+                self._pages.append(traced(message))
+                return ()
+        raise _misunderstood(self, message)
+
+
+class Listener:
+    """A port, or an actor that does not take part, that only listens."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.heard: list[Message] = []
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        self.heard.append(message)
+        return ()
+
+
+_RECORDS: Final = b"records of "
+
+
+def records_of(url: str) -> bytes:
+    """Stands for the WARC records of a page."""
+    return _RECORDS + url.encode()
+
+
+def _url_in(records: bytes) -> str:
+    return records.removeprefix(_RECORDS).decode()
+
+
+def document_of(url: str, stamp: Stamp) -> Document:
+    """Stands for the document of a page."""
+    path = url[8:].replace("/", " ").replace(".", " ")
+    text = f"page {path}\nof a web that does not exist"
+    return Document(url, title=f"page {path}", text=text, fetched_at=stamp.fetched_at, visit=stamp.visit)
+
+
+def _fetched(url: str, served: Served, now: float) -> PageFetched:
+    header = ("location", served.location) if served.location else ("content-type", "text/html")
+    return PageFetched(
+        url=url,
+        status=served.status,
+        reason_phrase="",
+        http_version="1.1",
+        headers=(header, ("etag", served.etag)) if served.etag else (header,),
+        body=served.body,
+        request_head=b"",
+        ip=served.ip or _IP,
+        started_at=now,
+        seconds=served.seconds,
+        bytes_received=served.n_bytes,
+    )
+
+
+def _not_modified(url: str, served: Served, now: float) -> PageFetched:
+    return _fetched(url, served._replace(status=304, n_bytes=0, body=b""), now)
+
+
+def _misunderstood(port: object, message: Message) -> LocalProtocolError:
+    return LocalProtocolError(f"{type(port).__name__} does not understand {type(message).__name__}")

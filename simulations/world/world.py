@@ -1,0 +1,553 @@
+"""Many peers in one thread under a virtual clock: the second driver of `mesh.actors.node.Node`.
+
+Theory of operation
+===================
+One heap holds what is going to happen as (time, sequence number, what to do); the loop takes the
+earliest, sets the clock to its time and does it. The sequence number breaks ties in the order of
+sending, so one seed gives one run. These things happen:
+
+* a frame arrives at a peer: it was encoded when it was sent (once, however many receive it) and is
+  decoded for every receiver, so what cannot cross a wire fails here as it would live;
+* a port answers: a virtual port takes an order at once and says after how long which answer comes;
+* a peer's table commits: promises (`Message.is_promise`) that its actors made wait for this, as the
+  runtime makes them wait for the disk;
+* a peer wakes. Nobody asks all peers for the time on every event: after a peer has done something its
+  next wake goes on the heap if it is earlier than the one that waits there. An entry that has become
+  too early finds nothing due and is put back at the right time; one that is no longer the peer's
+  entry is skipped;
+* something the experiment has planned: mostly a fault.
+
+A peer sees the time of its own clock (`clock`), which the world asks whenever it hands something in. What is
+to happen to a *paused* peer (SIGSTOP) is held back until it goes on, what is to arrive over a *clogged* link
+until that is unclogged; both then happen at once, in order. A peer with a *fuse* is killed in the middle of
+its work: after so many more sends, be it between two that one handler wanted.
+
+`digest` is a hash over every message in the order of delivery: time, source, target and bytes. What
+actors of one peer say to each other is not in it; it follows from the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from math import inf
+from struct import Struct
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+import xxhash
+
+from mesh.actors.actor import EVERYBODY, Address, Message
+from mesh.actors.codec import Decoder, encode
+from mesh.actors.node import Node, Outgoing
+from mesh.errors import LocalProtocolError, RemoteProtocolError
+from peers.wire_tags import WIRE_TAGS
+from simulations.world.network import Network
+
+COMMIT_S: Final = 0.02  # as `mesh.process.runtime` pauses between commits
+
+# A peer that wakes so often without the clock moving is in a loop: its `wake_at` does not follow its `wake`.
+WAKES_AT_ONCE_MAX: Final = 10_000
+
+
+class Answer(NamedTuple):
+    """The message of a virtual port, and its delay."""
+
+    delay_s: float  # from the order to the answer
+    target: Address  # an actor of the port's own peer, or of one that it can reach
+    message: Message
+
+
+class VirtualPort(Protocol):
+    """The twin of a live port: same name, same messages, virtual time."""
+
+    name: str
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        """Take an order and return the answers that will come of it."""
+
+
+class Clock(Protocol):
+    """A peer's own time."""
+
+    def start(self, now: float) -> None:
+        """The peer starts now, by the time of the world."""
+
+    def local(self, now: float, least: float) -> float:
+        """The time on the clock at a time of the world, and `least` at least; never goes back."""
+
+    def world(self, local: float) -> float:
+        """The time of the world at which the clock shows this."""
+
+    def commit(self, now: float) -> None:
+        """A commit is made now, which keeps the time."""
+
+
+class CommittedTable(Protocol):
+    """A table that knows which changes are durable, for peers that may crash."""
+
+    @property
+    def has_changes(self) -> bool:
+        """Was anything written since the last commit?"""
+
+    def commit(self) -> None:
+        """All that was written so far survives a crash."""
+
+    def revert(self) -> None:
+        """Back to the last commit: the state that a crash leaves behind."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often and how large; of one kind of message."""
+
+    messages: int = 0
+    bytes: int = 0
+
+    def count(self, n_bytes: int) -> None:
+        self.messages += 1
+        self.bytes += n_bytes
+
+
+@dataclass(slots=True)
+class Traffic:
+    """The messages that crossed the wires, by kind. A multicast counts once for every receiver."""
+
+    sent: dict[str, Tally] = field(default_factory=dict)
+    repeated: int = 0  # brought twice by the network
+    delivered: int = 0
+    lost: int = 0  # by the network, or sent to a peer that is down or unknown
+    refused: int = 0  # no frame of this version, or for an actor that does not take it from others
+
+    def total(self) -> Tally:
+        """All kinds together."""
+        kinds = self.sent.values()
+        return Tally(sum(kind.messages for kind in kinds), sum(kind.bytes for kind in kinds))
+
+
+# What is sent instead of a message from one address to another; None for nothing.
+Twist: TypeAlias = Callable[[Address, Address, Message], Message | None]
+
+_Event: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+
+
+@dataclass(slots=True)
+class _Peer:
+    """A node, and the state that the driver keeps for it."""
+
+    node: Node
+    ports: Mapping[str, VirtualPort]
+    table: CommittedTable | None
+    clock: Clock | None
+    promises: list[Outgoing] = field(default_factory=list)  # made, but not yet durable
+    is_committing: bool = False
+    wake_at: float = inf  # of its valid entry on the heap, by its own clock
+    woken_s: float = -inf  # when it last had to wake without delay
+    wakes_at_once: int = 0
+    is_up: bool = True
+    commit_factor: float = 1.0  # how much longer its disk takes
+    held: list[_Event] | None = None  # while it is paused: what waits
+    fuse: int | None = None  # sends until it dies
+    last_words: Callable[[], None] | None = None  # what kills it then
+
+
+class World:
+    """Drives nodes, the network between them and their ports, from one heap of events."""
+
+    def __init__(self, network: Network, *, commit_s: float = COMMIT_S, start_s: float = 0.0) -> None:
+        """Make a world without peers.
+
+        Args:
+          network: decides on delay and loss.
+          commit_s: from a promise to the commit that lets it out.
+          start_s: what the clock shows first, in seconds of the mesh clock.
+        """
+        self.now = start_s
+        self.traffic = Traffic()
+        self.n_events = 0
+        self._network = network
+        self._commit_s = commit_s
+        self._peers: dict[str, _Peer] = {}  # in the order of joining, which is the order of multicasts
+        self._events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._sequence = 0
+        self._hash = xxhash.xxh3_128()
+        self._names: dict[Address, bytes] = {}
+        self._clogs: dict[tuple[str, str], list[_Event]] = {}
+        self._distrusted: set[str] = set()  # who may send what no honest peer would
+        self._skews: dict[str, Callable[[bytes], bytes]] = {}
+        self._twists: dict[str, Twist] = {}
+
+    @property
+    def digest(self) -> str:
+        """Hash over every message delivered so far; equal exactly when two runs were the same."""
+        return self._hash.hexdigest()
+
+    @property
+    def in_flight(self) -> int:
+        """Frames on their way, those that are held back too."""
+        held = [event for peer in self._peers.values() for event in peer.held or ()]
+        held += [event for events in self._clogs.values() for event in events]
+        on_their_way = sum(act == self._arrive for _, _, act, _ in self._events)
+        return on_their_way + sum(act == self._arrive for act, _ in held)
+
+    @property
+    def unbalanced(self) -> int:
+        """Frames that were sent, but are neither on their way nor were delivered, lost or refused: none."""
+        traffic = self.traffic
+        ended = traffic.delivered + traffic.lost + traffic.refused
+        return traffic.total().messages + traffic.repeated - ended - self.in_flight
+
+    def add_peer(
+        self,
+        node: Node,
+        ports: Sequence[VirtualPort],
+        table: CommittedTable | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Let a peer take part from now on; with `table` it may crash. A crashed one may come again."""
+        before = self._peers.get(node.peer)
+        assert before is None or not before.is_up, f"peer {node.peer} is there already"
+        peer = _Peer(node, {port.name: port for port in ports}, table, clock)
+        self._peers[node.peer] = peer
+        if clock is not None:
+            clock.start(self.now)
+        self._schedule_wake(peer, node.wake_at())
+
+    # --- Faults ---
+
+    def crash(self, name: str) -> None:
+        """Kill a peer: its memory, its promises and all that its ports were doing are gone.
+
+        Frames on their way to it are lost. What its ports had made durable is their own affair.
+        """
+        peer = self._peers[name]
+        assert peer.table is not None, "a peer without a table that commits cannot crash"
+        held, peer.held = peer.held, None
+        self.traffic.lost += sum(act == self._arrive for act, _ in held or ())
+        peer.is_up = False
+        peer.promises.clear()
+        peer.table.revert()
+
+    def stop(self, name: str) -> None:
+        """End a peer as its driver does that has time to: with a last commit, and the promises of that."""
+        peer = self._peers[name]
+        if peer.is_up and peer.held is None:
+            self._commit(peer)
+        if peer.is_up:
+            self.crash(name)
+
+    def light_fuse(self, name: str, sends: int, last_words: Callable[[], None]) -> None:
+        """Have a peer die after so many more sends; `last_words` is then called and has to `crash` it."""
+        peer = self._peers[name]
+        peer.fuse, peer.last_words = sends, last_words
+
+    def put_out_fuse(self, name: str) -> None:
+        self._peers[name].fuse = None
+
+    def pause(self, name: str) -> None:
+        """Stop a process, as SIGSTOP does: it sees nothing until `resume`, which brings it everything."""
+        peer = self._peers[name]
+        if peer.held is None:
+            peer.held = []
+
+    def resume(self, name: str) -> None:
+        peer = self._peers[name]
+        held, peer.held = peer.held, None
+        for act, arguments in held or ():
+            self._push(self.now, act, *arguments)
+
+    def clog(self, source: str, target: str) -> None:
+        """Hold back the messages that arrive from one peer at the other, until `unclog`."""
+        self._clogs.setdefault((source, target), [])
+
+    def unclog(self, source: str, target: str) -> None:
+        for act, arguments in self._clogs.pop((source, target), []):
+            self._push(self.now, act, *arguments)
+
+    def slow_disk(self, name: str, factor: float) -> None:
+        """Let the commits of a peer take so much longer; 1 for a healthy disk."""
+        self._peers[name].commit_factor = factor
+
+    def skew(self, name: str, of_another_version: Callable[[bytes], bytes]) -> None:
+        """Let a peer speak another version: its frames are changed so, and may then be refused."""
+        self._skews[name] = of_another_version
+
+    def transmit(self, source: str, target: str, frame: bytes) -> None:
+        """Send bytes of which no peer of this version knows anything."""
+        addresses = Address(source, "tomorrow"), Address(target, "tomorrow")
+        self._launch(*addresses, "Unknown", frame, is_multicast=False)
+
+    def is_up(self, name: str) -> bool:
+        return self._peers[name].is_up
+
+    def is_running(self, name: str) -> bool:
+        """Is it up, and not paused?"""
+        peer = self._peers[name]
+        return peer.is_up and peer.held is None
+
+    def passes(self, source: str, target: str) -> bool:
+        """Do frames get through from one peer to the other?"""
+        return self._network.reaches(source, target) and (source, target) not in self._clogs
+
+    def is_connected(self, one: str, other: str) -> bool:
+        """Do frames get through in both directions?"""
+        return self.passes(one, other) and self.passes(other, one)
+
+    def local_time(self, name: str) -> float:
+        """Return the time on the clock of a peer."""
+        return self._now_of(self._peers[name])
+
+    def node(self, name: str) -> Node:
+        """The node of a peer, for a look at its statistics."""
+        return self._peers[name].node
+
+    def deliver(self, source: Address, target: Address, message: Message) -> None:
+        """Hand a message to an actor now, as one of the peer's ports would."""
+        peer = self._peers[target.peer]
+        assert peer.is_up, f"peer {target.peer} is down"
+        self._hand_in(peer, source, target.actor, message)
+
+    def distrust(self, peer: str) -> None:
+        """Let a peer send messages that no peer of our version would send; the refused ones are counted."""
+        self._distrusted.add(peer)
+
+    def forge(self, peer: str, target: Address, message: Message) -> None:
+        """Send something in the name of a peer that its node does not send."""
+        source = Address(peer, target.actor)
+        frame = self._pack(source, target, message)
+        self._launch(source, target, type(message).__name__, frame, is_multicast=False)
+
+    def twist(self, peer: str, twist: Twist) -> None:
+        """Have messages that the node of a peer sends to single others replaced by something else."""
+        self._twists[peer] = twist
+
+    def repeat(self, source: Address, target: Address, message: Message) -> None:
+        """Send something again in the name of an actor that has sent it before."""
+        frame = self._pack(source, target, message)
+        self._launch(source, target, type(message).__name__, frame, is_multicast=False)
+
+    def plan(self, at: float, action: Callable[[], None]) -> None:
+        """Have something done at a time of the virtual clock: a fault, a measurement."""
+        self._push(max(at, self.now), action)
+
+    def run(self, until: float) -> None:
+        """Let the time pass up to and including `until`."""
+        events = self._events
+        while events and events[0][0] <= until:
+            at, _, act, arguments = heappop(events)
+            self.now = at
+            self.n_events += 1
+            act(*arguments)
+        self.now = max(self.now, until)
+
+    def _push(self, at: float, act: Callable[..., None], *arguments: Any) -> None:
+        self._sequence += 1
+        heappush(self._events, (at, self._sequence, act, arguments))
+
+    def _now_of(self, peer: _Peer, least: float = -inf) -> float:
+        return self.now if peer.clock is None else peer.clock.local(self.now, least)
+
+    def _hand_in(self, peer: _Peer, source: Address, actor: str, message: Message) -> None:
+        self._carry_out(peer, peer.node.receive(source, actor, message, self._now_of(peer)))
+
+    def _has_died(self, peer: _Peer) -> bool:
+        """Let the fuse burn by one send."""
+        if peer.is_up and peer.fuse is not None:
+            peer.fuse -= 1
+            if peer.fuse < 0:
+                peer.fuse = None
+                assert peer.last_words is not None
+                peer.last_words()
+        return not peer.is_up
+
+    def _carry_out(self, peer: _Peer, outgoing: list[Outgoing]) -> None:
+        """Carry out the wishes of the actors of a peer, then see when it has to wake next."""
+        for item in outgoing:
+            if item.message.is_promise:
+                peer.promises.append(item)
+            else:
+                self._send(peer, item)
+        if not peer.is_committing and (peer.promises or (peer.table is not None and peer.table.has_changes)):
+            peer.is_committing = True
+            self._push(self.now + self._commit_s * peer.commit_factor, self._commit, peer)
+        at = peer.node.wake_at()
+        if at < peer.wake_at:
+            self._schedule_wake(peer, at)
+
+    def _send(self, peer: _Peer, item: Outgoing) -> None:
+        if (peer.fuse is not None or not peer.is_up) and self._has_died(peer):
+            return
+        source, target, message = item
+        if target.peer == peer.node.peer:
+            self._order(peer, source, target, message)
+            return
+        frame = self._pack(source, target, message)
+        if target.peer != EVERYBODY:
+            self._transmit(source, target, message, frame, is_multicast=False)
+            return
+        for name, other in self._peers.items():
+            if other is not peer and other.node.has_actor(
+                target.actor
+            ):  # it subscribes to what its actors take
+                self._transmit(source, Address(name, target.actor), message, frame, is_multicast=True)
+
+    def _transmit(
+        self, source: Address, target: Address, message: Message, frame: bytes, *, is_multicast: bool
+    ) -> None:
+        twist = self._twists.get(source.peer) if self._twists else None
+        if twist is not None and not is_multicast:
+            said = twist(source, target, message)
+            if said is None:
+                return
+            if said is not message:
+                frame = self._pack(source, target, said)
+        if self._skews and source.peer in self._skews:
+            frame = self._skews[source.peer](frame)
+        self._launch(source, target, type(message).__name__, frame, is_multicast=is_multicast)
+
+    def _launch(
+        self, source: Address, target: Address, kind: str, frame: bytes, *, is_multicast: bool
+    ) -> None:
+        tally = self.traffic.sent.get(kind)
+        if tally is None:
+            tally = self.traffic.sent[kind] = Tally()
+        tally.count(len(frame))
+        network, now = self._network, self.now
+        at = network.arrival(source.peer, target.peer, is_multicast=is_multicast, now=now)
+        if at is None:
+            self.traffic.lost += 1
+            return
+        self._push(at, self._arrive, source, target, frame)
+        again = network.repetition(source.peer, target.peer, is_multicast=is_multicast, now=now)
+        if again is not None:
+            self.traffic.repeated += 1
+            self._push(again, self._arrive, source, target, frame)
+
+    def _arrive(self, source: Address, target: Address, frame: bytes) -> None:
+        if self._clogs:
+            clog = self._clogs.get((source.peer, target.peer))
+            if clog is not None:
+                clog.append((self._arrive, (source, target, frame)))
+                return
+        peer = self._peers.get(target.peer)
+        if peer is not None and peer.held is not None:
+            peer.held.append((self._arrive, (source, target, frame)))
+            return
+        self._note(source, target, frame)
+        if peer is None or not peer.is_up:
+            self.traffic.lost += 1
+            return
+        now = self._now_of(peer)
+        try:
+            if not peer.node.conduct.admits_bytes(source.peer, len(frame), now):
+                self.traffic.refused += 1
+                return
+            outgoing = peer.node.receive_remote(source, *self._unpack(frame), now)
+        except RemoteProtocolError:
+            if source.peer not in self._skews and source.peer not in self._distrusted:
+                raise  # a peer of our version has sent it: a bug
+            self.traffic.refused += 1
+            return
+        self.traffic.delivered += 1
+        self._carry_out(peer, outgoing)
+
+    def _order(self, peer: _Peer, source: Address, target: Address, message: Message) -> None:
+        port = peer.ports.get(target.actor)
+        if port is None:
+            raise LocalProtocolError(f"{source} sent {message!r} to {target.actor}, which is nobody")
+        self._note_local(source, target, message)
+        for delay_s, whom, answer in port.receive(source, message, self._now_of(peer)):
+            self._push(self.now + delay_s, self._answer, peer, target, whom, answer)
+
+    def _answer(self, asked: _Peer, source: Address, target: Address, message: Message) -> None:
+        peer = asked
+        if target.peer != source.peer:  # the port is the twin of a server: its counterpart there speaks
+            peer = self._peers[target.peer]
+        if not peer.is_up or not asked.is_up:
+            return
+        if peer.held is not None:
+            peer.held.append((self._answer, (asked, source, target, message)))
+            return
+        if peer is not asked:
+            source = Address(target.peer, source.actor)
+        if not peer.node.has_actor(target.actor):  # a port that reminds itself, or its counterpart
+            self._order(peer, source, target, message)
+            return
+        self._note_local(source, target, message)
+        self._hand_in(peer, source, target.actor, message)
+
+    def _commit(self, peer: _Peer) -> None:
+        if not peer.is_up:
+            return
+        if peer.held is not None:
+            peer.held.append((self._commit, (peer,)))
+            return
+        if peer.clock is not None:
+            peer.clock.commit(self.now)
+        peer.node.before_commit()
+        if peer.table is not None:
+            peer.table.commit()
+        peer.is_committing = False
+        promises, peer.promises = peer.promises, []
+        for item in promises:
+            if item.target.peer == peer.node.peer and peer.node.has_actor(item.target.actor):
+                if peer.is_up:
+                    self._hand_in(peer, item.source, item.target.actor, item.message)
+            else:
+                self._send(peer, item)
+
+    def _schedule_wake(self, peer: _Peer, at: float) -> None:
+        """Put the next wake on the heap, by the time of the world."""
+        peer.wake_at = at
+        if at == inf:
+            return
+        now = self._now_of(peer)
+        if at <= now:
+            peer.wake_at = at = now
+            peer.wakes_at_once = peer.wakes_at_once + 1 if peer.woken_s == at else 0
+            peer.woken_s = at
+            if peer.wakes_at_once > WAKES_AT_ONCE_MAX:
+                raise LocalProtocolError(f"peer {peer.node.peer} wakes at {at} again and again")
+        self._push(at if peer.clock is None else max(peer.clock.world(at), self.now), self._wake, peer, at)
+
+    def _wake(self, peer: _Peer, at: float) -> None:
+        if peer.wake_at != at or not peer.is_up:
+            return
+        if peer.held is not None:
+            peer.held.append((self._wake, (peer, at)))
+            return
+        peer.wake_at = inf
+        # When nothing is due (the reason to wake has gone since) this does nothing and looks again.
+        self._carry_out(peer, peer.node.wake(self._now_of(peer, at)))
+
+    def _pack(self, source: Address, target: Address, message: Message) -> bytes:
+        return encode(source.actor, target.actor, message)
+
+    def _unpack(self, frame: bytes) -> tuple[str, Message]:
+        """Return the actor that a frame is for, and the message in it."""
+        envelope = _decode(frame)
+        return envelope.target, envelope.message
+
+    def _note_local(self, source: Address, target: Address, message: Message) -> None:
+        self._note(source, target, _encode(message))
+
+    def _note(self, source: Address, target: Address, content: bytes) -> None:
+        names = self._names
+        source_name = names.get(source)
+        if source_name is None:
+            source_name = names[source] = _name(source)
+        target_name = names.get(target)
+        if target_name is None:
+            target_name = names[target] = _name(target)
+        self._hash.update(b"".join((_pack_time(self.now), source_name, target_name, content)))
+
+
+_pack_time = Struct("<d").pack
+_encode = msgspec.msgpack.Encoder().encode
+_decode = Decoder(WIRE_TAGS.values()).decode
+
+
+def _name(address: Address) -> bytes:
+    """The address in the digest; a length before each part keeps two addresses from looking alike."""
+    return b"".join(bytes((len(part),)) + part.encode() for part in address)
