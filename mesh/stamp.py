@@ -20,8 +20,8 @@ class Stamp(NamedTuple):
     another peer with another clock. The time tells versions of the same visit apart: two peers make one when
     the first of them dies, or is cut off, before the other hears of it.
 
-    A page that came from a file has the visit that the file tells (`peers.storage.warc`), or 0 when it tells
-    none: then the time decides between such versions, and any visit of the mesh itself is newer.
+    A page that came from a file has the visit that the file tells (`peers.storage.archive.warc`), or 0 when
+    it tells none: then the time decides between such versions, and any visit of the mesh itself is newer.
     """
 
     visit: VisitNumber

@@ -24,8 +24,8 @@ from peers.importing.importer import Importer
 from peers.index.answering import IndexView
 from peers.index.indexer import Indexer
 from peers.storage.cell import Cell
+from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.settings import CellSettings
-from peers.storage.stored_versions import StoredVersions
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 CELL_SECTION: Final = b"S"

@@ -65,11 +65,11 @@ from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
 from peers.rendering.browser import command_of
 from peers.rendering.renderer import Renderer
-from peers.storage.archive import Archive
-from peers.storage.archive_port import ArchivePort
+from peers.storage.archive.archive import Archive
+from peers.storage.archive.archive_port import ArchivePort
 from peers.storage.cell import CellStatistics
 from peers.storage.compaction import RetentionSettings
-from peers.storage.ledger import last_extent
+from peers.storage.ledger.ledger import last_extent
 from peers.storage.settings import CellSettings
 from peers.text.fingerprint import FINGERPRINT, fingerprint
 from peers.text.version import ANALYSIS_VERSION

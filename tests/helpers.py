@@ -20,7 +20,7 @@ from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.handover.messages import HoldSlots
 from peers.storage.cell import Cell
-from peers.storage.stored_versions import StoredVersions
+from peers.storage.ledger.stored_versions import StoredVersions
 
 STORES = (Controller.keeps, Cell.keeps)  # of every peer
 ME = "me"

@@ -33,7 +33,7 @@ from peers.gateway.site.difference import difference
 from peers.gateway.site.marked_copy import hrefs_in, style_of_links, with_marks
 from peers.gateway.site.stored_page import file_headers, framed_html, stored_page, with_said
 from peers.policy.policy_file import read_policy
-from peers.storage.warc import read_records, response_record
+from peers.storage.archive.warc import read_records, response_record
 from peers.text.analysis import analyse, query_terms
 from peers.text.keywords import keywords_of, vocabulary_of
 

@@ -71,7 +71,6 @@ UNDIVIDED = {  # folders that are still to get walls, or a shorter map
     "peers/copies",
     "peers/documents",
     "peers/engine",
-    "peers/storage",
 }
 
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -236,7 +235,7 @@ def test_no_room_of_peers_leads_back_to_itself() -> None:
     assert _in_circles(arrows) == set()
 
 
-@pytest.mark.parametrize("house", ["mesh", "peers/crawler", "peers/gateway", "simulations"])
+@pytest.mark.parametrize("house", ["mesh", "peers/crawler", "peers/gateway", "peers/storage", "simulations"])
 def test_no_room_of_a_house_leads_back_to_itself(house: str) -> None:
     """The files beside the rooms of a house are one more room."""
     modules = [path for path in MODULES if path.is_relative_to(ROOT / house)]
@@ -246,7 +245,7 @@ def test_no_room_of_a_house_leads_back_to_itself(house: str) -> None:
         arrows[str(path.parent)] |= {rooms[each] for each in _modules(path) if each in rooms} - {
             str(path.parent)
         }
-    assert len(arrows) > 5
+    assert len(arrows) > 2
     assert _in_circles(arrows) == set()
 
 

@@ -60,7 +60,7 @@ def test_patterns_that_are_written_in_place_see_no_text_of_strangers() -> None:
         "peers.gateway.http.connection",  # one class, at its first sign
         "peers.gateway.site.marked_copy",  # words of the person who asks, each with four letters more at most
         "peers.gateway.model.settings",  # a setting
-        "peers.storage.archive",  # names of own files, an own id
+        "peers.storage.archive.archive",  # names of own files, an own id
         "peers.text.characters",  # all of Unicode, once, at import
         "peers.text.runs",  # one character
     }

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from peers.storage.warc import response_record, warcinfo_record
+from peers.storage.archive.warc import response_record, warcinfo_record
 from tests.helpers import seen
 
 SUFFIXES = (".html", ".htm", ".xhtml")

@@ -12,7 +12,7 @@ from xxhash import xxh3_128
 from mesh.errors import CorruptionError
 from mesh.tables.private_files import FILE_MODE
 from peers.backup.manifest import Piece
-from peers.storage.archive import sync
+from peers.storage.archive.archive import sync
 
 CHUNK_BYTES: Final = 1 << 20
 EDGE_BYTES: Final = 64 << 10  # by which two files are compared

@@ -36,9 +36,9 @@ from peers.backup.manifest import (
     sync_folder,
     write_manifest,
 )
-from peers.storage.archive import segment_path
-from peers.storage.ledger import last_extent
-from peers.storage.segment_counts import live_segments
+from peers.storage.archive.archive import segment_path
+from peers.storage.ledger.ledger import last_extent
+from peers.storage.ledger.segment_counts import live_segments
 
 LOCK: Final = "lock"
 ARCHIVE: Final = "archive"

@@ -19,7 +19,7 @@ from peers.crawler.gaps import Audit, Gap, Question, audit
 from peers.exporting.command import configs_in
 from peers.gateway.model.time_words import utc
 from peers.options import DATA, JsonOption, print_json
-from peers.storage.warc import read_records
+from peers.storage.archive.warc import read_records
 
 app = typer.Typer(no_args_is_help=True)
 EPILOG: Final = (

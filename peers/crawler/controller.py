@@ -65,8 +65,8 @@ from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.policy.decreed import number_of, policy_of
+from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
-from peers.storage.stored_versions import StoredVersions
 
 FRONTIER_SECTION: Final = b"f"  # of the table of a controller
 STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished

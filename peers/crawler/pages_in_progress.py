@@ -43,9 +43,9 @@ from peers.crawler.model.web_request import (
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.redirects import link_to, redirect_in
 from peers.engine.document import Document
+from peers.storage.archive.warc import absence_record
+from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import StorePage
-from peers.storage.stored_versions import StoredVersions
-from peers.storage.warc import absence_record
 from peers.storage.wire_messages import StoredPage
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company

@@ -45,7 +45,7 @@ from peers.crawler.visits import Visit, Visits
 from peers.engine.linkers import is_linker, is_text, moves_in
 from peers.policy.explaining import condition_of, deciding, number_of_rule
 from peers.policy.rules import Policy, Rule
-from peers.storage.stored_versions import KeptVersions, StoredVersions
+from peers.storage.ledger.stored_versions import KeptVersions, StoredVersions
 
 PLACES_COUNTED: Final = 10_000  # of a queue
 VERSIONS_COUNTED: Final = 1_000

@@ -23,10 +23,10 @@ from peers.config import PeerConfig
 from peers.crawler.controller import FRONTIER_SECTION
 from peers.crawler.frontier.keys import url_key
 from peers.crawler.model.url_rows import UrlRow, row_in
-from peers.storage.archive import read_all, segment_path
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import slot_in
-from peers.storage.place import Place
+from peers.storage.archive.archive import read_all, segment_path
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import slot_in
+from peers.storage.ledger.place import Place
 
 PLACES_AT_ONCE: Final = 1_000  # read from one state of the table
 FILES_OPEN_MAX: Final = 64

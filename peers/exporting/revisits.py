@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from mesh.stamp import Stamp
 from peers.crawler.model.url_rows import UrlRow
-from peers.storage.warc import (
+from peers.storage.archive.warc import (
     NOT_MODIFIED,
     SAME_PAYLOAD,
     VISIT_HEADER,

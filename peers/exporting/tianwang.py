@@ -11,7 +11,7 @@ from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX, TooLarge, Undeco
 from peers.crawler.parsing.dates import precise_seconds_of
 from peers.exporting.rows import PageRow, Taken
 from peers.exporting.writers import LinesWriter, RecordsWriter
-from peers.storage.warc import HttpResponse, WarcRecord, parse_response
+from peers.storage.archive.warc import HttpResponse, WarcRecord, parse_response
 
 _OBJECT: Final = Struct(">6sHHIIqq")
 _NUMBER_MAX: Final = 0xFFFF  # of the bytes of a type, and of a URL

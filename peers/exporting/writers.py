@@ -19,7 +19,7 @@ from isal import igzip
 
 from mesh.errors import ConfigError
 from peers.exporting.rows import LinkRow, PageRow, Taken
-from peers.storage.warc import WarcRecord, parse_response, read_records, warcinfo_record
+from peers.storage.archive.warc import WarcRecord, parse_response, read_records, warcinfo_record
 
 STDOUT: Final = Path("-")
 FILE_BYTES: Final = 1 << 30  # of one file, as annex C of the WARC standard advises

@@ -33,7 +33,7 @@ from peers.crawler.parsing.dates import FRESH_S
 from peers.importing.inventory import Inventory
 from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.warc_file import Record
-from peers.storage.warc import warc_date
+from peers.storage.archive.warc import warc_date
 
 LABEL_CHARS_MAX: Final = 40  # of the name of a folder in that of its host
 _WORD: Final = re.compile(r"\w+")

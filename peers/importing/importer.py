@@ -46,8 +46,8 @@ from peers.importing.messages import (
     PagesImported,
 )
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
+from peers.storage.ledger.place import Version
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
-from peers.storage.place import Version
 from peers.storage.wire_messages import StoredPage
 
 DAY_S: Final = 86_400.0

@@ -40,7 +40,7 @@ from peers.importing.json_lines import Entry
 from peers.importing.messages import ImportedPage
 from peers.importing.warc_file import Record
 from peers.importing.wire_messages import PAGE_LINKS_MAX
-from peers.storage.warc import (
+from peers.storage.archive.warc import (
     HEAD_BYTES_MAX,
     HttpResponse,
     WarcRecord,

@@ -25,7 +25,7 @@ from peers.importing.json_lines import LINE_BYTES_MAX, Entry, Line
 from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.unpacking import Data
 from peers.importing.warc_file import Record
-from peers.storage.warc import RECORD_BYTES_MAX, warc_date
+from peers.storage.archive.warc import RECORD_BYTES_MAX, warc_date
 
 RAW_BEGIN: Final = b"version:"
 PACKAGE_BEGIN: Final = b"\xff\xffWOP\x01\r\n"

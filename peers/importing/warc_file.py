@@ -1,9 +1,9 @@
 """The records of a WARC or ARC file of any origin, one after the other, and the parts that are none.
 
-Unlike `peers.storage.warc`, which reads back what we wrote, this reads what anybody wrote: one gzip member
-for each record, one for all of them, zstd, or nothing packed; WARC 0.18 to 1.1, and ARC of before 2009, whose
-records are given headers as those of WARC have; line ends of both kinds. A record that is not as long as it
-says costs only that: the next one is looked for by the words it begins with.
+Unlike `peers.storage.archive.warc`, which reads back what we wrote, this reads what anybody wrote: one gzip
+member for each record, one for all of them, zstd, or nothing packed; WARC 0.18 to 1.1, and ARC of before
+2009, whose records are given headers as those of WARC have; line ends of both kinds. A record that is not as
+long as it says costs only that: the next one is looked for by the words it begins with.
 
 Why not fastwarc or warcio: both end at the first damaged gzip member and do not say where it was. How fast
 the three are is in `tests/benchmarks/bench_importing.py`.
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from mesh.errors import CorruptionError
 from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.unpacking import Member, Packing
-from peers.storage.warc import CONTENT_TYPE, HEAD_BYTES_MAX, RECORD_BYTES_MAX, header_fields
+from peers.storage.archive.warc import CONTENT_TYPE, HEAD_BYTES_MAX, RECORD_BYTES_MAX, header_fields
 
 # Unpacked to get past a record that is too large, or past what is none; more of it is a bomb.
 SKIPPED_BYTES_MAX: Final = 1 << 30

@@ -51,8 +51,8 @@ from peers.storage.compaction import COMPACTION_TICKET, Compaction
 from peers.storage.dead_segments import DeadSegments
 from peers.storage.indexing import Indexing
 from peers.storage.intake import CELL, Intake
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.link_texts import LinkTexts
 from peers.storage.marking import Marking
 from peers.storage.messages import (

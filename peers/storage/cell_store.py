@@ -50,9 +50,10 @@ from peers.index.messages import (
     NextDocuments,
     StopExport,
 )
-from peers.storage.index_marks import UNKNOWN_TEXTS
-from peers.storage.ledger import Item, Kept, Ledger
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.index_marks import UNKNOWN_TEXTS
+from peers.storage.ledger.ledger import Item, Kept, Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place, place_in
 from peers.storage.link_texts import LinkTexts, texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.part_content import (
@@ -64,7 +65,6 @@ from peers.storage.part_content import (
     decode_content,
     encode_content,
 )
-from peers.storage.place import Place, place_in
 from peers.storage.take_downs import TakeDowns
 
 # Of the records in one part: an fsync for each costs little, and four on their way fill any line.

@@ -25,11 +25,11 @@ from msgspec import Meta
 
 from mesh.actors.actor import Address, Send
 from peers.storage.cell_store import Damage
-from peers.storage.host_bytes import HostBytes
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import slot_in
+from peers.storage.ledger.host_bytes import HostBytes
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import slot_in
+from peers.storage.ledger.place import Place
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
-from peers.storage.place import Place
 
 COMPACTION_TICKET: Final = -1  # tickets of transfers are larger, and so is that of the scrubber
 DAY_S: Final = 86_400.0

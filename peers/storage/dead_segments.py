@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from mesh.actors.actor import Address, Send
-from peers.storage.ledger import Ledger
+from peers.storage.ledger.ledger import Ledger
 from peers.storage.messages import RemoveSegments
 
 

@@ -19,11 +19,11 @@ from mesh.stamp import Stamp
 from peers.engine.document import Document
 from peers.engine.linkers import with_anchors
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, RemovePage
-from peers.storage.index_marks import mark_key
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import slot_in
+from peers.storage.ledger.index_marks import mark_key
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import slot_in
+from peers.storage.ledger.place import Place, Version
 from peers.storage.link_texts import LinkTexts, texts_digest
-from peers.storage.place import Place, Version
 from peers.storage.take_downs import TakeDowns
 
 

@@ -20,10 +20,10 @@ from mesh.errors import LocalProtocolError
 from peers.engine.document import Document
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
-from peers.storage.ledger import Kept, Ledger
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.ledger import Kept, Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place, Version
 from peers.storage.messages import AppendRecords, PageRefused, PageStored, RecordsAppended
-from peers.storage.place import Place, Version
 from peers.storage.replication import Replications
 from peers.storage.settings import CellSettings
 from peers.storage.teams import Teams

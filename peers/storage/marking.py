@@ -9,7 +9,7 @@ import numpy as np
 from mesh.actors.actor import Address, Send
 from peers.index.messages import SlotsRepaired
 from peers.storage.indexing import Indexing
-from peers.storage.ledger import Ledger
+from peers.storage.ledger.ledger import Ledger
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
 from peers.storage.teams import Teams

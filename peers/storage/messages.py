@@ -10,7 +10,7 @@ from mesh.actors.actor import Message
 from mesh.stamp import Stamp
 from peers.documents.content import Lack
 from peers.engine.document import Document
-from peers.storage.extent import Extent
+from peers.storage.ledger.extent import Extent
 from peers.storage.wire_messages import StoredPage
 
 CpuSeconds: TypeAlias = Annotated[float, Meta(ge=0, le=600)]  # no process is let work for so long

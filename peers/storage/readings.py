@@ -14,9 +14,9 @@ from peers.engine.document import Document
 from peers.engine.linkers import moves_in
 from peers.storage.cell_store import Damage
 from peers.storage.indexing import Indexing
-from peers.storage.ledger import Ledger
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.place import Place, Version
 from peers.storage.messages import ParseRecords, ReadRecords, RecordsParsed, RecordsRead
-from peers.storage.place import Place, Version
 from peers.storage.repairs import Repairs
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews

@@ -10,8 +10,8 @@ from math import inf
 
 from mesh.actors.actor import Send
 from peers.storage.cell_store import Damage
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import slot_in
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import slot_in
 from peers.storage.settings import CellSettings
 from peers.storage.teams import Teams
 

@@ -13,7 +13,7 @@ import msgspec
 
 from mesh.stamp import TIME_MAX_S
 from peers.storage.cell_store import Damage
-from peers.storage.ledger import Ledger
+from peers.storage.ledger.ledger import Ledger
 from peers.storage.messages import ExtentsRead, ReadExtents
 
 SCRUB_TICKET = 0  # tickets of transfers are larger

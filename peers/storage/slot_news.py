@@ -12,7 +12,7 @@ from math import inf
 from mesh.actors.actor import Send
 from mesh.slot_set import SlotMask
 from peers.handover.messages import SlotsSynchronised
-from peers.storage.ledger import Ledger
+from peers.storage.ledger.ledger import Ledger
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes, policy_in
-from peers.storage.ledger import Ledger
+from peers.storage.ledger.ledger import Ledger
 
 _DONE: Final = b"\x01"  # before a policy: the index follows it
 _TO_DO: Final = b"\x00"  # not all pages have been looked through

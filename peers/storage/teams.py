@@ -11,7 +11,7 @@ from mesh.actors.ownership import Ownership
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.urls import host_of
 from peers.handover.messages import SlotsDiffer, SlotsLacking
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.ledger_keys import identity_of
 
 # Of the mesh, before the one of now, each some 0.3 MB: a page that was begun under one of them is brought.
 VIEWS_REMEMBERED: Final = 8

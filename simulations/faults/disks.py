@@ -17,8 +17,8 @@ from peers.engine.index import Index
 from peers.engine.storage import MemoryStorage
 from peers.index.messages import CommitDocuments
 from peers.index.segments_twin import SegmentsTwin
-from peers.storage.archive_twin import ArchiveTwin
-from peers.storage.memory_archive import MemoryArchive
+from peers.storage.archive.archive_twin import ArchiveTwin
+from peers.storage.archive.memory_archive import MemoryArchive
 from simulations.world.ports import COMMIT_PAGE_S, COMMIT_S, SYNC_S
 from simulations.world.revertible_table import RevertibleTable
 from simulations.world.world import Answer
@@ -26,7 +26,7 @@ from simulations.world.world import Answer
 _Before = TypeVar("_Before")
 
 READ_S: Final = 0.001  # of a page from an SSD
-FULL_RETRY_S: Final = 5.0  # as `peers.storage.archive_port` does
+FULL_RETRY_S: Final = 5.0  # as `peers.storage.archive.archive_port` does
 
 
 class DamageableArchive(MemoryArchive):

@@ -13,11 +13,11 @@ from mesh.errors import CorruptionError
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier.keys import url_key
-from peers.storage.extent import Extent
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
-from peers.storage.place import place_in
-from peers.storage.warc import read_records
+from peers.storage.archive.warc import read_records
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import place_in
 from simulations.faults.faults import Plan
 from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner

@@ -31,7 +31,7 @@ from peers.handover.settings import HandoverSettings
 from peers.index.counting_index import CountingIndex
 from peers.policy.rules import Policy, policy_bytes
 from peers.storage.cell import CellStatistics
-from peers.storage.stored_versions import StoredVersions
+from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.webs.web import Web
 from simulations.world.chance import random_of
 from simulations.world.checks import Findings, judge

@@ -32,7 +32,7 @@ from peers.crawler.parsing.extraction import read_robots
 from peers.engine.document import Document
 from peers.index.answering import Answerer, IndexView
 from peers.index.messages import AdoptDocuments, AnswerQuestion, CommitDocuments
-from peers.storage.extent import Extent
+from peers.storage.ledger.extent import Extent
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,

@@ -16,8 +16,8 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from bootstrap.demo_web import DemoWeb
-from peers.storage.archive import Archive
-from peers.storage.warc import read_records, request_record, response_record
+from peers.storage.archive.archive import Archive
+from peers.storage.archive.warc import read_records, request_record, response_record
 from tests.helpers import seen
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nServer: nginx\r\n\r\n"

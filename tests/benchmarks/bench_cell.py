@@ -23,9 +23,9 @@ from peers.engine.document import Document
 from peers.handover.messages import SlotsFilled
 from peers.index.counting_index import CountingIndex
 from peers.index.indexer import Indexer
-from peers.storage.archive_twin import ArchiveTwin
+from peers.storage.archive.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell, CellStatistics
-from peers.storage.extent import Extent
+from peers.storage.ledger.extent import Extent
 from peers.storage.messages import AppendRecords, PageStored, StorePage
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings

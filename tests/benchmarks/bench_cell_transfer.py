@@ -47,14 +47,14 @@ from peers.handover.settings import HandoverSettings
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.segments_port import SegmentsPort
-from peers.storage.archive import Archive
-from peers.storage.archive_port import ArchivePort
+from peers.storage.archive.archive import Archive
+from peers.storage.archive.archive_port import ArchivePort
+from peers.storage.archive.warc import request_record, response_record
 from peers.storage.cell import Cell, CellStatistics
 from peers.storage.cell_store import PART_RECORDS_BYTES
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
-from peers.storage.place import Place
-from peers.storage.warc import request_record, response_record
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place
 from tests.frames import DECODER
 from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts

@@ -15,7 +15,7 @@ import msgspec
 
 from peers.engine.document import Document
 from peers.importing.messages import LATE, REFUSED, ImportedPage
-from peers.storage.warc import response_record
+from peers.storage.archive.warc import response_record
 from tests.helpers import seen
 
 PAGES_AT_ONCE: Final = 128

@@ -29,7 +29,7 @@ from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.web_request import FetchPage, PageFetched
 from peers.crawler.parsing.extraction import extract
 from peers.engine.index import Index
-from peers.storage.warc import read_records
+from peers.storage.archive.warc import read_records
 
 SLOT_COUNT: Final = 50_000
 COMMIT_PAGES: Final = 100

@@ -10,9 +10,8 @@ import pytest
 from mesh.errors import CorruptionError
 from mesh.stamp import VISITS_MAX
 from peers.crawler.parsing.extraction import extract_again
-from peers.storage.archive import Archive, segment_path
-from peers.storage.messages import ParseRecords
-from peers.storage.warc import (
+from peers.storage.archive.archive import Archive, segment_path
+from peers.storage.archive.warc import (
     absence_record,
     is_plain_record,
     is_sound,
@@ -24,6 +23,7 @@ from peers.storage.warc import (
     visit_in,
     warcinfo_record,
 )
+from peers.storage.messages import ParseRecords
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.helpers import seen
 

@@ -20,7 +20,7 @@ from mesh.client.gateway_client import GatewayClient
 from mesh.config import DoorConfig
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
-from peers.storage.warc import WarcRecord, parse_response, response_record
+from peers.storage.archive.warc import WarcRecord, parse_response, response_record
 from tests.helpers import seen
 from tests.live.archives import archived_urls
 from tests.live.lab_process import COMMAND, node, search, tianmesh, up, wait_for

@@ -55,8 +55,7 @@ from peers.documents.formats import (
 from peers.documents.reader import read_document
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
-from peers.storage.messages import ParseRecords, RecordsParsed
-from peers.storage.warc import (
+from peers.storage.archive.warc import (
     CONTENT_TYPE,
     WarcRecord,
     content_record,
@@ -65,6 +64,7 @@ from peers.storage.warc import (
     request_record,
     response_record,
 )
+from peers.storage.messages import ParseRecords, RecordsParsed
 
 # Of a body: with its text, of three or four bytes a character, it goes into one frame between peers (16 MiB).
 KEPT_BYTES_MAX: Final = 11 << 20

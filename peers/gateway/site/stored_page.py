@@ -25,7 +25,7 @@ from peers.crawler.parsing.parser import robots_wish
 from peers.crawler.parsing.parser_port import StoredText
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
-from peers.storage.warc import HttpResponse, parse_response, read_records
+from peers.storage.archive.warc import HttpResponse, parse_response, read_records
 from peers.storage.wire_messages import PAGES_CHECKED_MAX
 from peers.text.keywords import keywords_of
 

@@ -15,9 +15,9 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 256))
 from mesh.transport.descriptors import RESERVED_MAX, for_disk, keep_reserve
 from peers.engine.directory import DirectoryStorage
-from peers.storage.archive import Archive
+from peers.storage.archive.archive import Archive
 from mesh.stamp import Stamp
-from peers.storage.warc import absence_record
+from peers.storage.archive.warc import absence_record
 folder = Path(sys.argv[1])
 archive = Archive(folder / "archive", "a" * 52, None).__enter__()
 index = DirectoryStorage(folder / "index")

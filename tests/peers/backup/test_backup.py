@@ -38,7 +38,7 @@ from peers.engine.index import Index
 from peers.exporting.peer_files import PeerFiles
 from peers.importing.json_lines import Entry
 from peers.importing.page import page_of_entry
-from peers.storage.archive import segment_path
+from peers.storage.archive.archive import segment_path
 from tests.peers.exporting.test_export import Shelf
 
 AT = 1_700_000_000.0

@@ -20,8 +20,8 @@ from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from peers.crawler.parsing.extraction import read_robots
 from peers.handover.messages import SlotsFilled
 from peers.policy.rules import EVERYTHING
+from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import PageStored, StorePage
-from peers.storage.stored_versions import StoredVersions
 from tests.helpers import ME, fetched, hold_slots, owned_by, ownership_changed, parsed
 
 ORIGIN = "http://a.test"

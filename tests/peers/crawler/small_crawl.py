@@ -32,7 +32,7 @@ from peers.crawler.parsing.extraction import read_robots
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
 from peers.policy.rules import EVERYTHING
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
 from simulations.world.revertible_table import RevertibleTable
 from tests.frames import decode

@@ -40,9 +40,9 @@ from peers.crawler.model.wire_messages import (
 from peers.gateway.why.why_rows import _state_rows
 from peers.policy.ordering import Order, Ordering
 from peers.policy.rules import Action, Rule
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
-from peers.storage.place import Place
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place
 from tests.helpers import ME, NOTHING_STORED, fetched, owned_by
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 from tests.peers.crawler.test_policy import decree

@@ -11,8 +11,8 @@ from peers.crawler.model.politeness import HostRecord, after_silence, after_succ
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.pages_in_progress import FLUSH_S
+from peers.storage.archive.warc import read_records
 from peers.storage.messages import PageStored, StorePage
-from peers.storage.warc import read_records
 from tests.helpers import fetched
 from tests.peers.crawler.desk import HOME, ORIGIN, ROBOTS, Desk, asked, of_kind
 from tests.peers.crawler.test_visiting_again import row_at, stored_once

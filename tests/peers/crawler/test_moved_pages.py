@@ -27,10 +27,10 @@ from peers.engine.linkers import (
     told_by,
     with_anchors,
 )
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place
 from peers.storage.messages import PageStored, StorePage
-from peers.storage.place import Place
 from peers.storage.wire_messages import StoredPage
 from tests.helpers import ME, fetched, owned_by, redirect
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, THEIRS, Desk, asked, of_kind

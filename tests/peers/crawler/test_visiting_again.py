@@ -18,11 +18,11 @@ from peers.crawler.model.url_rows import UrlRow
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
 from peers.crawler.parsing.extraction import extract
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
+from peers.storage.archive.warc import read_records
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place
 from peers.storage.messages import PageStored, StorePage
-from peers.storage.place import Place
-from peers.storage.warc import read_records
 from tests.helpers import fetched, owned_by, parsed, redirect
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked, of_kind
 

@@ -47,10 +47,10 @@ from peers.importing.page import page_of_entry, page_of_record
 from peers.importing.tianwang import read_package, read_raw, read_soif
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
-from peers.storage.archive import Archive, segment_path
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
-from peers.storage.place import Place
+from peers.storage.archive.archive import Archive, segment_path
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place
 
 SLOTS = 50_000
 AT = 1_700_000_000.123456

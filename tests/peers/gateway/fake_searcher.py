@@ -42,7 +42,7 @@ from peers.history.event import Event, EventKind
 from peers.history.sample import Counters, Gauges, Sample
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
-from peers.storage.warc import response_record
+from peers.storage.archive.warc import response_record
 from tests.helpers import seen
 
 DAY = 1_750_000_000.0  # 2025-06-15

@@ -30,7 +30,7 @@ from peers.gateway.model.messages import ChangeGateway, FindPage, PageFound, Req
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.status import PeerStatus
 from peers.policy.rules import EVERYTHING, Inside, Policy, policy_bytes
-from peers.storage.warc import response_record
+from peers.storage.archive.warc import response_record
 from tests.helpers import seen
 from tests.patience import PATIENCE_S
 from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to

@@ -45,7 +45,7 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.site.pages import KEYS, STYLE_URL
 from peers.policy.rules import EVERYTHING, policy_bytes
-from peers.storage.warc import response_record
+from peers.storage.archive.warc import response_record
 from tests.helpers import seen
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_backend import RIGHTS, TOKEN, FakeBackend

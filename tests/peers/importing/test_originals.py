@@ -13,7 +13,7 @@ from peers.importing.page import Refused, page_of_record
 from peers.importing.positions import Damage
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
-from peers.storage.warc import SAME_PAYLOAD, pack_record, read_record, response_record
+from peers.storage.archive.warc import SAME_PAYLOAD, pack_record, read_record, response_record
 from tests.helpers import seen
 from tests.shared_data import shared
 

@@ -25,8 +25,8 @@ from peers.importing.page import NoPage, Refused, is_private, page_of_entry, pag
 from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc, with_contents
+from peers.storage.archive.warc import parse_response, read_record, visit_in
 from peers.storage.messages import ParseRecords
-from peers.storage.warc import parse_response, read_record, visit_in
 from tests.helpers import fetched
 
 HEADERS = {

@@ -22,7 +22,7 @@ from mesh.errors import CorruptionError
 from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import DICTIONARY_MAGIC, ZSTD_MAGIC, packing_of
 from peers.importing.warc_file import Record, read_warc
-from peers.storage.warc import RECORD_BYTES_MAX, response_record
+from peers.storage.archive.warc import RECORD_BYTES_MAX, response_record
 from tests.helpers import seen
 from tests.warc_maker import record_of
 

@@ -49,12 +49,12 @@ from peers.index.messages import (
     StopExport,
 )
 from peers.index.segments_twin import SegmentsTwin
-from peers.storage.archive_twin import ArchiveTwin
+from peers.storage.archive.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell
-from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,

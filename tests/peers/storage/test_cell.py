@@ -45,9 +45,10 @@ from peers.index.messages import (
 )
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from peers.storage.cell import Cell
-from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
-from peers.storage.ledger_keys import HIDDEN, identity_of
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.ledger_keys import HIDDEN, identity_of
+from peers.storage.ledger.place import Place
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
@@ -70,7 +71,6 @@ from peers.storage.messages import (
     UnindexedCounted,
 )
 from peers.storage.part_content import PageRow, Pages, VersionRow, encode_content
-from peers.storage.place import Place
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
 from peers.storage.wire_messages import (

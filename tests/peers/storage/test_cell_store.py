@@ -27,14 +27,14 @@ from peers.index.messages import (
     StopExport,
 )
 from peers.storage.cell_store import PART_RECORDS_BYTES, CellStore
-from peers.storage.extent import Extent
-from peers.storage.index_marks import UNKNOWN_TEXTS
-from peers.storage.ledger import Ledger
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.index_marks import UNKNOWN_TEXTS
+from peers.storage.ledger.ledger import Ledger
+from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.place import Place
 from peers.storage.link_texts import texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.part_content import Documents, PageRow, Pages, VersionRow, decode_content, encode_content
-from peers.storage.place import Place
 from peers.storage.take_downs import TakeDowns
 from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts

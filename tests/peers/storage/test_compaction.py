@@ -10,11 +10,13 @@ import pytest
 from mesh.actors.actor import Address
 from mesh.stamp import Stamp
 from mesh.tables.memory_table import MemoryTable
-from peers.storage.archive import Archive
-from peers.storage.archive_twin import ArchiveTwin
+from peers.storage.archive.archive import Archive
+from peers.storage.archive.archive_twin import ArchiveTwin
+from peers.storage.archive.warc import response_record
 from peers.storage.cell import Cell
 from peers.storage.compaction import CompactionSettings, RetentionSettings, expires
-from peers.storage.ledger_keys import slot_in
+from peers.storage.ledger.ledger_keys import slot_in
+from peers.storage.ledger.place import Place
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
@@ -23,9 +25,7 @@ from peers.storage.messages import (
     RemoveSegments,
     StorePage,
 )
-from peers.storage.place import Place
 from peers.storage.settings import CellSettings
-from peers.storage.warc import response_record
 from peers.storage.wire_messages import StoredPage
 from tests.peers.storage.dict_texts import DictTexts
 from tests.peers.storage.test_cell import ME, QUIET, SLOTS, alone, owned, page  # noqa: F401

@@ -11,9 +11,9 @@ from mesh.actors.port import DiskFilled
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.index.messages import CommitDocuments
-from peers.storage.extent import Extent
+from peers.storage.archive.warc import is_sound
+from peers.storage.ledger.extent import Extent
 from peers.storage.messages import AppendRecords, RecordsAppended
-from peers.storage.warc import is_sound
 from simulations.faults.disks import FULL_RETRY_S, Disk, DiskArchive, DiskSegments
 from simulations.webs.web import SyntheticWeb
 from simulations.world.ports import SYNC_S

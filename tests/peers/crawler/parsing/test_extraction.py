@@ -20,8 +20,8 @@ from peers.crawler.parsing.extraction import decoded, extract, extract_again
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
 from peers.exporting.rows import Order, Taken, take_apart
+from peers.storage.archive.warc import absence_record, parse_response, read_records, visit_in
 from peers.storage.messages import ParseRecords, RecordsParsed
-from peers.storage.warc import absence_record, parse_response, read_records, visit_in
 from tests.bombs import CODINGS, bomb_of
 from tests.helpers import fetched, seen
 

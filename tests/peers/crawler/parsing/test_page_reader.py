@@ -23,8 +23,8 @@ from peers.documents.content import TEXT_CHARS_MAX, Content, Lack
 from peers.documents.formats import Format
 from peers.engine.kinds import NAMES
 from peers.exporting.rows import Order, take_apart
+from peers.storage.archive.warc import content_record, parse_response, read_record, response_record
 from peers.storage.messages import ParseRecords, RecordsParsed
-from peers.storage.warc import content_record, parse_response, read_record, response_record
 from peers.storage.wire_messages import StoredPage
 from tests.helpers import fetched, seen
 from tests.peers.documents import files

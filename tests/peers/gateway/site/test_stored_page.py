@@ -16,7 +16,7 @@ from peers.gateway.site.stored_page import (
     with_said,
 )
 from peers.gateway.site.stored_reader import StoredReader
-from peers.storage.warc import request_record, response_record
+from peers.storage.archive.warc import request_record, response_record
 from tests.helpers import seen
 from tests.peers.gateway.fake_backend import read_here
 from tests.processor import processor_seconds

@@ -14,7 +14,7 @@ from peers.gateway.model.messages import FindPage, FindVersions, PageFound, Vers
 from peers.gateway.routes import application
 from peers.gateway.site.difference import LINES_MAX, difference
 from peers.gateway.site.memento import chosen, digits_of, moment_in
-from peers.storage.warc import response_record
+from peers.storage.archive.warc import response_record
 from peers.storage.wire_messages import ToldVersion
 from tests.helpers import seen
 from tests.peers.gateway.asgi_client import Reply, ask

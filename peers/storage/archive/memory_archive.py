@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mesh.errors import CorruptionError, StorageFull
-from peers.storage.extent import Extent
-from peers.storage.warc import is_sound
+from peers.storage.archive.warc import is_sound
+from peers.storage.ledger.extent import Extent
 
 
 class MemoryArchive:

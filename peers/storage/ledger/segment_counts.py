@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from mesh.tables.table import Table
-from peers.storage.extent import Extent
-from peers.storage.ledger_keys import SEGMENT, segment_key
-from peers.storage.totals import Totals
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.ledger_keys import SEGMENT, segment_key
+from peers.storage.ledger.totals import Totals
 
 
 def live_segments(table: Table) -> list[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mesh.tables.table import Table
-from peers.storage.ledger_keys import DAMAGE, HIDDEN, PAGE_MARK, PLACE, identity_of, pack_slot
-from peers.storage.place import Place, newest_in, place_in
+from peers.storage.ledger.ledger_keys import DAMAGE, HIDDEN, PAGE_MARK, PLACE, identity_of, pack_slot
+from peers.storage.ledger.place import Place, newest_in, place_in
 
 
 class KeptVersions(NamedTuple):

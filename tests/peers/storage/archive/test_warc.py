@@ -16,7 +16,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioReader
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
-from peers.storage.warc import (
+from peers.storage.archive.warc import (
     RECORD_BYTES_MAX,
     absence_record,
     is_plain_record,

@@ -30,10 +30,10 @@ from mesh.stamp import BEFORE_ALL, Stamp
 from mesh.tables.table import Table, prefix_end
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests, WatchedTable
 from peers.handover.wire_messages import ITEM_ID_BYTES
-from peers.storage.extent import Extent
-from peers.storage.host_bytes import HostCuts
-from peers.storage.index_marks import IndexMarks
-from peers.storage.ledger_keys import (
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.host_bytes import HostCuts
+from peers.storage.ledger.index_marks import IndexMarks
+from peers.storage.ledger.ledger_keys import (
     ADOPTED,
     CUT,
     DAMAGE,
@@ -50,9 +50,9 @@ from peers.storage.ledger_keys import (
     slot_in,
     stamp_in,
 )
-from peers.storage.place import Place, Version, item_value, newest_in, place_in
-from peers.storage.segment_counts import SegmentCounts
-from peers.storage.totals import Totals
+from peers.storage.ledger.place import Place, Version, item_value, newest_in, place_in
+from peers.storage.ledger.segment_counts import SegmentCounts
+from peers.storage.ledger.totals import Totals
 
 
 class Kept(Enum):

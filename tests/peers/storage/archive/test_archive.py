@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioReader
 
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
-from peers.storage.archive import RUN_BYTES_MAX, Archive
-from peers.storage.extent import Extent
-from peers.storage.memory_archive import MemoryArchive
-from peers.storage.warc import is_sound, read_records, request_record, response_record
+from peers.storage.archive.archive import RUN_BYTES_MAX, Archive
+from peers.storage.archive.memory_archive import MemoryArchive
+from peers.storage.archive.warc import is_sound, read_records, request_record, response_record
+from peers.storage.ledger.extent import Extent
 from tests.helpers import seen
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -372,10 +372,10 @@ def test_failed_sync_of_the_next_segment_is_repeated(tmp_path: Path, monkeypatch
     with Archive(tmp_path, "a", segment_bytes_max=1_000) as archive:
         keep(archive, records_of(0))
         with monkeypatch.context() as broken:
-            broken.setattr("peers.storage.archive.sync", refuse(errno.EIO))
+            broken.setattr("peers.storage.archive.archive.sync", refuse(errno.EIO))
             with pytest.raises(StorageError):
                 archive.append([records_of(1)])
-        monkeypatch.setattr("peers.storage.archive.sync", synced.append)
+        monkeypatch.setattr("peers.storage.archive.archive.sync", synced.append)
         assert keep(archive, records_of(1))[0].segment == 2
     assert len(synced) == 3  # the new segment, the folder with its name, the batch
 
@@ -386,7 +386,7 @@ def test_disk_that_does_not_sync_is_not_trusted_again(
     with Archive(tmp_path, "a") as archive:
         (told,) = keep(archive, records_of(0))
         with monkeypatch.context() as broken:
-            broken.setattr("peers.storage.archive.sync", refuse(errno.EIO))
+            broken.setattr("peers.storage.archive.archive.sync", refuse(errno.EIO))
             with pytest.raises(StorageError, match="cannot be used"):
                 archive.append([records_of(1)])
         with pytest.raises(StorageError, match="restart the peer"):
@@ -406,8 +406,8 @@ def refuse(error_number: int) -> Callable[..., int]:
 WRITER = """
 import sys
 from pathlib import Path
-from peers.storage.archive import Archive
-from tests.peers.storage.test_archive import records_of
+from peers.storage.archive.archive import Archive
+from tests.peers.storage.archive.test_archive import records_of
 archive, number = Archive(Path(sys.argv[1]), "a", segment_bytes_max=20_000), int(sys.argv[2])
 while True:
     for extent in archive.append([records_of(number), records_of(number + 1)]):

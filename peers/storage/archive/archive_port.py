@@ -15,7 +15,7 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver, DiskFilled
 from mesh.errors import LocalProtocolError, StorageError, StorageFull
-from peers.storage.archive_twin import Append, Read, RecordStore, append, read, records_in
+from peers.storage.archive.archive_twin import Append, Read, RecordStore, append, read, records_in
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,

@@ -15,12 +15,12 @@ from mesh.errors import StorageError
 from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.tables.table import Table
-from peers.storage.extent import Extent
-from peers.storage.index_marks import mark_key
-from peers.storage.ledger import Kept, Ledger, last_extent
-from peers.storage.ledger_keys import identity_of, slot_in
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.index_marks import mark_key
+from peers.storage.ledger.ledger import Kept, Ledger, last_extent
+from peers.storage.ledger.ledger_keys import identity_of, slot_in
+from peers.storage.ledger.place import Place, place_in
 from peers.storage.link_texts import texts_digest
-from peers.storage.place import Place, place_in
 from tests.helpers import seen
 
 URL = "http://host.example/"

@@ -33,8 +33,8 @@ from typing import Final, TypeAlias
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from mesh.tables.disk_space import NO_SPACE
 from mesh.transport.descriptors import SHORTAGES, for_disk
-from peers.storage.extent import Extent
-from peers.storage.warc import is_sound, parse_record, unpack_member, warcinfo_record
+from peers.storage.archive.warc import is_sound, parse_record, unpack_member, warcinfo_record
+from peers.storage.ledger.extent import Extent
 
 SEGMENT_BYTES_MAX: Final = 1_000_000_000  # the size that the WARC standard recommends, annex C.1
 GAP_BYTES_MAX: Final = 16 << 10  # reading over so much costs less than a second call

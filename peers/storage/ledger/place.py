@@ -11,8 +11,8 @@ from xxhash import xxh3_64_digest
 from mesh.stamp import Stamp, VisitNumber
 from mesh.tables.table import Table
 from peers.handover.wire_messages import ITEM_ID_BYTES
-from peers.storage.extent import Extent
-from peers.storage.ledger_keys import PLACE
+from peers.storage.ledger.extent import Extent
+from peers.storage.ledger.ledger_keys import PLACE
 
 Version: TypeAlias = tuple[str, Stamp]  # of a URL
 

@@ -15,11 +15,12 @@ from xxhash import xxh3_64_intdigest
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError, StorageError
-from peers.storage.archive import Archive
-from peers.storage.archive_port import BATCH_BYTES_MAX, MANY_ORDERS, ArchivePort
-from peers.storage.archive_twin import ArchiveTwin, RecordStore
-from peers.storage.extent import Extent
-from peers.storage.memory_archive import MemoryArchive
+from peers.storage.archive.archive import Archive
+from peers.storage.archive.archive_port import BATCH_BYTES_MAX, MANY_ORDERS, ArchivePort
+from peers.storage.archive.archive_twin import ArchiveTwin, RecordStore
+from peers.storage.archive.memory_archive import MemoryArchive
+from peers.storage.archive.warc import request_record
+from peers.storage.ledger.extent import Extent
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
@@ -34,7 +35,6 @@ from peers.storage.messages import (
     RemoveSegments,
     SegmentsRemoved,
 )
-from peers.storage.warc import request_record
 from tests.helpers import seen
 from tests.patience import PATIENCE_S
 from tests.peers.storage.team import ListStore
@@ -123,7 +123,7 @@ async def test_what_comes_during_an_append_goes_into_the_next_one() -> None:
 
 @pytest.mark.parametrize("n_orders", [MANY_ORDERS - 1, MANY_ORDERS])
 async def test_after_many_orders_more_are_gathered(n_orders: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peers.storage.archive_port.GATHERING_S", inf)
+    monkeypatch.setattr("peers.storage.archive.archive_port.GATHERING_S", inf)
     async with serving(ListStore()) as served:
         for n in range(n_orders):
             served.port.receive(CELL, order(n))

@@ -11,7 +11,7 @@ from xxhash import xxh3_64_intdigest
 from mesh.actors.actor import Message
 from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError, StorageFull
-from peers.storage.extent import Extent
+from peers.storage.ledger.extent import Extent
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mesh.slot_limits import SLOTS_MAX
 from mesh.stamp import Stamp
 from mesh.tables.table import Table, prefix_end
-from peers.storage.ledger_keys import (
+from peers.storage.ledger.ledger_keys import (
     ADOPTED,
     HIDDEN,
     IDENTITY_BYTES,
@@ -29,7 +29,7 @@ from peers.storage.ledger_keys import (
     slot_in,
     stamp_in,
 )
-from peers.storage.totals import Totals
+from peers.storage.ledger.totals import Totals
 
 UNKNOWN_TEXTS: Final = b"?"  # for `note_texts_given`: the digest of no texts
 

@@ -17,7 +17,7 @@ from xxhash import xxh3_64_digest
 
 from mesh.tables.table import Table
 from mesh.urls import host_of
-from peers.storage.ledger_keys import CUT, pack_slot
+from peers.storage.ledger.ledger_keys import CUT, pack_slot
 
 STEP_S: Final = 3_600.0
 _TIME: Final = Struct(">d")
