@@ -1,10 +1,9 @@
 """Crawl: from a URL that is due to a page that was parsed, politely.
 
-The actor is `controller`: `visits` decides which host is asked next and reads its answers,
-`pages_in_progress` follows a page until it is stored, `robots_files` and `host_clocks` keep what hosts are
-owed, `recalling` asks again before the time, `explaining` tells why things are as they are. The rooms, each
-over those before it:
-
+The actor is `controller`: `visits` asks hosts and reads their answers, `pages_in_progress` follows a page
+until it is stored, `robots_files` and `host_clocks` keep what hosts are owed, `explaining` tells why. When a
+host may be asked says `model.politeness`, which one is next `frontier.host_turns`; robots.txt is kept by
+`frontier.origin_rows`. The rooms, each over those before it:
 - `model`: messages, settings and values that all rooms share
 - `addresses`: which addresses may be asked, and which peer holds the lease of one
 - `fetching`: one question to a web server

@@ -10,5 +10,6 @@
     `guiding`    [io] has a policy go by what example pages are about
     `issuing`    [io] reads the policy of a running mesh, and replaces it
 
-A policy travels as a decree (`mesh.keys.decree`); actors hear of it by `DecreesInForce`.
+A policy travels as a decree; actors hear of it by `DecreesInForce`. Which key may sign which decree says
+`mesh.keys.decree.Authority`, which every peer asks (`mesh.membership.proclaiming`) before it takes one up.
 """

@@ -1,6 +1,7 @@
 """Pages on disk, on every peer of their team.
 
-The actor is `cell`: no page counts as stored before its living team has it (`intake`, `replication`). It has
+The actor is `cell`: no page counts as stored before its living team has it. `intake` sends standbys each page
+(`ReplicatePage` in `wire_messages`), `replication` has the answers that are missing. Besides there are
 
 - `indexing`, `marking`, `slot_news`: what the indexer is still to be given
 - `scrubber`, `repairs`, `dead_segments`: what is damaged; `compaction`, `disk_limit`: space
