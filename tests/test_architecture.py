@@ -145,6 +145,18 @@ def test_every_module_says_what_it_is() -> None:
     assert [_place(path, 1) for path in silent] == []
 
 
+def test_no_docstring_begins_with_a_clause_for_a_noun() -> None:
+    """ "What is owed to hosts" is for who knows already."""
+    wrong = []
+    for path in MODULES:
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                first = (ast.get_docstring(node) or "").partition("\n")[0]
+                if re.search(r"\b(who|what|whom|whoever|whatever)\b", first, re.IGNORECASE):
+                    wrong.append(f"{_place(path, getattr(node, 'lineno', 1))}: {first}")
+    assert wrong == []
+
+
 def test_a_folder_and_its_map_fit_one_look() -> None:
     """A map that needs more lines is a missing wall."""
     larger = set()
