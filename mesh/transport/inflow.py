@@ -6,8 +6,8 @@ the kernel knows how many bytes each connection has brought (`TCP_INFO`), libzmq
 message came over (`ZMQ_SRCFD`), and how many bytes a part takes on the wire follows from RFC 25/ZMTP-CURVE.
 So the difference is what libzmq holds. While no whole message waits to be read, that can only be a part of
 one, and no honest one is larger than a message may be: the connection is shut down, libzmq forgets what it
-has of it, and the peer may connect anew. One that has brought more than libzmq lets wait of whole messages
-has such a part, too, and is shut down even while nobody reads. A thread looks: to wake the event loop for it
+has of it, and the peer may connect anew. So is one of which too much waits to be read, be it whole messages,
+even while nobody reads: libzmq bounds them by number only. A thread looks: to wake the event loop for it
 ten times a second was half of what a peer at rest costs.
 """
 

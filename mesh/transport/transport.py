@@ -69,14 +69,20 @@ _OPTIONS = {
     zmq.SNDHWM: QUEUE_MESSAGES,
     zmq.LINGER: 0,
     zmq.BACKLOG: BACKLOG,
-    zmq.HEARTBEAT_IVL: HEARTBEAT_IVL_MS,
-    zmq.HEARTBEAT_TIMEOUT: HEARTBEAT_TIMEOUT_MS,
-    zmq.HEARTBEAT_TTL: HEARTBEAT_TIMEOUT_MS,
     zmq.RECONNECT_IVL: RECONNECT_IVL_MS,
     zmq.RECONNECT_IVL_MAX: RECONNECT_IVL_MAX_MS,
     zmq.CONNECT_TIMEOUT: CONNECT_TIMEOUT_MS,
     # Queue while there is no connection yet: a first message need not know when the handshake is done.
     zmq.IMMEDIATE: 0,
+}
+# libzmq 4.3.5 ends the process (`!_io_error`, its issue 4364) if a heartbeat is due on a connection that
+# broke while its messages waited for room in a full queue. So heartbeats come from sockets whose queues have
+# no end (how much waits in them is up to `Inflow`); the other side goes by their time to live.
+_BOUND_OPTIONS = {
+    zmq.RCVHWM: 0,
+    zmq.HEARTBEAT_IVL: HEARTBEAT_IVL_MS,
+    zmq.HEARTBEAT_TIMEOUT: HEARTBEAT_TIMEOUT_MS,
+    zmq.HEARTBEAT_TTL: HEARTBEAT_TIMEOUT_MS,
 }
 # ROUTER_MANDATORY and ROUTER_HANDOVER stay off: nothing is sent by routing id, and with no hand-over a
 # connection cannot take the place of another by claiming its routing id.
@@ -91,8 +97,7 @@ class TransportLimits(msgspec.Struct, frozen=True, kw_only=True):
     handshake_ms: int = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
     handshakes_max: int = HANDSHAKES_MAX  # at a time; one more turns out the oldest
     keys_waiting_max: int = KEYS_WAITING_MAX
-    # Bytes that wait to be read of one connection, as so many of the largest messages; TCP slows its sender.
-    received_bytes_max: int = 512 << 20
+    received_bytes_max: int = 512 << 20  # that wait to be read of one connection; with more it is shut down
     stuck_s: float = 10.0  # a queue that refuses for so long gets a new connection; see `_renew_if_stuck`
 
 
@@ -171,7 +176,7 @@ class Transport:
         try:
             self._allowed = AllowList(self._context, self._limits.keys_waiting_max)
             self._handshakes = Handshakes(self._limits.handshakes_max)
-            held_max = self._limits.received_bytes_max + 2 * EXCESS_BYTES_MAX  # with what the kernel holds
+            held_max = self._limits.received_bytes_max
             self._inflows = [Inflow(EXCESS_BYTES_MAX, held_max) for _ in range(2)]  # of the two sockets
             self._inbox, self.endpoint = self._bound(zmq.ROUTER, endpoint, self._inflows[0])
             self._ear, self.multicast_endpoint = self._bound(zmq.SUB, multicast_endpoint, self._inflows[1])
@@ -262,6 +267,7 @@ class Transport:
             return
         self._unlink(peer_id, linger_ms=0)
         dealer = self._connecting(zmq.DEALER)
+        dealer.setsockopt(zmq.RCVHWM, 1)  # nothing is sent back over it, and nothing read
         dealer.copy_threshold = 0  # so that the tracker of a large message knows of all its frames
         _connect(dealer, endpoint, curve_public)
         self._links[peer_id] = _Link(endpoint, multicast_endpoint, curve_public, dealer)
@@ -393,7 +399,8 @@ class Transport:
         socket = self._socket(kind)
         _allow_ipv6(socket, checked_own_endpoint(endpoint))
         require_curve_server(socket, self._identity.curve_secret)
-        socket.setsockopt(zmq.RCVHWM, max(1, self._limits.received_bytes_max // FRAME_BYTES_MAX))
+        for option, value in _BOUND_OPTIONS.items():
+            socket.setsockopt(option, value)
         try:
             socket.bind(endpoint)
         except zmq.ZMQError as error:
