@@ -105,7 +105,7 @@ class Inflow:
         self._connections.pop(descriptor, None)  # the loop may have been told of its end meanwhile
         if connection.other_end is not None and shut_down(descriptor, connection.other_end):
             self.n_cut += 1
-            logger.warning("message without an end, connection shut down peer=%s", connection.other_end)
+            logger.warning("too much waits unread, connection shut down peer=%s", connection.other_end)
 
 
 def bytes_on_wire(part_bytes: int) -> int:

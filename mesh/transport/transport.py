@@ -325,7 +325,7 @@ class Transport:
 
         A multicast comes without its topic. What had a wrong shape comes without frames, to be charged.
         Each sender's messages are in the order it sent them, those sent and those multicast each for
-        themselves. While `take` works, TCP slows the senders down.
+        themselves. While `take` works, others wait in libzmq, as much of a connection as `Inflow` leaves it.
         A call and no queue: another task to be woken for every message costs as much as reading it.
         """
         async with trio.open_nursery() as nursery:
