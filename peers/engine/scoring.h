@@ -13,7 +13,8 @@
    its length normalisation, which is base + slope * length. */
 enum { K1 = 0, WEIGHT = 1, BASE = 1 + FIELD_COUNT, SLOPE = 1 + 2 * FIELD_COUNT };
 
-/* By what scores are computed: norms[field * n_documents + document] is what one occurrence there adds to tf. */
+/* The numbers behind a score: norms[field * n_documents + document] is the amount that one occurrence there
+   adds to tf. */
 typedef struct {
     const double *model;
     const double *norms;

@@ -53,6 +53,6 @@ def test_who_floods_is_throttled_and_an_honest_member_and_the_gateway_are_heard(
 
 
 def _of(mesh: Mesh, number: int) -> dict[str, Any]:
-    """What a member holds against the flooder."""
+    """The offences of the flooder that a member tells of; {} when it tells of none."""
     told = mesh.row(number, seen_by=number)["misconduct"]
     return next((each for each in told if each["peer"] == mesh.peer_id(FLOODER)), {})

@@ -49,7 +49,7 @@ def bootstrap_in(folder: Path) -> tuple[Run, Path]:
 
 
 def descriptors() -> dict[str, str]:
-    """What is open in this process, by number."""
+    """Return the files and sockets that are open in this process, by number."""
     opened = {}
     for number in os.listdir("/proc/self/fd"):
         try:

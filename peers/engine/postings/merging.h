@@ -16,7 +16,7 @@ typedef struct {
 } Sources;
 #define SOURCES "(iiiiiii)"
 
-/* Documents that links tell something new of: the last segment has what they tell, and nothing else. */
+/* Documents with new data from links: the last segment has this data, and nothing else. */
 typedef struct {
     Bytes is_relinked; /* of each new document; empty when there is none, and no such segment */
     Bytes fields; /* of each term the fields, a bit for each, that it has from links alone */

@@ -1,4 +1,4 @@
-/* Read lists posting by posting, positions too: what merging and slicing share; see reader.py. */
+/* Read lists posting by posting, positions too: the code that merging and slicing share; see reader.py. */
 
 #pragma once
 

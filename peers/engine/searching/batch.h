@@ -1,4 +1,4 @@
-/* A batch of documents on their way to be among the best, and what is searched for; see batch.py. */
+/* A batch of documents on their way to be among the best, and the goal of a search; see batch.py. */
 
 #pragma once
 

@@ -58,7 +58,7 @@ def test_a_newcomer_with_a_second_door_finds_all_members(doors: tuple[str, ...],
 
 
 def test_a_newcomer_whose_only_door_lies_is_in_a_mesh_of_two_and_the_others_do_not_know_it() -> None:
-    """What limits it: no honest member tells it anything, takes anything of it or misses anything by it."""
+    """The limit of the lie: no honest member tells it anything, takes anything of it or misses anything."""
     world, newcomer = join(1, LIAR)
     before = {peer: machine.observe().epoch for peer, machine in world.machines.items()}
     world.run(BEFORE_S + 60.0)

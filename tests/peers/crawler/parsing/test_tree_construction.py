@@ -1,4 +1,4 @@
-"""What the scanner finds in html5lib's cases of broken markup, beside what a tree of the standard has.
+"""Titles, links and text that the scanner finds in html5lib's cases of broken markup, beside a tree's.
 
 The cases are those of html5lib-tests before they moved to web-platform-tests (224991e~1), all of
 tree-construction/*.dat. Our scanner builds no tree, so where the standard moves, closes or ignores elements
@@ -25,7 +25,7 @@ OTHER_TEXTS_MAX: Final = 18  # cases, of 1,593
 
 
 class Found(NamedTuple):
-    """What a page has."""
+    """Title, links and text of a page."""
 
     title: str
     links: frozenset[str]
@@ -75,7 +75,7 @@ def _above(node: LexborNode) -> Iterator[str]:
 
 
 def _text(node: LexborNode) -> Iterator[str]:
-    """What is shown, frames and readings of characters for those who cannot show them aside."""
+    """Yield the text that is shown, without frames and readings for browsers that cannot show them."""
     for each in node.iter(include_text=True):
         if each.tag == "-text":
             yield each.text_content or ""
