@@ -59,6 +59,8 @@ async def test_nothing_that_a_stranger_says_harms_the_member_behind_the_door(
         frames = [join, *frames_of(fuzzer.random, [guest.peer_id, owner["id"]])]
         spoken = [MAGIC + bytes_of_z85(guest.identity.curve_public) + bytes(SALT_BYTES + 4), MAGIC]
         assert await _is_welcome(guest, owner, join)
+        ends = (guest.transport.endpoint, guest.transport.multicast_endpoint)
+        await until(lambda: all(map(_is_connected_to, ends)))  # these are the guest's, and not of a stranger
         with unharmed(owner["pid"]):
             async with trio.open_nursery() as nursery:
                 turns = trio.Semaphore(STRANGERS)
@@ -114,6 +116,13 @@ async def _is_welcome(guest: Member, owner: dict[str, Any], join: bytes) -> bool
     with trio.fail_after(HONEST_S):
         answer = await mesh.transport.door.knock(guest.identity, owner["door"], owner["key"].encode(), join)
     return isinstance(DECODER.decode(answer).message, Welcomed)
+
+
+def _is_connected_to(endpoint: str) -> bool:
+    """Tell whether a TCP connection of this machine leads to an endpoint."""
+    port = host_and_port(endpoint)[1]
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+    return any(remote.endswith(f":{port:04X}") and state == "01" for _, _, remote, state, *_ in rows)
 
 
 async def _visit(
