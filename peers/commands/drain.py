@@ -16,7 +16,7 @@ from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
 from mesh.keys.certificate import why_no_beginning
-from mesh.keys.decree import DRAIN, WRITE_OFF
+from mesh.keys.decree import DRAIN, WRITE_OFF, number_body
 from mesh.keys.key_file import load_administrator
 from peers.gateway.model.status import PeerState
 from peers.options import (
@@ -112,12 +112,16 @@ def order(
     to_decree = answer.pop("to_decree")
     if to_decree is None:
         return answer
+    if not answer["peer"].startswith(peer):
+        raise GatewayError(
+            f"the gateway wants an order about {answer['peer']} signed, which you have not named"
+        )
     if to_decree["kind"] == WRITE_OFF and not may_write_off(answer["peer"]):
         raise ConfigError(
             f"{answer['peer']} is down and stays a member: start it again, or write it off with "
             f"`tianmesh drain {answer['peer']} --yes`, if its machine is lost"
         )
-    _decree(client, answer["peer"], to_decree, key)
+    _decree(client, answer["peer"], to_decree, key, is_draining=is_draining)
     until = time.monotonic() + obeyed_s
     while time.monotonic() < until:
         answer = client.drain(answer["peer"], is_draining=is_draining)
@@ -130,11 +134,16 @@ def order(
     )
 
 
-def _decree(client: GatewayClient, subject: str, to_decree: Mapping[str, str], key: Path) -> None:
-    """Sign the decree that the gateway asks for, if it drains or writes off this one peer; else refuse."""
+def _decree(
+    client: GatewayClient, subject: str, to_decree: Mapping[str, str], key: Path, *, is_draining: bool
+) -> None:
+    """Sign the decree that the gateway asks for, if that is the order about this one peer; else refuse."""
     kind, body = to_decree["kind"], bytes.fromhex(to_decree["body"])
-    if kind not in (DRAIN, WRITE_OFF):
-        raise GatewayError(f"the gateway wants a decree of kind {kind!r} signed, which is no order to drain")
+    is_ordered = is_draining if kind == WRITE_OFF else (kind, body) == (DRAIN, number_body(is_draining))
+    if not is_ordered:
+        raise GatewayError(
+            f"the gateway wants a decree of kind {kind!r} signed, which is not the order you gave"
+        )
     number = client.next_number(kind, subject)
     client.publish(load_administrator(key).decree(kind, subject, number, body))
 

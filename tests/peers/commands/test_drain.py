@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.keys.decree import DRAIN, POLICY, Authority, Signer, appoint, number_body
+from mesh.keys.decree import DRAIN, POLICY, WRITE_OFF, Authority, Signer, appoint, number_body
 from mesh.keys.key_file import new_signing_key, save_administrator
 from mesh.keys.signing_key import SigningKey
 from peers.application import app
@@ -99,8 +99,27 @@ def test_without_the_administrators_key_it_is_said_what_is_missing(
 def test_a_gateway_gets_nothing_else_signed(gateway: FakeGateway, tmp_path: Path) -> None:
     create_mesh_key(tmp_path / "admin.key")
     gateway.to_decree = {"kind": POLICY, "body": ""}
-    with pytest.raises(GatewayError, match="no order to drain"):
+    with pytest.raises(GatewayError, match="not the order you gave"):
         run(gateway, "drain", "abcd", "--no-wait", "--key", str(tmp_path / "admin.key"))
+    assert gateway.decrees == []
+
+
+@pytest.mark.parametrize(
+    ("order", "kind", "body"),
+    [
+        (("bcde",), DRAIN, number_body(1)),  # about a peer that was not named
+        (("abcd",), DRAIN, number_body(0)),  # the contrary
+        (("abcd", "--cancel"), DRAIN, number_body(1)),
+        (("abcd", "--cancel", "--yes"), WRITE_OFF, number_body(7)),
+    ],
+)
+def test_a_gateway_gets_no_other_order_signed_than_was_typed(
+    gateway: FakeGateway, tmp_path: Path, order: tuple[str, ...], kind: str, body: bytes
+) -> None:
+    create_mesh_key(tmp_path / "admin.key")
+    gateway.to_decree = {"kind": kind, "body": body.hex()}
+    with pytest.raises(GatewayError, match="signed, which"):
+        run(gateway, "drain", *order, "--no-wait", "--key", str(tmp_path / "admin.key"))
     assert gateway.decrees == []
 
 
