@@ -73,10 +73,11 @@ def mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
 
 
 async def test_nobody_waits_for_hostile_searchers(mesh: Mesh) -> None:
-    alone = await _searches(mesh, Attack([], 0, 0))
+    paths = _honest_paths(2 * round(HONEST_PER_S * SECONDS))
+    alone = await _searches(mesh, Attack([], 0, 0), paths[::2])
     attack = Attack(mesh.gateways(), HOSTILE, REQUESTS_EACH)
     before = [_metrics(mesh, number) for number in mesh.running()]
-    beside = await _searches(mesh, attack)
+    beside = await _searches(mesh, attack, paths[1::2])
     after = [_metrics(mesh, number) for number in mesh.running()]
     print(f"\n{PAGES:,} pages, {HOSTILE} hostile clients: {dict(attack.statuses)}")
     for name, seen in (("alone", alone), ("beside them", beside)):
@@ -105,8 +106,8 @@ class Seen(NamedTuple):
     health: list[Reply]
 
 
-async def _searches(mesh: Mesh, attack: Attack) -> Seen:
-    """Ask for words of titles, and how the gateways are, while clients attack."""
+async def _searches(mesh: Mesh, attack: Attack, paths: Sequence[str]) -> Seen:
+    """Search, and ask how the gateways are, while clients attack."""
     gateways = mesh.gateways()
     people = [
         [Client(gateway, f"127.0.2.{number % PEOPLE + 1}") for number in range(CONNECTIONS)]
@@ -118,15 +119,23 @@ async def _searches(mesh: Mesh, attack: Attack) -> Seen:
         nursery.start_soon(attack.run)
         async with trio.open_nursery() as honest:
             honest.start_soon(ask_at_rate, probes, ["/healthz"], HEALTH_PER_S, SECONDS, seen.health)
-            await ask_at_rate(people, _honest_paths(), HONEST_PER_S, SECONDS, seen.honest)
+            await ask_at_rate(people, paths, HONEST_PER_S, SECONDS, seen.honest)
         nursery.cancel_scope.cancel()
     return seen
 
 
-def _honest_paths() -> list[str]:
-    titles = [document.title for document in _documents(min(PAGES, 2_000)) if document.title]
-    queries = sorted({" ".join(title.split()[:4]) for title in titles})
-    random.Random(3).shuffle(queries)
+def _honest_paths(count_max: int) -> list[str]:
+    """Return searches for words of titles, none of them twice: what was asked before a cache answers."""
+    titles = [re.findall(r"\w{3,}", document.title) for document in _documents(min(PAGES, 2_000))]
+    titles = [words for words in titles if words]
+    draw = random.Random(3)
+    queries: dict[str, None] = {}
+    for _ in range(20 * count_max):
+        words = draw.choice(titles)
+        chosen = sorted(draw.sample(range(len(words)), min(len(words), draw.randint(1, 4))))
+        queries[" ".join(words[place] for place in chosen)] = None
+        if len(queries) == count_max:
+            break
     return [f"/api/search?q={quote(query)}" for query in queries]
 
 
