@@ -97,8 +97,7 @@ def widened(policy: Policy | None, scopes: Sequence[Rule], limits: Rule) -> Poli
 def anywhere(policy: Policy | None, limits: Rule) -> Policy:
     """Crawl by these limits all URLs that no other rule is about."""
     rules = () if policy is None else policy.rules
-    kept = [rule for rule in rules if not rule.is_for_all or rule.action is Action.PAUSE]
-    return _with(policy, [*kept, limits])
+    return _with(policy, [*(rule for rule in rules if not _is_of_rest(rule)), limits])
 
 
 def goes_anywhere(policy: Policy) -> bool:
@@ -109,8 +108,12 @@ def goes_anywhere(policy: Policy) -> bool:
 
 def _place_of_rest(rules: Sequence[Rule]) -> int:
     """Return the place of the rule for all URLs that no other rule is about."""
-    places = (n for n, rule in enumerate(rules) if rule.is_for_all and rule.action is not Action.PAUSE)
-    return next(places, len(rules))
+    return next((n for n, rule in enumerate(rules) if _is_of_rest(rule)), len(rules))
+
+
+def _is_of_rest(rule: Rule) -> bool:
+    """Does it bound the crawl? A pause or take-down of everything is no bound: it has an order of its own."""
+    return rule.is_for_all and rule.action in (Action.CRAWL, Action.SKIP)
 
 
 def limited(policy: Policy, pages_max: int | None) -> Policy:

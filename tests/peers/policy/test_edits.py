@@ -97,6 +97,15 @@ def test_anywhere_opens_what_no_rule_is_about() -> None:
     assert edits.anywhere(None, LIMITS) == EVERYTHING
 
 
+@pytest.mark.parametrize("action", [Action.PAUSE, Action.TAKE_DOWN])
+def test_a_pause_and_a_take_down_of_everything_outlast_any_change_of_scope(action: Action) -> None:
+    of_all = Rule(action=action)
+    policy = Policy(rules=(of_all, Rule(action=Action.SKIP)))
+    for changed in (edits.anywhere(policy, LIMITS), scoped("a.org", policy=policy)):
+        assert changed.rules[0] == of_all
+        assert changed.rules[1].action is Action.CRAWL
+
+
 def test_pause_and_resume_leave_the_policy_as_it_was() -> None:
     before = scoped("a.org")
     for what in (None, edits.target("x.a.org")):
