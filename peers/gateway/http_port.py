@@ -26,6 +26,7 @@ from mesh.membership.messages import DecreePublished, DecreesHeld, DecreesInForc
 from peers.crawler.fetching.contact import Visitor, visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.parsing.parser_port import ReadStored, StoredText
+from peers.gateway.backend import Busy, Refused
 from peers.gateway.http.asgi import ReadBody, Request, Response, respond
 from peers.gateway.http.metrics import exposition
 from peers.gateway.http.peer_metrics import Family, Kind, Sample, families_of, histogram_family
@@ -58,7 +59,7 @@ from peers.gateway.model.messages import (
 )
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.status import PeerStatus
-from peers.gateway.routes import Busy, Refused, application
+from peers.gateway.routes import application
 from peers.gateway.search.searched_words import words_in_vain
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import StoredPage

@@ -20,12 +20,13 @@ from hypercorn.typing import ASGIFramework
 
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
+from peers.gateway.backend import Made
 from peers.gateway.http.asgi import respond
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.server import HttpServer
 from peers.gateway.http_port import listen
 from peers.gateway.model.settings import GatewaySettings
-from peers.gateway.routes import Made, application
+from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import StoredPage
 from tests.peers.gateway.fake_searcher import answer_to

@@ -15,9 +15,9 @@ from peers.crawler.parsing.extraction import extract_again
 from peers.crawler.parsing.parser_port import StoredText, stored_text
 from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
+from peers.gateway.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.model.settings import GatewaySettings
-from peers.gateway.routes import Answer, Made
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import StoredPage
 from peers.gateway.site.stored_reader import StoredReader

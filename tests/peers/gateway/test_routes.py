@@ -26,6 +26,8 @@ from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, P
 from mesh.membership.wire_messages import MemberRecord, Rumour
 from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
+from peers.gateway.api_routes import SEEDS_MAX
+from peers.gateway.backend import Answer, Busy, Refused
 from peers.gateway.model.messages import (
     AddSeeds,
     CheckLinks,
@@ -42,7 +44,8 @@ from peers.gateway.model.messages import (
     StatusGathered,
 )
 from peers.gateway.model.settings import GatewaySettings
-from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
+from peers.gateway.requests import BODY_BYTES_MAX
+from peers.gateway.routes import application
 from peers.gateway.site.pages import KEYS, STYLE_URL
 from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.archive.warc import response_record

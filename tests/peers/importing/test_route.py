@@ -10,9 +10,11 @@ from starlette.applications import Starlette
 from mesh.actors.actor import Message
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
+from peers.gateway.api_routes import IMPORT_BYTES_MAX
+from peers.gateway.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.model.settings import GatewaySettings
-from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, Made, application
+from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import StoredPage, stored_page
 from peers.importing.batch import encode

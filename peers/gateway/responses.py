@@ -1,0 +1,81 @@
+"""Responses of each kind, with the headers that keep their content harmless in a browser."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from starlette.responses import Response
+
+from peers.gateway.site import pages
+from peers.gateway.site.stored_page import StoredPage, file_headers
+
+SAFE_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",  # a query is nobody else's business
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_PAGE_POLICY: Final = (
+    f"default-src 'none'; style-src 'self'; script-src {pages.KEYS_SOURCE}; img-src data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# The frame inherits this: no script, no form, nothing loaded, an origin of its own. Its links may open
+# the live web in a new tab, which is not sandboxed then.
+STORED_POLICY: Final = (
+    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; "
+    "style-src 'self' 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'none'"
+)
+_FILE_POLICY: Final = "sandbox; default-src 'none'; form-action 'none'; frame-ancestors 'none'"
+_encoder: Final = msgspec.json.Encoder()
+
+
+def form(text: str, status_code: int = 200) -> Response:
+    """A page with a form to be posted: without a referrer, browsers do not say which site's it is."""
+    response = html(text, status_code)
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def html(text: str, status_code: int = 200, policy: str = _PAGE_POLICY) -> Response:
+    headers = {
+        "Content-Security-Policy": policy,
+        "Vary": "Accept-Language",
+        "Cache-Control": "private, no-cache",
+        **SAFE_HEADERS,
+    }
+    if status_code == 503:
+        headers["Retry-After"] = "1"
+    # A lone surrogate from a hostile title has no UTF-8 form.
+    body = text.encode("utf-8", "replace")
+    return Response(body, status_code, headers, media_type="text/html; charset=utf-8")
+
+
+def see_other(place: str, cookie: str) -> Response:
+    """Send a browser on after it has posted something. RFC 9110, 15.4.4."""
+    headers = {"Location": place, "Set-Cookie": cookie, "Cache-Control": "no-store", **SAFE_HEADERS}
+    return Response(status_code=303, headers=headers)
+
+
+def file(url: str, page: StoredPage) -> Response:
+    """The body of a stored page as its server sent it, for the client to save: it is not shown here."""
+    headers = {
+        "Content-Security-Policy": _FILE_POLICY,
+        "Cache-Control": "private, no-cache",
+        **SAFE_HEADERS,
+        **file_headers(url, page),
+    }
+    return Response(page.body, 200, headers)
+
+
+def xml(text: str, media_type: str) -> Response:
+    headers = {"Cache-Control": "private, no-cache", "Vary": "Accept-Language", **SAFE_HEADERS}
+    return Response(
+        text.encode("utf-8", "replace"), media_type=f"{media_type}; charset=utf-8", headers=headers
+    )
+
+
+def json(value: Any, status_code: int = 200) -> Response:
+    headers = {"Cache-Control": "no-store", **SAFE_HEADERS}
+    if status_code == 503:
+        headers["Retry-After"] = "1"
+    return Response(_encoder.encode(value), status_code, headers, media_type="application/json")

@@ -1,0 +1,178 @@
+"""Stored pages, their versions and differences, for people and programs; as mementos, too (RFC 7089)."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from math import inf
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mesh.errors import CorruptionError
+from peers.engine.reading import QUERY_CHARS_MAX
+from peers.gateway import responses
+from peers.gateway.backend import Backend, Busy
+from peers.gateway.model.messages import (
+    CheckLinks,
+    FindPage,
+    FindVersions,
+    LinksChecked,
+    PageFound,
+    VersionsFound,
+)
+from peers.gateway.requests import Refusal, base_of, original_url, reader_of, url_parameter
+from peers.gateway.site import pages
+from peers.gateway.site.memento import (
+    LINK_FORMAT,
+    chosen,
+    http_date,
+    latest_in,
+    links_of,
+    moment_in,
+    time_map,
+    version_path,
+)
+from peers.gateway.site.pages import Reader
+from peers.gateway.site.stored_page import KeywordsJson, Kind, StoredPage, links_in
+from peers.gateway.site.versions_json import versions_json
+from peers.gateway.site.versions_page import difference_page, versions_page
+
+logger = logging.getLogger(__name__)
+
+
+class StoredRoutes:
+    """The handlers that show stored pages and their versions, over one backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def page(self, request: Request) -> Response:
+        reader = reader_of(request)
+        url = url_parameter(request)
+        if url is None:
+            return responses.html(pages.message_page(reader, reader.say("stored_bad_url")), 400)
+        parameters = request.query_params
+        try:
+            if "versions" in parameters:
+                told = await self._versions(url)
+                is_known = bool(told.versions or told.moved_from)
+                view = partial(versions_page, reader, told)
+                return responses.html(await self._backend.render(view), 200 if is_known else 404)
+            if "from" in parameters:
+                return await self._difference(reader, url, parameters["from"], parameters.get("to", ""))
+            return await self._stored(request, reader, url)
+        except Busy:
+            return responses.html(pages.message_page(reader, reader.say("busy")), 503)
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            return responses.html(pages.message_page(reader, reader.say("stored_damaged")), 502)
+
+    async def _stored(self, request: Request, reader: Reader, url: str) -> Response:
+        """Show the newest version of a page, or that of a time; or give the file that it is."""
+        at = request.query_params.get("at", "")
+        is_file = request.query_params.get("format") == "file"
+        moment_s = moment_in(at) if at else 0.0
+        if moment_s is None:
+            return responses.html(pages.message_page(reader, reader.say("bad_time")), 400)
+        found = await self._find(url, moment_s)
+        if not found.records:
+            return responses.html(pages.message_page(reader, reader.say("stored_none")), 404)
+        stored = await self._backend.read_stored(url, found.records, wants_text=not is_file)
+        if stored.is_barred or (moment_s and await self._is_barred(url)):
+            return responses.html(pages.message_page(reader, reader.say("stored_barred")), 403)
+        if is_file and not stored.is_partial:
+            return responses.file(url, stored)
+        query = request.query_params.get("q", "")[:QUERY_CHARS_MAX]
+        wants_links = "links" in request.query_params and stored.kind is Kind.HTML
+        marked = await self._stored_links(url, stored) if wants_links else None
+        copy = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)
+        view = partial(copy, query, marked)
+        response = responses.html(await self._backend.render(view), policy=responses.STORED_POLICY)
+        response.headers["Memento-Datetime"] = http_date(found.fetched_at)
+        response.headers["Link"] = links_of(base_of(request), url)
+        return response
+
+    async def _stored_links(self, url: str, stored: StoredPage) -> tuple[str, ...]:
+        """Return the links of a copy, as they are written there, that lead to pages that are stored, too."""
+        links = await self._backend.render(partial(links_in, url, stored))
+        wanted = tuple(dict.fromkeys(links.values()))
+        if not wanted:
+            return ()
+        found = await self._backend.ask(lambda ticket: CheckLinks(ticket, url, wanted), LinksChecked)
+        return tuple(href for href, target in links.items() if target in found.stored)
+
+    async def _difference(self, reader: Reader, url: str, before: str, after: str) -> Response:
+        """Show the changes of a page from one time to another, by default until now."""
+        moments = moment_in(before), moment_in(after) if after else 0.0
+        if moments[0] is None or moments[1] is None:
+            return responses.html(pages.message_page(reader, reader.say("bad_time")), 400)
+        old, new = await self._find(url, moments[0]), await self._find(url, moments[1])
+        if not old.records or not new.records:
+            return responses.html(pages.message_page(reader, reader.say("stored_none")), 404)
+        found = await self._backend.read_difference(url, old.records, new.records)
+        if found.is_barred or await self._is_barred(url):
+            return responses.html(pages.message_page(reader, reader.say("stored_barred")), 403)
+        view = partial(difference_page, reader, url, old.fetched_at, new.fetched_at, found)
+        return responses.html(await self._backend.render(view))
+
+    async def _find(self, url: str, moment_s: float) -> PageFound:
+        at_s = latest_in(moment_s) if moment_s else 0.0
+        return await self._backend.ask(lambda ticket: FindPage(ticket, url, at_s), PageFound)
+
+    async def _is_barred(self, url: str) -> bool:
+        """Does its site now ask that no copy be shown, even if earlier versions allowed it?"""
+        newest = await self._find(url, 0.0)
+        if not newest.records:
+            return False
+        return (await self._backend.read_stored(url, newest.records, wants_text=False)).is_barred
+
+    async def _versions(self, url: str) -> VersionsFound:
+        return await self._backend.ask(lambda ticket: FindVersions(ticket, url), VersionsFound)
+
+    async def time_gate(self, request: Request) -> Response:
+        """Lead to the version of a time (RFC 7089, 4.1)."""
+        url = original_url(request, "/timegate/")
+        told = await self._versions(url)
+        wanted = request.headers.get("accept-datetime", "")
+        moment_s = moment_in(wanted) if wanted else inf
+        if moment_s is None:
+            raise Refusal(400, "Accept-Datetime is no date, such as Wed, 25 Nov 2026 12:00:00 GMT")
+        version = chosen(told.versions, latest_in(moment_s) if wanted else inf)
+        if version is None:
+            raise Refusal(404, "the mesh has no version of this page")
+        headers = {
+            "Location": version_path(url, version.fetched_at),
+            "Vary": "accept-datetime",
+            "Link": links_of(base_of(request), url),
+        }
+        return Response(status_code=302, headers=headers | responses.SAFE_HEADERS)
+
+    async def time_map(self, request: Request) -> Response:
+        """List the versions of a page (RFC 7089, 5)."""
+        url = original_url(request, "/timemap/link/")
+        told = await self._versions(url)
+        if not (told.moved_from or any(each.has_content for each in told.versions)):
+            raise Refusal(404, "the mesh has no version of this page")
+        text = time_map(base_of(request), told)
+        return Response(text, media_type=LINK_FORMAT, headers=responses.SAFE_HEADERS)
+
+    async def keywords(self, request: Request) -> Response:
+        url = url_parameter(request)
+        if url is None:
+            raise Refusal(400, "give a URL with http:// or https:// in the parameter url")
+        found = await self._find(url, 0.0)
+        if not found.records:
+            return responses.json(KeywordsJson(url, is_stored=False))
+        try:
+            stored = await self._backend.read_stored(url, found.records)
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            raise Refusal(502, "the copy of this page is damaged") from error
+        return responses.json(KeywordsJson(url, is_stored=True, keywords=stored.keywords))
+
+    async def versions(self, request: Request) -> Response:
+        url = url_parameter(request)
+        if url is None:
+            raise Refusal(400, "give a URL with http:// or https:// in the parameter url")
+        return responses.json(versions_json(await self._versions(url)))
