@@ -1,4 +1,27 @@
-"""The actors that make a member of the mesh a peer: the same ones live and simulated."""
+"""The actors that make a member of the mesh a peer: the same ones live and simulated.
+
+The way of a page:
+
+    controller -FetchPage-> fetcher -PageFetched-> controller -ParsePage-> parser -PageParsed->
+    controller -StorePage-> cell -AppendRecords-> archive, -ReplicatePage-> standbys' cells;
+    cell -IndexPage-> indexer -CommitDocuments-> segments; cell -PageStored-> controller
+    -LinksFound-> the controllers that own the links
+
+The way of a copy: indexer -PagesCommitted-> copies -ContentsTold-> copies of who answers for the slot of its
+content -CopiesNamed-> copies of who answers for it -MarkCopies-> indexer
+
+The way of a query:
+
+    http -SearchPages-> searcher -CountTerms, SearchSlots-> every indexer -> searcher
+    -ReadExcerpts-> the indexers of the hits -> searcher -PagesFound-> http
+
+The way of a slot to a new owner:
+
+    membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
+    -SlotsStopped-> handover -SlotsYielded-> the claimant -SynchroniseSlots-> its controller and cell
+    -CompareSlots, SendItems-> theirs, -ItemsSent-> ours; -HoldSlots-> controller, which crawls on;
+    -SlotsComplete-> indexer, which answers; -OfferSlots-> the standbys; -ServeSlots-> membership
+"""
 
 from __future__ import annotations
 

@@ -67,9 +67,6 @@ FOLDER_FILES_MAX = 25
 MAP_LINES_MAX = 15
 UNDIVIDED = {  # folders that are still to get walls, or a shorter map
     "mesh/membership",
-    "peers",
-    "peers/copies",
-    "peers/documents",
     "peers/engine",
 }
 
