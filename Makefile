@@ -4,13 +4,14 @@
 # make test-more   what larger data beside the repository adds, and larger meshes; says what it skips
 # make soak    a thousand fresh seeds of simulated faults; can be stopped and gone on with
 # make wheel   build the wheel for all machines of this kind, of any Python from 3.11 on
+# make release the wheel and the sources of a version, tried in environments of their own, with checksums
 # make quality rank judged collections, beside other engines; first those left out of the fit
 PYTHON ?= python3
 BIN := .venv/bin
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: .venv demo test quick test-more quarantine soak kernels lint bench quality fit wheel clean
+.PHONY: .venv demo test quick test-more quarantine soak kernels lint bench quality fit wheel release clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
@@ -54,6 +55,21 @@ lint: .venv/tests
 wheel: .venv/product
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls dist/tianmesh-*.whl
+
+# What is handed out: each has to crawl and search the demo web from an environment that has nothing else.
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+release: .venv/product
+	@grep -q '^## \[$(VERSION)\]' CHANGELOG.md || { echo 'CHANGELOG.md says nothing of $(VERSION)'; exit 1; }
+	@git diff --quiet HEAD || { echo 'commit first: a release is made of what is committed'; exit 1; }
+	rm -rf dist
+	$(BIN)/hatchling build --directory dist --target sdist --target wheel
+	for made in dist/tianmesh-*; do \
+	  $(PYTHON) -m venv --clear dist/tried && dist/tried/bin/pip install --quiet $$made \
+	  && [ "$$(dist/tried/bin/tianmesh --version)" = 'tianmesh $(VERSION)' ] \
+	  && (cd dist/tried && bin/tianmesh demo --once --json >demo.json) || exit 1; \
+	done
+	rm -rf dist/tried
+	cd dist && sha256sum tianmesh-* | tee SHA256SUMS
 
 # Benchmarks print figures beside those of a peer or a physical limit; they are no tests.
 bench: .venv/tests
