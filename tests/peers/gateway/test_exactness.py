@@ -262,6 +262,39 @@ def test_copies_of_other_domains_stand_under_the_same_result_in_any_mesh(stack: 
     assert n_under > 20
 
 
+# As it is typed, as other pages have it.
+SPELLINGS = [
+    ("résumé", "resume"),
+    ("pêche", "péché"),
+    ("Ελλάδα", "Ελλαδα"),
+    ("كِتَاب", "كتاب"),
+    ("नुक़्ता", "नुक्ता"),
+    ("שָׁלוֹם", "שלום"),
+    ("ёлка", "елка"),
+]
+
+
+def test_pages_with_the_word_as_it_was_typed_come_first_on_1_3_and_5_peers(
+    stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    pages = [
+        # Ties are by URL, and would put the others first.
+        Document(f"http://{place}{n}.test/{number}", word, text=f"{word} and other words {n}")
+        for number, (typed, other) in enumerate(SPELLINGS)
+        for n in range(4)
+        for place, word in (("b", typed), ("a", other))
+    ]
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 3, 5)]
+    for mesh in meshes:
+        mesh.index(pages)
+    for typed, other in SPELLINGS:
+        alone, *others = (told(mesh.search("peer0", typed)) for mesh in meshes)
+        assert [hit.title for hit in alone["hits"]] == [typed] * 4 + [other] * 4
+        for found in others:
+            assert found == alone
+
+
 def scores(found: PagesFound) -> list[tuple[str, float]]:
     return [(hit.url, hit.score) for hit in found.hits]
 
