@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.text.compounds import compounds_of, spans_of
+from peers.text.compounds import Meaning, compounds_of, spans_of
 from peers.text.folding import fold, other_forms
 from peers.text.function_words import function_words_of
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of, kind_of, runs_of
@@ -55,12 +55,20 @@ def analyse(text: str) -> list[str]:
     return [term for run in runs_of(fold(text)) for term in _terms_of_run(run)]
 
 
+class EitherOf(NamedTuple):
+    """A word that pages have as one or in parts; of those that must all occur."""
+
+    whole: str  # its entry
+    parts: tuple[str, ...]  # words, side by side
+
+
 class QueryTerms(NamedTuple):
     """The entries that a typed text is searched by; of the dictionary, distinct, in the order of the text."""
 
     required: tuple[str, ...]  # each must occur where all words must
     scoring: tuple[str, ...]  # what a document's score is the sum over
     weights: tuple[float, ...]  # the factor on the score of each of them; 1.0 for a term as it was typed
+    alternatives: tuple[EitherOf, ...] = ()  # required likewise; distinct
 
 
 def query_terms(text: str) -> QueryTerms:
@@ -72,7 +80,7 @@ def query_terms(text: str) -> QueryTerms:
     words. Function words are required only of who types nothing else; beside `SENTENCE_WORDS` others they do
     not score either. What is typed twice counts twice.
     """
-    return _Reading(fold(text), spellings_of(text)).terms()
+    return _Reading(fold(text), () if text.isascii() else spellings_of(text)).terms()
 
 
 # Chosen on the judged collections, on all of their queries, with the weights of fields as they were then; for
@@ -85,6 +93,8 @@ FORM_WEIGHT = 1.4
 HAN_WORD_WEIGHT = 0.5
 HAN_PAIR_WEIGHT = 0.75
 COMPOUND_WEIGHT = 0.5
+# On the words that X-900 is made of: what it is found by as X900 weighs as the form of a word does.
+PART_FACTOR = 0.5
 # Of a pair as it is written in Chinese or in Japanese, where that is not what was typed: behind all that is.
 OTHER_FORM_WEIGHT = 0.25
 # Of a word as it is written: it decides between pages that are alike. MRR@10 of the LibreOffice help, queries
@@ -118,11 +128,13 @@ class _Reading:
         spans = spans_of(folded)
         self._function_words = function_words_of(folded[span.start : span.end] for span in spans)
         compounds = compounds_of(folded)
-        meant = {run for c in compounds if c.is_meant for run in range(c.first, c.last + 1)}
+        greatest_last = sorted(compounds, key=itemgetter(-1))
+        of_run = {run: c.meaning for c in greatest_last for run in range(c.first, c.last + 1)}
+        self._alternatives: dict[EitherOf, None] = {}
         for i, span in enumerate(spans):
             run = folded[span.start : span.end]
             if span.kind is RunKind.WORD:
-                self._add_word(run[:TERM_CHARS_MAX], is_required=i not in meant)
+                self._add_word(run[:TERM_CHARS_MAX], of_run.get(i, Meaning.PARTS))
             elif span.kind is RunKind.HAN:
                 self._add_han(run)
             elif span.kind is RunKind.UNSPACED:
@@ -130,33 +142,39 @@ class _Reading:
             else:
                 self._add_other_cjk(run)
         for compound in compounds:
-            if compound.is_meant:
+            if compound.meaning is Meaning.WHOLE:
                 self._required[compound.entry] = None
-            self._score(compound.entry, COMPOUND_WEIGHT)
+            if compound.meaning is Meaning.EITHER:
+                parts = spans[compound.first : compound.last + 1]
+                words = tuple(folded[part.start : part.end] for part in parts)
+                self._alternatives[EitherOf(compound.entry, words)] = None
+            is_form = compound.meaning is Meaning.EITHER
+            self._score(compound.entry, FORM_WEIGHT if is_form else COMPOUND_WEIGHT)
         for entry in spellings:
             self._score(entry, SPELLING_WEIGHT)
 
     def terms(self) -> QueryTerms:
         """Return the terms collected; those of a sentence score without its function words."""
-        required = self._required or self._optional
+        required = self._required or ({} if self._alternatives else self._optional)
         scoring = self._scoring
         if len(self._content_words) >= SENTENCE_WORDS:
             scoring = {entry: weight for entry, weight in scoring.items() if entry in self._content}
-        return QueryTerms(tuple(required), tuple(scoring), tuple(scoring.values()))
+        return QueryTerms(tuple(required), tuple(scoring), tuple(scoring.values()), tuple(self._alternatives))
 
-    def _add_word(self, word: str, *, is_required: bool) -> None:
+    def _add_word(self, word: str, part_of: Meaning) -> None:
         form = form_of(word)
         is_content = word not in self._function_words
+        factor = PART_FACTOR if part_of is Meaning.EITHER else 1.0
         if form:
-            self._score(word, EXACT_WEIGHT, is_content=is_content)
-            self._score(form, FORM_WEIGHT, is_content=is_content)
+            self._score(word, factor * EXACT_WEIGHT, is_content=is_content)
+            self._score(form, factor * FORM_WEIGHT, is_content=is_content)
         else:
-            self._score(word, 1.0, is_content=is_content)
+            self._score(word, factor, is_content=is_content)
         if not is_content:
             self._optional[word] = None
             return
         self._content_words.add(form or word)
-        if is_required:
+        if part_of is Meaning.PARTS:
             self._required[form or word] = None
 
     def _add_han(self, run: str) -> None:

@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from peers.engine.query import Mode, Query
+from peers.engine.query import Literal, Mode, Query
 
 ENOUGH: Final = 20  # pages; see above
 # Entries that score: a word in latin letters has two, itself and its form, a Chinese one three or four. Over
@@ -87,16 +87,25 @@ def _by_rarest(step: Step, doc_freqs: Mapping[str, int]) -> Step:
 
 
 def _steps(query: Query, doc_freqs: Mapping[str, int]) -> tuple[Step, ...]:
-    if query.mode is Mode.OR or not query.required:
+    if query.mode is Mode.OR or not (query.required or query.alternatives):
         return (Step(query),)
-    nowhere = tuple(entry for entry in query.required if not doc_freqs.get(entry, 0))
+    nowhere = [entry for entry in query.required if not doc_freqs.get(entry, 0)]
     kept = tuple(entry for entry in query.required if doc_freqs.get(entry, 0))
-    any_of = Step(query.with_mode(Mode.OR), nowhere, is_any=True)
+    pages = [doc_freqs[entry] for entry in kept]  # at most, with each requirement
+    alternatives: list[tuple[Literal, ...]] = []
+    for either in query.alternatives:
+        if at_most := sum(min(doc_freqs.get(entry, 0) for entry in each.entries) for each in either):
+            pages.append(at_most)
+            alternatives.append(either)
+        else:
+            nowhere.append(either[0].entries[0])
+    any_of = Step(query.with_mode(Mode.OR), tuple(nowhere), is_any=True)
     # Other forms of a word may be somewhere where it is not: parts of a name, another spelling.
     has_others = any(doc_freqs.get(entry, 0) for entry in query.scoring if entry not in kept)
-    if not kept:
-        return (any_of,) if has_others else (Step(query, nowhere),)
-    all_of = Step(msgspec.structs.replace(query, required=kept), nowhere)
-    if len(kept) == 1:
+    if not pages:
+        return (any_of,) if has_others else (Step(query, tuple(nowhere)),)
+    all_that_are = msgspec.structs.replace(query, required=kept, alternatives=tuple(alternatives))
+    all_of = Step(all_that_are, tuple(nowhere))
+    if len(pages) == 1 and not alternatives:
         return (all_of,)
-    return (any_of,) if min(doc_freqs[entry] for entry in kept) < ENOUGH else (all_of, any_of)
+    return (any_of,) if min(pages) < ENOUGH else (all_of, any_of)
