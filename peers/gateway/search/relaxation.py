@@ -4,7 +4,8 @@ All words must occur, and phrases as they stand. Where that leaves few pages, so
 page of results says so:
 
 1. Words that occur nowhere are left out; the statistics, which are counted first, tell which.
-2. When fewer than `ENOUGH` pages have all the others, pages with any of them are shown, by their score.
+2. When fewer than `ENOUGH` pages have all the others, pages with any of them are shown, by their score, or
+   those with other forms of the characters of a single one.
 3. When no page at all has the phrases, all that was done before is done with their words.
 
 What decides are numbers over the whole mesh, so it is the same however many peers there are. The second
@@ -34,6 +35,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from peers.engine.query import Literal, Mode, Query
+from peers.text.analysis import OTHER_FORM_WEIGHT
 
 ENOUGH: Final = 20  # pages; see above
 # Entries that score: a word in latin letters has two, itself and its form, a Chinese one three or four. Over
@@ -106,6 +108,13 @@ def _steps(query: Query, doc_freqs: Mapping[str, int]) -> tuple[Step, ...]:
         return (any_of,) if has_others else (Step(query, tuple(nowhere)),)
     all_that_are = msgspec.structs.replace(query, required=kept, alternatives=tuple(alternatives))
     all_of = Step(all_that_are, tuple(nowhere))
-    if len(pages) == 1 and not alternatives:
+    is_for_one = len(pages) == 1 and not alternatives
+    if is_for_one and not (OTHER_FORM_WEIGHT in query.weights and _is_written_otherwise(query, doc_freqs)):
         return (all_of,)
     return (any_of,) if min(pages) < ENOUGH else (all_of, any_of)
+
+
+def _is_written_otherwise(query: Query, doc_freqs: Mapping[str, int]) -> bool:
+    """Tell whether pages have Japanese forms of Chinese characters that were typed, or the other way."""
+    entries = zip(query.scoring, query.weights, strict=True)
+    return any(weight == OTHER_FORM_WEIGHT and doc_freqs.get(entry, 0) for entry, weight in entries)
