@@ -59,6 +59,7 @@ def printable(entry: str) -> str:
         "\x04": "language ",
         "\x05": "type ",
         "\x07": "site ",
+        "\x08": "written ",
     }
     return kind[entry[0]] + entry[1:] if entry[:1] in kind else entry
 

@@ -67,6 +67,7 @@ from peers.text.line_languages import (
 )
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of
 from peers.text.segmentation import segment_han
+from peers.text.spellings import SPELLED_CHARS_MAX, SPELLED_SHARE_MAX, marked_places, spelling_of
 from peers.text.stemming import MODEL_CHARS_MAX, NATIVE_STEMMERS, form_of, native_form_of, native_language
 
 # Characters of one field that are searchable; what is behind is stored but not found. The largest page of
@@ -89,7 +90,9 @@ _NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
 _NATIVE_OF = np.array([_NATIVE_NUMBERS[native_language(each)] for each in (*LANGUAGES, "")])
 _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
 _known_form_of = lru_cache(_FORMS_CACHED)(form_of)
+_known_spelling_of = lru_cache(_FORMS_CACHED)(spelling_of)
 _known_native_form_of = lru_cache(_FORMS_CACHED)(native_form_of)
+_LONG_FIELDS = (BODY, BOILERPLATE)  # the others have entries for spellings whatever the share
 _BREAK = "\n"  # between runs and texts; never part of a run
 
 
@@ -232,8 +235,8 @@ class Occurrences(NamedTuple):
 class Inverter:
     """Collects the occurrences of terms and atoms of documents given in ascending order.
 
-    Each entry's occurrences come in one of nine streams (words, forms, compounds, Han terms, pairs, terms of
-    clusters, clusters, marks, names), each of them ascending, so grouping them by entry needs no sorting.
+    Each entry's occurrences come in one of ten streams (words, forms, compounds, spellings, Han terms, pairs,
+    terms of clusters, clusters, marks, names), each of them ascending, so grouping by entry needs no sorting.
     """
 
     def __init__(self, n_documents: int) -> None:
@@ -330,6 +333,7 @@ class Inverter:
         if self._texts:
             batch = _Batch(self._texts, np.array(self._text_keys, np.int64))
             self._add_words(batch)
+            self._add_spellings(batch)
             self._add_han(batch)
             self._add_other_cjk(batch)
             self._add_atoms(batch)
@@ -399,6 +403,12 @@ class Inverter:
         compound_keys, compounds = self._numbered(list(batch.compounds()))
         self._streams.append((compounds, compound_keys))
 
+    def _add_spellings(self, batch: _Batch) -> None:
+        """Add the words that are written otherwise than they are folded."""
+        spelled = [(key, _known_spelling_of(word)) for key, word in batch.spelled()]
+        keys, numbers = self._numbered([(key, entry) for key, entry in spelled if entry])
+        self._streams.append((numbers, keys))
+
     def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
         """Return the keys, ascending, and the numbers of their entries, from pairs in any order."""
         keys = np.fromiter((key for key, _ in found), np.int64, len(found))
@@ -464,21 +474,29 @@ class Inverter:
         self.lengths[document, field] += counts.astype(np.uint32)
 
 
-def _folded(texts: Sequence[str]) -> tuple[Codes, Ints]:
-    """Return texts folded, each with a break behind it, and how long each is with that."""
+class _Texts(NamedTuple):
+    """Texts with a break behind each."""
+
+    codes: Codes
+    lengths: Ints  # of each with its break
+
+
+def _seen(texts: Sequence[str]) -> tuple[_Texts, Codes | None]:
+    """Return texts without invisible characters, and folded, None if that cannot be done all at once."""
     codes, lengths = codes_of(_BREAK.join([*texts, ""])), _lengths(texts) + len(_BREAK)
     folded = fold_evenly(codes)
     if folded is not None:
-        return folded, lengths
+        return _Texts(codes, lengths), folded
     is_seen = character_classes()[codes] & UNSEEN == 0
     lengths = np.add.reduceat(is_seen, np.cumsum(lengths) - lengths, dtype=np.int64)
     codes = codes[is_seen]
-    folded = fold_evenly(codes)
-    if folded is not None:
-        return folded, lengths
-    # Somewhere in them is a character that folds to several, or with its neighbours.
-    pieces = [_folded_alone(piece) for piece in np.split(codes, np.cumsum(lengths)[:-1])]
-    return np.concatenate(pieces), _lengths(pieces)
+    return _Texts(codes, lengths), fold_evenly(codes)
+
+
+def _folded(seen: _Texts) -> _Texts:
+    """Fold texts one by one: some character in them folds to several, or with its neighbours."""
+    pieces = [_folded_alone(piece) for piece in np.split(seen.codes, np.cumsum(seen.lengths)[:-1])]
+    return _Texts(np.concatenate(pieces), _lengths(pieces))
 
 
 def _folded_alone(codes: Codes) -> Codes:
@@ -498,7 +516,9 @@ class _Batch:
         Args:
           text_keys: document and field of each text, ascending; texts with the same key are anchors.
         """
-        self.codes, text_lengths = _folded(texts)
+        self._seen, folded = _seen(texts)
+        self._text_keys = text_keys
+        self.codes, text_lengths = _folded(self._seen) if folded is None else (folded, self._seen.lengths)
         self.kinds = _KINDS[self.codes]
         bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
         # A bound is where the kind changes; what is between two is a run, or separators.
@@ -550,6 +570,26 @@ class _Batch:
         sizes[others] = self.run_lengths[others]
         all_masks[others] = script_masks(self.run_kinds[others], self.codes[self.run_starts[others]])
         return sizes, all_masks
+
+    def spelled(self) -> Iterator[tuple[int, str]]:
+        """Yield (key, word as it is written) of each that may have an entry for that, in order."""
+        codes, keys = self._seen.codes, self._text_keys
+        marked = marked_places(codes)
+        if not len(marked):
+            return
+        is_word = _KINDS[codes] == RunKind.WORD
+        bounds = np.flatnonzero(np.diff(is_word, prepend=False, append=False))
+        starts, ends = bounds[::2], bounds[1::2]
+        words = np.unique(np.searchsorted(starts, marked, "right") - 1)
+        texts = np.searchsorted(np.cumsum(self._seen.lengths), starts, "right")
+        n_words = np.bincount(texts, minlength=len(keys))
+        n_marked = np.bincount(texts[words], minlength=len(keys))
+        is_long = np.isin(keys >> FIELD_SHIFT & 15, _LONG_FIELDS)
+        words = words[~(is_long & (n_marked > SPELLED_SHARE_MAX * n_words))[texts[words]]]
+        starts, ends = starts[words], np.minimum(ends[words], starts[words] + SPELLED_CHARS_MAX)
+        text = text_of(codes)
+        for key, start, end in zip(keys[texts[words]].tolist(), starts.tolist(), ends.tolist(), strict=True):
+            yield key, text[start:end]
 
     def compounds(self) -> Iterator[tuple[int, str]]:
         """Yield (key, entry) of everything but numbers that `compounds_of` finds in the texts, in no order.

@@ -78,8 +78,9 @@ def found_by(view: SegmentView, query: Query) -> Found:
     """Find the documents that match. DamagedSegmentError."""
     segment = view.segment
     found = None
-    if query.mode is Mode.AND and query.required:
-        found = with_all(segment, None, query.required)
+    if query.mode is Mode.AND:
+        found = with_all(segment, None, query.required) if query.required else None
+        found = holding(view, found, query.alternatives)
     found = holding(view, found, query.clauses)
     if query.mode is Mode.OR and query.terms:
         known = _known(segment.look_up(query.terms))
@@ -92,12 +93,18 @@ def found_by(view: SegmentView, query: Query) -> Found:
 
 def holding(view: SegmentView, found: Found | None, clauses: Sequence[Sequence[Literal]]) -> Found | None:
     """Keep, of the documents found (None: of all), those for which each clause holds. DamagedSegmentError."""
-    # A literal that stands alone finds its documents itself; others can only be tried on some.
+    # A literal that stands alone finds its documents itself, as do several where none were found before;
+    # others can only be tried on some.
     for clause in sorted(clauses, key=_trouble):
         if found is not None and not len(found.documents):
             return found
         if len(clause) == 1 and not clause[0].negated:
             found = _literally(view, found, clause[0])
+        elif found is None and not any(literal.negated for literal in clause):
+            marks = np.zeros(view.segment.document_count, np.bool_)
+            for literal in clause:
+                marks[_literally(view, None, literal).documents] = True
+            found = Found(np.flatnonzero(marks))
         else:
             found = _with_one(view, found or Found(np.flatnonzero(view.allowed)), clause)
     return found

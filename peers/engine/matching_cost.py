@@ -18,16 +18,22 @@ _ALTERNATIVES: Final = (Kind.SITE, Kind.LANGUAGE, Kind.TYPE)
 def matching_cost(view: SegmentView, query: Query) -> int:
     """Return how many visits `matching.found_by` needs, looking up entries only."""
     segment = view.segment
-    visits = _all_of(segment, query.required) if query.mode is Mode.AND else _any_of(segment, query.terms)
-    return visits + clauses_cost(view, query)
+    visits = clauses_cost(view, query)
+    if query.mode is not Mode.AND:
+        return visits + _any_of(segment, query.terms)
+    return visits + _all_of(segment, query.required) + _literals_cost(segment, query.alternatives)
 
 
 def clauses_cost(view: SegmentView, query: Query) -> int:
     """Return how many visits `matching.holding` needs for the clauses of a query."""
-    visits = sum(_literal_cost(view.segment, literal) for clause in query.clauses for literal in clause)
+    visits = _literals_cost(view.segment, query.clauses)
     # Alternatives, and what is left out, are tried on every document.
     tried = sum(len(clause) > 1 or clause[0].negated for clause in query.clauses)
     return visits + tried * view.segment.document_count
+
+
+def _literals_cost(segment: Segment, clauses: Sequence[Sequence[Literal]]) -> int:
+    return sum(_literal_cost(segment, literal) for clause in clauses for literal in clause)
 
 
 def _literal_cost(segment: Segment, literal: Literal) -> int:

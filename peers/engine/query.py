@@ -98,7 +98,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     A document matches if in every clause a literal holds (conjunctive normal form) and
 
-    * Mode.AND: every required entry occurs;
+    * Mode.AND: every required entry occurs, and of each of the alternatives a literal holds;
     * Mode.OR: at least one required or scoring entry occurs, where there are such.
 
     Its score is the sum over the scoring entries of weight times BM25F, see `ranking`.
@@ -116,6 +116,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     # but neither features nor excerpts know of it.
     expansion: tuple[str, ...] = ()  # distinct
     expansion_weights: tuple[float, ...] = ()
+    alternatives: tuple[tuple[Literal, ...], ...] = ()  # required as entries are: X900, or X beside 900
 
     def check_limits(self) -> None:
         """Raise ValueError when a query, made elsewhere than in `parse_query`, is beyond the limits.
@@ -138,13 +139,14 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
                 raise ValueError(f"a weight is not between 0 and {WEIGHT_MAX}")
         if self.language and self.language not in NATIVE_STEMMERS:
             raise ValueError("there are no forms of that language")
-        if not self.clauses:
+        if not self.clauses and not self.alternatives:
             return
-        if len(self.clauses) > CLAUSES_MAX or not all(self.clauses):
+        clauses = self.clauses + self.alternatives
+        if len(clauses) > CLAUSES_MAX or not all(clauses):
             raise ValueError(f"more than {CLAUSES_MAX} clauses, or one is empty")
-        if sum(map(len, self.clauses)) > LITERALS_MAX:
+        if sum(map(len, clauses)) > LITERALS_MAX:
             raise ValueError(f"more than {LITERALS_MAX} literals")
-        for clause in self.clauses:
+        for clause in clauses:
             for literal in clause:
                 literal.check_limits()
 
@@ -180,7 +182,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def is_empty(self) -> bool:
         """Whether nothing is asked for, only something left out: such a query matches no document."""
-        if self.required or self.scoring:
+        if self.required or self.scoring or self.alternatives:
             return False
         return all(literal.negated for clause in self.clauses for literal in clause)
 

@@ -54,7 +54,7 @@ from peers.engine.query_language import (
     read,
 )
 from peers.engine.site_names import NAME_WEIGHT, name_in
-from peers.text.analysis import query_terms
+from peers.text.analysis import EitherOf, query_terms
 
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
 QUERY_CHARS_MAX: Final = 1000
@@ -164,15 +164,19 @@ class _Compiler:
                 scoring.setdefault(entry, weight)
         if name := name_in(" ".join([*self._bare, *self._scoring])):
             scoring[name] = NAME_WEIGHT
-        if len(terms.required) > REQUIRED_MAX or len(scoring) > SCORING_MAX:
+        clauses = tuple(self._fitting_clauses())
+        room = min(CLAUSES_MAX - len(clauses), (LITERALS_MAX - sum(map(len, clauses))) // 2)
+        is_over = len(terms.required) > REQUIRED_MAX or len(terms.alternatives) > room
+        if is_over or len(scoring) > SCORING_MAX:
             self._remarks.note(Oddity.TOO_MANY_WORDS)
         return Query(
             required=terms.required[:REQUIRED_MAX],
             scoring=tuple(scoring)[:SCORING_MAX],
             weights=tuple(scoring.values())[:SCORING_MAX],
-            clauses=tuple(self._fitting_clauses()),
+            clauses=clauses,
             order=order,
             has_copies=self._has_copies,
+            alternatives=tuple(map(_either, terms.alternatives[:room])),
         )
 
     @property
@@ -220,7 +224,8 @@ class _Compiler:
             clauses = self._normal_form(node, is_negated=False)
         except _TooComplex:
             self._remarks.note(Oddity.TOO_COMPLEX)
-            clauses = [tuple(self._words(text) for text in _texts_asked_for(node))[:LITERALS_MAX]]
+            words = [_clauses_of_words(text) or [()] for text in _texts_asked_for(node)]
+            clauses = [tuple(chain.from_iterable(first for first, *_ in words))[:LITERALS_MAX]]
         for clause in clauses or []:
             if clause:
                 self._clauses[clause] = None
@@ -244,7 +249,7 @@ class _Compiler:
             case Words(text):
                 if is_negated:
                     return _clause_of([phrase_of(word, negated=True) for word in text.split()])
-                return _clause_of([self._words(text)] if query_terms(text).required else [])
+                return _clauses_of_words(text)
             case Phrase(text):
                 return _clause_of([phrase_of(text, negated=is_negated)])
             case Condition():
@@ -252,9 +257,6 @@ class _Compiler:
                 if literal is None:
                     return self._normal_form(Words(node.typed), is_negated=is_negated)
                 return [(msgspec.structs.replace(literal, negated=is_negated),)]
-
-    def _words(self, text: str) -> Literal:
-        return Literal(Kind.WORDS, query_terms(text).required[:LITERAL_ENTRIES_MAX])
 
     def _condition(self, condition: Condition) -> Literal | None:
         """Return the literal for an operator; None, with a remark, when its value makes no sense."""
@@ -296,6 +298,19 @@ def _unquoted(node: Node) -> Node:
             return Or(tuple(map(_unquoted, nodes)))
         case _:
             return node
+
+
+def _clauses_of_words(text: str) -> list[_Clause] | None:
+    """Return the clauses that say that all words of a text occur; None when there are none."""
+    terms = query_terms(text)
+    words = [(Literal(Kind.WORDS, terms.required[:LITERAL_ENTRIES_MAX]),)] if terms.required else []
+    return [*words, *map(_either, terms.alternatives)] or None
+
+
+def _either(word: EitherOf) -> _Clause:
+    """Return the clause for a word that pages have as one or in parts."""
+    distances = tuple(range(len(word.parts)))
+    return Literal(Kind.WORDS, (word.whole,)), Literal(Kind.PHRASE, word.parts, distances)
 
 
 def _clause_of(literals: Sequence[Literal | None]) -> list[_Clause] | None:

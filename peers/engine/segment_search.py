@@ -87,7 +87,7 @@ def plan_of(
 
 def _only_phrase(query: Query) -> Literal | None:
     """Return the phrase that is all that is asked for besides required entries, None if it is not so."""
-    if query.mode is not _AND or len(query.clauses) != 1 or len(query.clauses[0]) != 1:
+    if query.mode is not _AND or len(query.clauses) != 1 or len(query.clauses[0]) != 1 or query.alternatives:
         return None
     literal = query.clauses[0][0]
     if literal.kind is not _PHRASE or literal.negated:
@@ -140,7 +140,8 @@ def search_segment(view: SegmentView, plan: Plan, floor: float, effort: Effort) 
     query = plan.query
     if query.order is _DATE:
         return _latest(view, plan, effort)
-    if plan.phrase is not _NO_PHRASE or (query.mode is _AND and query.required and not query.clauses):
+    is_plain = query.mode is _AND and query.required and not query.clauses and not query.alternatives
+    if plan.phrase is not _NO_PHRASE or is_plain:
         return _best_of_all(view, plan, floor, effort)
     if query.mode is _AND or not query.terms:
         return _best_of(view, plan, _found_by(view, query, effort), floor, effort)

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise, starmap
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -55,7 +56,7 @@ from peers.text.characters import character_classes, codes_of, fold_evenly, text
 from peers.text.compounds import COMPOUND_PREFIX
 from peers.text.folding import AlignedText
 from peers.text.runs import OTHER_CJK, RunKind, kind_of
-from peers.text.stemming import FORM_PREFIX, native_form_of
+from peers.text.stemming import FORM_PREFIX, native_form_of, spellings_of_model
 
 # Two columns for a CJK character, one for any other: 160 Chinese characters, or 320 latin ones.
 SNIPPET_COLUMNS = 320
@@ -251,32 +252,52 @@ def _forms_in(language: str) -> FormTable:
     return table or _form_tables.setdefault(language, FormTable(language))
 
 
-@lru_cache(maxsize=QUERIES_CACHED)
-def _wanted(scoring: tuple[str, ...], language: str) -> Wanted:
-    """Return the terms to look for: words in all their forms, compounds with their signs, others as such."""
+class SoughtTerm(NamedTuple):
+    """A piece of folded text that shows why a page was found."""
+
+    start: str  # all of it, or of FORMS, the beginning of all its forms
+    kind: int  # ANYWHERE, WHOLE or FORMS, see `windows`
+    form: str = ""  # of FORMS, the entry that they share
+
+
+def sought_terms(scoring: Sequence[str], language: str) -> list[SoughtTerm]:
+    """Return the terms to look for: words in all their forms, compounds with their signs, others as such.
+
+    Args:
+      scoring: entries. language: whose forms they are, "" for English.
+    """
     words = [entry for entry in scoring if entry >= " "]
     words += [entry[1:] for entry in scoring if _PAIR.match(entry)]  # those of Han characters are in words
     given = {entry for entry in scoring if entry.startswith(FORM_PREFIX)}
-    wanted: list[tuple[str, int, int]] = []  # what it begins with, kind, hash of the form
+    sought: list[SoughtTerm] = []
     for word in words:
         form = native_form_of(word, language)
         start = _common_start(word, form.removeprefix(FORM_PREFIX)) if form in given else ""
         if len(start) >= _STEM_CHARS_MIN:
-            wanted.append((start, FORMS, hash_of(form)))
+            sought.append(SoughtTerm(start, FORMS, form))
         else:
-            wanted.append((word, WHOLE if kind_of(word) is RunKind.WORD else ANYWHERE, 0))
+            sought.append(SoughtTerm(word, WHOLE if kind_of(word) is RunKind.WORD else ANYWHERE))
+    for form in given:
+        if not form[1:].isalpha():
+            sought += [SoughtTerm(model, WHOLE) for model in spellings_of_model(form)]
     compounds = (
         entry.removeprefix(COMPOUND_PREFIX) for entry in scoring if entry.startswith(COMPOUND_PREFIX)
     )
-    wanted += [(compound, ANYWHERE, 0) for compound in compounds if compound]  # none: not from an honest peer
-    terms = [term for term, _, _ in wanted]
+    sought += [SoughtTerm(each, ANYWHERE) for each in compounds if each]  # none: not from an honest peer
+    return sought
+
+
+@lru_cache(maxsize=QUERIES_CACHED)
+def _wanted(scoring: tuple[str, ...], language: str) -> Wanted:
+    sought = sought_terms(scoring, language)
+    terms = [term.start for term in sought]
     number_of = {term: number for number, term in enumerate(dict.fromkeys(terms))}
     return Wanted(
         codes_of("".join(terms)),
         np.fromiter(accumulate(map(len, terms), initial=0), np.int64, len(terms) + 1),
-        np.array([kind for _, kind, _ in wanted], np.int64),
+        np.array([term.kind for term in sought], np.int64),
         np.array([number_of[term] for term in terms], np.int64),
-        np.array([form for _, _, form in wanted], np.uint64),
+        np.array([hash_of(term.form) if term.form else 0 for term in sought], np.uint64),
         np.array([len(term) for term in number_of], np.int64),
     )
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -43,13 +44,21 @@ _GROUPED: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 _OPTION: Final = re.compile(r"--[a-z0-9]{1,16}(?:-[a-z0-9]{1,16}){0,3}(?![\w-])")
 
 
+class Meaning(IntEnum):
+    """The pages that a compound in a query asks for; of several with a word the greatest counts."""
+
+    PARTS = 0  # those with its parts, which all that have it have
+    EITHER = 1  # those that have it, or its parts side by side: X900, X 900
+    WHOLE = 2  # those that have it: c++ is not c
+
+
 class Compound(NamedTuple):
     """An entry that runs of a text have together."""
 
     entry: str
     first: int  # index of the first run
     last: int  # and of the last
-    is_meant: bool  # whether who types it means nothing less: c++ is not c
+    meaning: Meaning
 
 
 class Span(NamedTuple):
@@ -69,32 +78,32 @@ def compounds_of(folded: str) -> list[Compound]:
     """Return the compounds of a folded text, each kind by rising place."""
     spans = spans_of(folded)
     found = [
-        Compound(entry, i, i, True)
+        Compound(entry, i, i, Meaning.WHOLE)
         for i, span in enumerate(spans)
         if span.kind is RunKind.WORD
         for entry in marked(folded, span.start, span.end)
     ]
     if HYPHEN in folded:
         options = ((i, option(folded, span.start)) for i, span in enumerate(spans))
-        found += [Compound(entry, i, i, False) for i, entry in options if entry]
+        found += [Compound(entry, i, i, Meaning.PARTS) for i, entry in options if entry]
         for first, last in _chains(folded, spans, (HYPHEN,)):
             if last == first + 1 and (entry := model(folded, spans[first].start, spans[last].end)):
-                found.append(Compound(entry, first, last, False))
+                found.append(Compound(entry, first, last, Meaning.EITHER))
     if NAME_LINK in folded:
         for first, last in _chains(folded, spans, (NAME_LINK,)):
             if last - first < NAME_WORDS_MAX and (entry := _joined(folded, spans[first], spans[last])):
-                found.append(Compound(entry, first, last, False))
+                found.append(Compound(entry, first, last, Meaning.PARTS))
     for first, last in _chains(folded, spans, (*LINKS, SCOPE)):
         n_names = 1 + sum(folded[span.end] != NAME_LINK for span in spans[first:last])
         if 1 < n_names <= CHAIN_WORDS_MAX and (entry := _joined(folded, spans[first], spans[last])):
-            found.append(Compound(entry, first, last, False))
+            found.append(Compound(entry, first, last, Meaning.PARTS))
     if GROUPING in folded:
         for first, last in _chains(folded, spans, (GROUPING,)):
             if entry := grouped_number(folded, spans[first].start, spans[last].end):
-                found.append(Compound(entry, first, last, True))
+                found.append(Compound(entry, first, last, Meaning.WHOLE))
     for i, (left, right) in enumerate(pairwise(spans)):
         if left.end == right.start and (entry := mixed(folded, left.start, left.end, right.end)):
-            found.append(Compound(entry, i, i + 1, False))
+            found.append(Compound(entry, i, i + 1, Meaning.PARTS))
     return found
 
 

@@ -11,10 +11,11 @@ from hashlib import blake2b
 from typing import Final
 
 from peers.text.analysis import analyse, frequency_entries
+from peers.text.spellings import spellings_of
 from peers.text.stemming import NATIVE_STEMMERS
 
 # Raise `ANALYSIS_VERSION` when it changes.
-FINGERPRINT: Final = "ce87ab"
+FINGERPRINT: Final = "05923a"
 
 _SAMPLE: Final = """
 天网是由北京大学计算机系网络与分布式系统研究室开发的搜索引擎，研究生命起源，长春市长春药店。
@@ -46,6 +47,7 @@ def fingerprint() -> str:
     """Return the digest of the analysis of the sample with the libraries installed here."""
     digest = blake2b(digest_size=3)
     for line in _SAMPLE.splitlines():
-        for found in (analyse(line), *(sorted(frequency_entries(line, each)) for each in _LANGUAGES)):
+        forms = (sorted(frequency_entries(line, each)) for each in _LANGUAGES)
+        for found in (analyse(line), spellings_of(line), *forms):
             digest.update("\0".join(found).encode() + b"\n")
     return digest.hexdigest()

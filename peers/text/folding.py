@@ -62,7 +62,7 @@ _SPELLINGS: Final = (
     *("ёе", "ѐе", "ѝи", "أا", "إا", "آا", "ٱا", "ىي", "یي", "کك", "ـ", "ँं"),
 )
 # Nasals before the stops of their own place are written as a dot as well: हिन्दी, हिंदी.
-_NASAL: Final = re.compile("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])")
+NASAL: Final = re.compile("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])")
 # Where scripts have digits of their own; further ones NFKC knows.
 _DIGIT_BLOCKS: Final = ((0x660, 0x1100), (0x1780, 0x1C60), (0xA620, 0xABFA), (0x10480, 0x12000))
 # Radicals and the characters that they are; those that are not here NFKC knows. Source: Unicode 14,
@@ -145,7 +145,7 @@ def _fold_odd(stretch: str) -> str:
     # Again: lower case can leave a spelling that NFKC changes (U+0130, the Kelvin sign's like), and marks
     # that are left out may have kept apart what joins.
     lowered = unicodedata.normalize("NFKC", composed.lower())
-    read = _NASAL.sub("\u0902", lowered).translate(_LETTERS)
+    read = NASAL.sub("\u0902", lowered).translate(_LETTERS)
     return unicodedata.normalize("NFKC", read)
 
 

@@ -46,9 +46,9 @@ def _marks() -> str:
 
 
 MARKS = _marks()
-_LETTER = rf"[^\W_{_HAN}{OTHER_CJK}{_UNSPACED}]"
+LETTER = rf"[^\W_{_HAN}{OTHER_CJK}{_UNSPACED}]"
 RUN = re.compile(
-    f"[{_HAN}]+|[{OTHER_CJK}]+|[{_UNSPACED}]+|(?:{_LETTER}+|[{MARKS}]{_LETTER}*)(?:[{MARKS}]{_LETTER}*)*"
+    f"[{_HAN}]+|[{OTHER_CJK}]+|[{_UNSPACED}]+|(?:{LETTER}+|[{MARKS}]{LETTER}*)(?:[{MARKS}]{LETTER}*)*"
 )
 
 # Vowels that are written before their consonant, consonants and vowels that stand alone, what is written

@@ -96,6 +96,15 @@ def form_of(word: str) -> str:
     return ""
 
 
+def spellings_of_model(form: str) -> tuple[str, ...]:
+    """Return how the model is written that the entry of a form stands for: x900, x-900; of others none."""
+    name = form.removeprefix(FORM_PREFIX)
+    if name == form or not _MODEL.fullmatch(name):
+        return ()
+    letters = name.rstrip("0123456789" + name[-1:] * name[-1:].isalpha())
+    return name, f"{letters}-{name[len(letters) :]}"
+
+
 def native_language(language: str) -> str:
     """Return the language, of those with `native_form_of`, that a primary subtag means; "" when none is."""
     language = _SAME_LANGUAGE.get(language, language)

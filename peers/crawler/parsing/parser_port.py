@@ -45,6 +45,7 @@ class StoredText(NamedTuple):
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
     base: str = ""  # URL that its links are relative to; "" for its own
+    language: str = ""  # primary subtag, "" if it is not known
 
 
 ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
@@ -210,4 +211,5 @@ def stored_text(said: RecordsParsed) -> StoredText:
     """Return the part of an answer that is needed to show the page."""
     if said.document is None:
         return StoredText("", "", said.lack, said.is_barred, said.base)
-    return StoredText(said.document.title, said.document.text, said.lack, said.is_barred, said.base)
+    page = said.document
+    return StoredText(page.title, page.text, said.lack, said.is_barred, said.base, page.language)

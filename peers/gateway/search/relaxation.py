@@ -4,7 +4,8 @@ All words must occur, and phrases as they stand. Where that leaves few pages, so
 page of results says so:
 
 1. Words that occur nowhere are left out; the statistics, which are counted first, tell which.
-2. When fewer than `ENOUGH` pages have all the others, pages with any of them are shown, by their score.
+2. When fewer than `ENOUGH` pages have all the others, pages with any of them are shown, by their score, or
+   those with other forms of the characters of a single one.
 3. When no page at all has the phrases, all that was done before is done with their words.
 
 What decides are numbers over the whole mesh, so it is the same however many peers there are. The second
@@ -33,7 +34,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from peers.engine.query import Mode, Query
+from peers.engine.query import Literal, Mode, Query
+from peers.text.analysis import OTHER_FORM_WEIGHT
 
 ENOUGH: Final = 20  # pages; see above
 # Entries that score: a word in latin letters has two, itself and its form, a Chinese one three or four. Over
@@ -87,16 +89,32 @@ def _by_rarest(step: Step, doc_freqs: Mapping[str, int]) -> Step:
 
 
 def _steps(query: Query, doc_freqs: Mapping[str, int]) -> tuple[Step, ...]:
-    if query.mode is Mode.OR or not query.required:
+    if query.mode is Mode.OR or not (query.required or query.alternatives):
         return (Step(query),)
-    nowhere = tuple(entry for entry in query.required if not doc_freqs.get(entry, 0))
+    nowhere = [entry for entry in query.required if not doc_freqs.get(entry, 0)]
     kept = tuple(entry for entry in query.required if doc_freqs.get(entry, 0))
-    any_of = Step(query.with_mode(Mode.OR), nowhere, is_any=True)
+    pages = [doc_freqs[entry] for entry in kept]  # at most, with each requirement
+    alternatives: list[tuple[Literal, ...]] = []
+    for either in query.alternatives:
+        if at_most := sum(min(doc_freqs.get(entry, 0) for entry in each.entries) for each in either):
+            pages.append(at_most)
+            alternatives.append(either)
+        else:
+            nowhere.append(either[0].entries[0])
+    any_of = Step(query.with_mode(Mode.OR), tuple(nowhere), is_any=True)
     # Other forms of a word may be somewhere where it is not: parts of a name, another spelling.
     has_others = any(doc_freqs.get(entry, 0) for entry in query.scoring if entry not in kept)
-    if not kept:
-        return (any_of,) if has_others else (Step(query, nowhere),)
-    all_of = Step(msgspec.structs.replace(query, required=kept), nowhere)
-    if len(kept) == 1:
+    if not pages:
+        return (any_of,) if has_others else (Step(query, tuple(nowhere)),)
+    all_that_are = msgspec.structs.replace(query, required=kept, alternatives=tuple(alternatives))
+    all_of = Step(all_that_are, tuple(nowhere))
+    is_for_one = len(pages) == 1 and not alternatives
+    if is_for_one and not (OTHER_FORM_WEIGHT in query.weights and _is_written_otherwise(query, doc_freqs)):
         return (all_of,)
-    return (any_of,) if min(doc_freqs[entry] for entry in kept) < ENOUGH else (all_of, any_of)
+    return (any_of,) if min(pages) < ENOUGH else (all_of, any_of)
+
+
+def _is_written_otherwise(query: Query, doc_freqs: Mapping[str, int]) -> bool:
+    """Tell whether pages have Japanese forms of Chinese characters that were typed, or the other way."""
+    entries = zip(query.scoring, query.weights, strict=True)
+    return any(weight == OTHER_FORM_WEIGHT and doc_freqs.get(entry, 0) for entry, weight in entries)

@@ -11,16 +11,21 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from peers.engine.query_language import And, Condition, Node, Operator, Or, Phrase, Remarks, Words, read
-from peers.text.analysis import analyse
+from peers.engine.snippet import SoughtTerm, sought_terms
+from peers.engine.windows import ANYWHERE, FORMS, WHOLE
+from peers.text.analysis import TERM_CHARS_MAX, analyse, query_terms
+from peers.text.compounds import compounds_of
+from peers.text.folding import INVISIBLE, AlignedText, fold
 from peers.text.function_words import function_words_of
+from peers.text.runs import KIND_OF_CHARACTER, LETTER, MARKS, RUN, RunKind
+from peers.text.stemming import form_of, native_form_of, native_language
 
 WORDS_MAX: Final = 12  # of a query that are marked
 MARKS_MAX: Final = 5_000  # in one copy
-STEM_CHARS_MIN: Final = 3  # of a word that is found with other endings
-ENDING_CHARS_MAX: Final = 4  # behind the stem of a word
 TAG_CHARS_MAX: Final = 4_096  # of a tag in which a link is looked for
 # HTML standard, 13.2.5.33 to 38: attributes in whatever order, the first href counts.
 _HREF: Final = re.compile(
@@ -29,7 +34,9 @@ _HREF: Final = re.compile(
     re.IGNORECASE,
 )
 _NOT_PLAIN: Final = re.compile("[^A-Za-z0-9_-]")
-_WORD: Final = re.compile(r"\w{1,60}")
+# A piece of folded text, in braces, that is no part of a longer word.
+_APART: Final = f"(?<!{LETTER})(?<![{MARKS}]){{}}(?!{LETTER})(?![{MARKS}])"
+_NOWHERE: Final = "(?!)"
 _NAME: Final = re.compile("[A-Za-z]{1,20}")
 # Elements whose text is not shown as text, or would lose its meaning.
 _OPAQUE: Final = frozenset(
@@ -52,19 +59,30 @@ def words_of(query: str) -> tuple[str, ...]:
     """The words that a query asks for, as people know them; those that say nothing are left out."""
     words: dict[str, None] = {}
     for text in _texts(read(query, Remarks())):
-        for run in _WORD.findall(text):
+        for run in chain.from_iterable(map(_runs_of, text.split())):
             terms = analyse(run)
-            words |= dict.fromkeys([run] if len(terms) < 2 else terms)
+            is_said = len(terms) < 2 or run.isascii() or any(term < " " for term in terms)
+            words |= dict.fromkeys([run] if is_said else terms)
     empty = function_words_of(dict.fromkeys(each.casefold() for each in words))
     return tuple(word for word in words if word.casefold() not in empty)[:WORDS_MAX]
 
 
-def with_marks(markup: str, query: str) -> MarkedCopy:
-    """Mark the words of a query in the texts of a page of HTML."""
+def _runs_of(typed: str) -> list[str]:
+    """Cut a text typed without a space into runs, but for words with signs, such as X-900."""
+    is_one = typed.isascii() and compounds_of(fold(typed))
+    return [typed] if is_one else RUN.findall(INVISIBLE.sub("", typed))
+
+
+def with_marks(markup: str, query: str, language: str = "") -> MarkedCopy:
+    """Mark the words of a query in the texts of a page of HTML, in the forms that excerpts have marked.
+
+    Args:
+      language: of the page, whose forms of words are marked besides the English ones.
+    """
     words = words_of(query)
     if not words:
         return MarkedCopy(markup, ())
-    marks = _Marks(words)
+    marks = _Marks(words, language)
     return MarkedCopy("".join(_marked(markup, marks)), tuple(sorted(marks.found.items())))
 
 
@@ -117,33 +135,81 @@ def _texts(node: Node) -> Iterator[str]:
 class _Marks:
     """Marks words in one text after the other."""
 
-    def __init__(self, words: tuple[str, ...]) -> None:
+    def __init__(self, words: tuple[str, ...], language: str) -> None:
         self.found: dict[int, str] = {}  # words by their numbers
         self._words = words
         self._room = MARKS_MAX
-        patterns = sorted(enumerate(words), key=lambda each: -len(each[1]))
-        one_of = "|".join(f"(?P<w{number}>{_pattern_of(word)})" for number, word in patterns)
-        self._pattern = re.compile(one_of, re.IGNORECASE)
+        self._sought = [
+            (number, term, each)
+            for each in dict.fromkeys(("", native_language(language)))
+            for number, word in enumerate(words)
+            for term in sought_terms(_scoring_in(each, word), each)
+        ]
+        stands = {term.start: number for number, term, _ in reversed(self._sought) if not _is_word(term)}
+        starts = {re.escape(term.start) for _, term, _ in self._sought if _is_word(term)}
+        self._number_of: dict[str, int | None] = dict(stands)  # and of the words that were met
+        wholes = {term.start for _, term, _ in self._sought if term.kind == WHOLE}
+        patterns = [
+            _APART.format(re.escape(each)) if each in wholes else re.escape(each)
+            for each in sorted(stands, key=len, reverse=True)
+        ]
+        of_words = f"(?:{'|'.join(starts)})(?:{LETTER}|[{MARKS}])*+" if starts else _NOWHERE
+        patterns.append(f"(?P<word>{of_words})")
+        self._pattern = re.compile("|".join(patterns))
 
     def in_text(self, text: str) -> str:
-        return self._pattern.sub(self._mark, text) if text and self._room > 0 else text
+        if not text or not self._room:
+            return text
+        aligned = AlignedText(text)
+        parts, done = [], 0
+        for match in self._pattern.finditer(aligned.folded):
+            number = self._number(match)
+            start, end = aligned.span(*match.span())
+            if number is None or start < done or not self._room:
+                continue
+            parts += [text[done:start], self._mark(number, text[start:end])]
+            done = end
+        return "".join(parts) + text[done:]
 
-    def _mark(self, match: re.Match[str]) -> str:
+    def _number(self, match: re.Match[str]) -> int | None:
+        """Return the number of the word that was found, None where it is none."""
+        text, start = match.string, match.start()
+        if text.startswith("&", start - 1, start) or text.startswith("&#", max(0, start - 2), start):
+            return None  # a character reference
+        found = match[0]
+        if match["word"] is None:
+            return self._number_of[found]
+        if start and KIND_OF_CHARACTER[ord(text[start - 1])] == RunKind.WORD:
+            return None
+        if found not in self._number_of:
+            of_term = (n for n, term, language in self._sought if _is_found(found, term, language))
+            self._number_of[found] = next(of_term, None)
+        return self._number_of[found]
+
+    def _mark(self, number: int, text: str) -> str:
         self._room -= 1
-        number = int((match.lastgroup or "w0")[1:])
         place = "" if number in self.found else f" id=tianmesh-{number}"
         self.found[number] = self._words[number]
-        return f"<mark{place} style=background:#{_COLOURS[number]};color:#000>{match[0]}</mark>"
+        return f"<mark{place} style=background:#{_COLOURS[number]};color:#000>{text}</mark>"
 
 
-def _pattern_of(word: str) -> str:
-    """How a word is found: as it is, or in Latin letters with other endings; in no character reference."""
-    terms = analyse(word)
-    stem = terms[0] if len(terms) == 1 and word.casefold().startswith(terms[0]) else word
-    if not word.isascii():
-        return re.escape(word)
-    ending = rf"[^\W\d_]{{0,{ENDING_CHARS_MAX}}}" if len(stem) >= STEM_CHARS_MIN else ""
-    return rf"(?<![^\W_])(?<!&)(?<!&#){re.escape(stem)}{ending}(?![^\W_])"
+def _scoring_in(language: str, word: str) -> list[str]:
+    """Return the entries that a word scores by where it is one of a language."""
+    scoring = query_terms(word).scoring
+    natives = {form_of(each): native_form_of(each, language) for each in scoring if each > " "}
+    return [natives.get(entry, entry) for entry in scoring]
+
+
+def _is_word(term: SoughtTerm) -> bool:
+    """Tell whether a term is one word or the beginning of words, and not to be found as it stands."""
+    return term.kind != ANYWHERE and RUN.fullmatch(term.start) is not None
+
+
+def _is_found(word: str, term: SoughtTerm, language: str) -> bool:
+    if term.kind != FORMS:
+        return term.kind == WHOLE and word == term.start
+    is_short = word.startswith(term.start) and len(word) <= TERM_CHARS_MAX
+    return is_short and native_form_of(word, language) == term.form
 
 
 def _marked(markup: str, marks: _Marks) -> Iterator[str]:

@@ -403,7 +403,9 @@ def remark_text(reader: Reader, remark: Remark) -> str:
 def word_of(entry: str, query: str) -> str:
     """Return an entry of the dictionary as it was typed; where that was part of a word, without its sign."""
     for typed in query.split():
-        if parse_query(typed).required == (entry,):
+        read = parse_query(typed)
+        wholes = tuple(either[0].entries[0] for either in read.alternatives)
+        if read.required + wholes == (entry,):
             return typed
     return entry.lstrip("".join(map(chr, range(32))))
 

@@ -60,6 +60,7 @@ class StoredPage:
     is_barred: bool = False  # its site asks that no copy be shown; of HTML see `stored_reader`
     keywords: tuple[str, ...] = ()  # of what was read elsewhere, the weightiest first
     base: str = ""  # of what was read elsewhere: the URL that its links are relative to; "" for its own
+    language: str = ""  # likewise a primary subtag
 
     @property
     def is_document(self) -> bool:
@@ -109,7 +110,8 @@ def barred(page: StoredPage) -> StoredPage:
 def with_said(page: StoredPage, said: StoredText) -> StoredPage:
     """A copy with the results of reading it: its keywords and its base, and of a document the text, too."""
     keywords = tuple(word for word, _ in keywords_of(said.title, "", said.text))
-    page = replace(page, keywords=keywords, base=canonical(said.base) or "" if said.base else "")
+    base = canonical(said.base) or "" if said.base else ""
+    page = replace(page, keywords=keywords, base=base, language=said.language)
     if not page.is_document:
         return page
     is_cut = len(said.text) > SHOWN_CHARS_MAX
@@ -161,7 +163,7 @@ def framed_html(url: str, page: StoredPage, query: str = "", stored_links: Seque
             with_marks,
         )
 
-        copy = with_marks(markup, query)
+        copy = with_marks(markup, query, page.language)
         head, markup = head + jumps(copy), copy.markup
     return head + markup if is_markup else f'{head}<pre style="white-space: pre-wrap">{markup}</pre>'
 

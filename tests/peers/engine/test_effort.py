@@ -14,7 +14,7 @@ import pytest
 from peers.engine.document import Document
 from peers.engine.effort import LEFT, UNLIMITED, Effort, EffortSpentError
 from peers.engine.index import Index
-from peers.engine.query import Mode, Order, Query
+from peers.engine.query import Kind, Literal, Mode, Order, Query
 from peers.engine.reading import read_query
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
@@ -49,6 +49,7 @@ def query(text: str, mode: Mode = Mode.AND, order: Order = Order.SCORE) -> Query
     return read_query(text, order).query.with_mode(mode)
 
 
+EITHER = (Literal(Kind.WORDS, ("w1",)), Literal(Kind.PHRASE, ("w2", "w3"), (0, 1)))
 QUERIES = [
     query(" ".join(WORDS[:20]), Mode.OR),
     query("w1 w2"),
@@ -56,6 +57,8 @@ QUERIES = [
     query('w1 "w2 w3"'),
     query("w1 (w2 OR w3) -w4"),
     query("w1 w2", order=Order.DATE),
+    Query(("w5",), ("w1",), (1.0,), alternatives=(EITHER,)),
+    Query((), ("w1",), (1.0,), alternatives=(EITHER, EITHER[:1])),
     query("w1 -w2", Mode.OR),
 ]
 

@@ -38,6 +38,7 @@ PIECES = (
         "AT&T",
         "1,000",
         "T恤",
+        "X-900",
         "ﬀ",
         "\u0301",
         "\ud800",
@@ -108,6 +109,7 @@ def test_thousands_of_damaged_encodings_are_refused_or_searched(view: View) -> N
             "天网 search",
             '"search engine" -peer site:example1.org OR intitle:mesh',
             "(a OR b) lang:zh after:2004 before:2024-05",
+            "X-900 天网",
         )
         for mode in Mode
     ]
@@ -133,6 +135,8 @@ def test_thousands_of_damaged_encodings_are_refused_or_searched(view: View) -> N
         "-" * 1_000,
         "NOT " * 250,
         "(a OR (b " * 110,
+        " ".join(f"x-{n}" for n in range(150)),
+        "(x-1 OR (x-2 b " * 70,
         '("a" site:b.c) OR ' * 60,
         "-(" * 400 + "a",
         "龘" * 100_000,

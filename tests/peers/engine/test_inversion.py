@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from peers.engine.document import Document
 from peers.engine.inversion import Inverter
-from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK, URL
+from peers.engine.kernels import BODY, BOILERPLATE, DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK, URL
 from peers.engine.site_names import names_of
 from peers.text.analysis import analyse, atoms, frequency_entries, is_atom_key
 from peers.text.folding import fold
 from peers.text.line_languages import PART_MIN, PART_SHARE
+from peers.text.spellings import SPELLED_SHARE_MAX, spellings_of
 from tests.peers.text.samples import any_text, han_text, signed_text
 from tests.peers.text.test_line_languages import LINES, told
 
@@ -72,6 +73,7 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
         found = atoms(text)
         placed |= {(field, position): entry for position, entry in enumerate(found)}
         others = [entry for entry in entries_of(text, document) if not is_atom_key(entry)]
+        others += spellings_of(text, SPELLED_SHARE_MAX if field in (BODY, BOILERPLATE) else 1.0)
         frequencies.update((entry, field) for entry in found + others)
     frequencies.update((name, URL) for name in names_of(document))
     return frequencies, placed

@@ -319,6 +319,8 @@ def phrase(*entries: str, fields: int = ANY_FIELD, negated: bool = False) -> tup
         Query(clauses=((Literal(Kind.PHRASE, ("w", "w"), (1000, 0)),),)),
         Query(clauses=((Literal(Kind.DATE, low=inf, high=-inf), Literal(Kind.WORDS, ("w",), negated=True)),)),
         Query(("w",), ("\x05x",), (1.0,), order=Order.DATE),
+        Query(("w",), alternatives=((Literal(Kind.DATE, low=1.0), *phrase("\x01", "w", negated=True)),)),
+        Query(alternatives=(phrase("\x02a"), (Literal(Kind.SITE, ("w",)), *phrase("人", "w")))),
     ],
 )
 def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
@@ -352,6 +354,9 @@ def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
         Query(clauses=((Literal(Kind.WORDS, ("w",), (0,)),),)),
         Query(clauses=((Literal(Kind.WORDS, ("w",), fields=1),),)),
         Query(clauses=((Literal(Kind.DATE, low=nan),),)),
+        Query(alternatives=((),)),
+        Query(clauses=(phrase("w"),) * 16, alternatives=(phrase("w"),) * 17),
+        Query(alternatives=(phrase("w", ""),)),
     ],
 )
 def test_queries_beyond_the_limits_are_refused(query: Query) -> None:

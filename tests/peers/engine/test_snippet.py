@@ -73,6 +73,13 @@ def test_other_forms_of_a_word_are_marked() -> None:
     )
 
 
+def test_a_model_is_marked_with_its_hyphen_and_without() -> None:
+    for typed in ("X900", "x-900"):
+        assert marked("An X-900, an X900; a max-900y", typed) == (
+            "An <mark>X-900</mark>, an <mark>X900</mark>; a max-900y"
+        )
+
+
 def test_words_far_apart_are_shown_in_fragments_in_the_order_of_the_text() -> None:
     filler = "one thing after another. " * 40
     text = f"{filler}Here is the red one. {filler}Here is the green one. {filler}And blue. {filler}"

@@ -262,6 +262,89 @@ def test_copies_of_other_domains_stand_under_the_same_result_in_any_mesh(stack: 
     assert n_under > 20
 
 
+# As it is typed, as other pages have it.
+SPELLINGS = [
+    ("résumé", "resume"),
+    ("pêche", "péché"),
+    ("Ελλάδα", "Ελλαδα"),
+    ("كِتَاب", "كتاب"),
+    ("नुक़्ता", "नुक्ता"),
+    ("שָׁלוֹם", "שלום"),
+    ("ёлка", "елка"),
+    ("芸術", "艺术"),
+    ("图书", "図書"),
+]
+
+
+def test_pages_with_the_word_as_it_was_typed_come_first_on_1_3_and_5_peers(
+    stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    pages = [
+        # Ties are by URL, and would put the others first.
+        Document(f"http://{place}{n}.test/{number}", word, text=f"{word} and other words {n}")
+        for number, (typed, other) in enumerate(SPELLINGS)
+        for n in range(4)
+        for place, word in (("b", typed), ("a", other))
+    ]
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 3, 5)]
+    for mesh in meshes:
+        mesh.index(pages)
+    for typed, other in SPELLINGS:
+        alone, *others = (told(mesh.search("peer0", typed)) for mesh in meshes)
+        assert [hit.title for hit in alone["hits"]] == [typed] * 4 + [other] * 4
+        for found in others:
+            assert found == alone
+
+
+def test_pages_have_x_900_as_one_word_or_in_parts_on_1_3_and_5_peers(
+    stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    # In each row, whether X-900 means it; the number of a row is the first part of a path.
+    rows = [
+        ("the X-900", True),
+        ("the X900", True),
+        ("the x 900", True),
+        ("900 of the x", False),
+        ("an x", False),
+        ("an X-900-Y", True),
+    ]
+    pages = [
+        Document(
+            f"http://host{n}{number}.test/{number}/",
+            *("", "", f"{text} {'camera' * (n % 2)} and words {n}"),
+            fetched_at=n * 3e7,
+        )
+        for number, (text, _) in enumerate(rows)
+        for n in range(30)
+    ]
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 3, 5)]
+    for mesh in meshes:
+        mesh.index(pages)
+    meant = {f"{number}" for number, (_, is_meant) in enumerate(rows) if is_meant}
+    for text, wanted, count in (
+        ("X-900", meant, 120),
+        ("X900", {"0", "1"}, 60),
+        ("X-900 camera", meant, 60),
+        ("camera (X-900 OR nosuchword)", meant, 60),
+        ("X-900 nosuchword", meant, 120),
+        ('X-900 "the x" -camera', {"0", "2"}, 30),
+        ("X-900 after:1980", meant, 76),
+    ):
+        for wishes in ({}, {"order": Order.DATE}, {"wants_facets": True}):
+            alone, *others = (mesh.search("peer0", text, k=100, **wishes) for mesh in meshes)
+            assert {hit.url.split("/")[3] for hit in alone.hits} == wanted, text
+            assert is_total_right(alone, count), text
+            for found in others:
+                assert told(found) == told(alone), text
+    # Too few: what has only a part of it follows.
+    few = meshes[1].search("peer1", "X-900 before:1971 site:host00.test")
+    assert [hit.url for hit in few.hits] == ["http://host00.test/0/"]
+    first = [hit.url.split("/")[3] for hit in meshes[1].search("peer1", "X-900", k=100).hits[:60]]
+    assert set(first) == {"0", "1"}
+
+
 def scores(found: PagesFound) -> list[tuple[str, float]]:
     return [(hit.url, hit.score) for hit in found.hits]
 

@@ -13,7 +13,9 @@ from peers.text.analysis import (
     HAN_PAIR_WEIGHT,
     HAN_WORD_WEIGHT,
     OTHER_FORM_WEIGHT,
+    PART_FACTOR,
     REPEATS_MAX,
+    SPELLING_WEIGHT,
     analyse,
     atoms,
     frequency_entries,
@@ -100,8 +102,18 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
         ),
         (
             "X-900",
-            ["\x03x", "900"],
-            {"x": EXACT_WEIGHT, "\x03x": FORM_WEIGHT, "900": 1.0, "\x03x900": COMPOUND_WEIGHT},
+            [],
+            {
+                "x": PART_FACTOR * EXACT_WEIGHT,
+                "\x03x": PART_FACTOR * FORM_WEIGHT,
+                "900": PART_FACTOR,
+                "\x03x900": FORM_WEIGHT,
+            },
+        ),
+        (
+            "Résumé",
+            ["\x03resum"],
+            {"resume": EXACT_WEIGHT, "\x03resum": FORM_WEIGHT, "\x08résumé": SPELLING_WEIGHT},
         ),
         ("x900", ["\x03x900"], {"x900": EXACT_WEIGHT, "\x03x900": FORM_WEIGHT}),
         ("", [], {}),
@@ -119,7 +131,7 @@ def test_a_typed_text_is_searched_by_words_forms_and_compounds(
 @given(any_text | signed_text)
 def test_who_types_something_is_searched_by_something(text: str) -> None:
     terms = query_terms(text)
-    assert bool(terms.required) == bool(terms.scoring) == bool(analyse(text))
+    assert bool(terms.required or terms.alternatives) == bool(terms.scoring) == bool(analyse(text))
     assert len(set(terms.required)) == len(terms.required)
     assert len(set(terms.scoring)) == len(terms.scoring) == len(terms.weights)
 

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from peers.engine.query import Mode, Query
 from peers.engine.reading import parse_query, read_query
 from peers.gateway.search.relaxation import ENOUGH, SCORED_MAX, Step, steps_of
+from peers.text.analysis import query_terms
 from tests.peers.engine.term_query import term_query
 
 
@@ -69,6 +73,25 @@ def test_other_forms_are_searched_where_the_word_itself_is_nowhere() -> None:
     query = Query(required=("ab",), scoring=("ab", "a"), weights=(1.0, 0.5))
     assert steps_of(query, {"a": 7}) == (Step(query.with_mode(Mode.OR), ("ab",), is_any=True),)
     assert steps_of(query, {}) == (Step(query, ("ab",)),)
+
+
+def test_what_may_be_one_word_or_two_is_left_out_where_it_is_neither(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    query = parse_query("X-900 9z")
+    x900, parts = ("\x03x900",), ("x", "900")
+    assert [[each.entries for each in either] for either in query.alternatives] == [[x900, parts]]
+    many = {"9z": 99, "x": 30, "900": 40}
+    assert steps_of(query, many) == (Step(query), Step(query.with_mode(Mode.OR), is_any=True))
+    assert steps_of(query, many | {"x": 3}) == (Step(query.with_mode(Mode.OR), is_any=True),)
+    assert steps_of(query, many | {"x": 3, "\x03x900": 17})[0] == Step(query)
+    all_of, *_ = steps_of(query, {"9z": 99, "900": 40})
+    assert all_of.nowhere == x900
+    assert all_of.query == msgspec.structs.replace(query, alternatives=())
+    # The phrase may be nowhere, though both of its words are somewhere.
+    assert [step.is_any for step in steps_of(parse_query("X-900"), many)] == [False, True]
+    assert steps_of(parse_query("X-900"), {}) == (Step(parse_query("X-900"), x900),)
 
 
 def test_of_very_many_words_the_rarest_score_in_the_order_in_which_they_were_typed() -> None:

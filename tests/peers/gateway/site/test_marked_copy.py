@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from peers.engine.reading import parse_query
+from peers.engine.snippet import highlights_of
 from peers.gateway.site.marked_copy import MARKS_MAX, hrefs_in, jumps, style_of_links, with_marks, words_of
+from peers.text.analysis import query_terms
 
 _MARK = re.compile(r"<mark[^>]*>(.*?)</mark>", re.DOTALL)
 
@@ -37,6 +40,14 @@ def test_words_are_those_that_are_asked_for(query: str, words: tuple[str, ...]) 
         ("<needle", "needle", []),
         ("needle <", "needle", ["needle"]),
         ("c car", "c", ["c"]),
+        ("<b>rewrite</b> it, Rewritten, rewriter's rewrit", "rewriting", ["rewrite", "rewriter", "rewrit"]),
+        ("résumé re\u0301sumés resumed", "resume", ["résumé", "re\u0301sumés", "resumed"]),
+        ("r&eacute;sum&eacute; &resume", "resume", []),
+        ("X-900, X900 and max-900", "x-900", ["X-900", "X900", "900"]),
+        ("搜尋引擎", "搜寻", ["搜尋"]),
+        ("c++ c cc c", "C++", ["c++", "c", "c"]),
+        ("a हिन्दी b हिन्द", "हिंदी", ["हिन्दी"]),
+        ("カタカナ語", "カタカナ", ["カタ", "カナ"]),
     ],
 )
 def test_marks_are_in_texts_and_nowhere_else(markup: str, query: str, marked: list[str]) -> None:
@@ -54,6 +65,19 @@ def test_each_word_has_a_colour_and_a_jump_to_its_first_place() -> None:
     assert [copy.markup.count(f"id={place} ") for place in places] == [1, 1]
     assert jumps(with_marks("<p>four", "two")) == ""
     assert '"' not in copy.markup
+
+
+def test_words_have_the_forms_of_the_language_of_the_page() -> None:
+    for language, marked in (("de", ["Tabellen", "Tabelle"]), ("", ["Tabellen"])):
+        assert _MARK.findall(with_marks("Tabellen, Tabelle, Tafel", "tabellen", language).markup) == marked
+
+
+@pytest.mark.parametrize("query", ["rewriting words", "X-900", "C++ 搜寻", "Häuser", "हिन्दी"])
+def test_the_words_that_an_excerpt_has_marked_are_marked(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    text = "Rewrite a word, X900 and X-900, C++, 搜尋引擎 of häuser or हिंदी"
+    places = highlights_of(text, parse_query(query))
+    assert "".join(_MARK.findall(with_marks(text, query).markup)) == "".join(text[a:b] for a, b in places)
 
 
 def test_marks_are_counted() -> None:

@@ -140,6 +140,13 @@ async def test_links_lead_where_they_led_on_the_live_page(head: str, base: str) 
     assert framed_html(URL, page).startswith(f'<!doctype html><base href="{base}" target="_blank"><html>')
 
 
+async def test_words_are_marked_in_the_forms_of_the_language_that_the_page_has() -> None:
+    for language, is_marked in (("de-AT", True), ("en", False)):
+        stored = records(f"<html lang={language}><body><p>Die Tabelle ist voll".encode())
+        page = with_said(stored_page(URL, stored), await read_here(URL, stored))
+        assert (">Tabelle</mark>" in framed_html(URL, page, "Tabellen")) == is_marked
+
+
 def test_plain_text_is_not_taken_for_markup() -> None:
     page = stored_page(URL, records(b"<script>1</script><base href=http://evil.test/>", "text/plain"))
     framed = framed_html(URL, page)
