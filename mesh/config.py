@@ -54,7 +54,7 @@ class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             description="how text became terms when this mesh was founded; older programs are refused, newer "
             "ones index pages anew",
         ),
-    ] = 3  # of who does not say: it is part of the id of old meshes. New ones are founded with today's
+    ]
 
     def digest(self) -> bytes:
         """16 bytes that differ when any field does; the id of the mesh in certificates."""
