@@ -26,7 +26,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mesh.config import load_config
+from mesh.config import NODE_KEY, load_config
 from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.keys.key_file import load_identity
 from mesh.membership.credentials import Credentials, PeerCredentials
@@ -141,7 +141,7 @@ def _prepare(home: Path, node: SavedNode) -> None:
     settle(home)
     config = load_config(home / CONFIG, PeerConfig)
     if (home / DATA / "table" / DATA_FILE).exists():
-        credentials = PeerCredentials(load_identity(home / config.member.key_file), config.mesh)
+        credentials = PeerCredentials(load_identity(home / NODE_KEY), config.mesh)
         table = LmdbTable(home / DATA / "table")
         try:
             _begin_anew(table, node.peer, credentials)
