@@ -13,9 +13,8 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import trio
@@ -57,13 +56,12 @@ from mesh.trace import merge_traces
 from mesh.trace_blocks import Damage
 from mesh.transport.tcp_endpoint import checked_host
 from mesh.urls import canonical
-from peers.config import PeerConfig
+from peers.config import PeerConfig, setting_value
 from peers.crawler.fetching.contact import ADVICE, visitor_of
-from peers.crawler.model.settings import CrawlSettings, Revisit
+from peers.crawler.model.settings import CrawlConfig
 from peers.gateway.model.settings import GatewaySettings, checked_listen
-from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption, seconds_in
+from peers.options import DATA, AnywhereOption, PagesMaxOption, WithinOption, seconds_in
 from peers.policy.edits import ALL_ELSE
-from peers.policy.ordering import Order
 from peers.policy.rules import Action, Rule
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
@@ -86,7 +84,7 @@ DelayOption = Annotated[
     typer.Option(
         min=0,
         help="Seconds between two requests to one host.",
-        show_default=f"{CrawlSettings().delay_s:g}",
+        show_default=f"{CrawlConfig().delay_s:g}",
     ),
 ]
 PrivateOption = Annotated[
@@ -113,82 +111,15 @@ FirstPortOption = Annotated[
         show_default=f"{FIRST_PORT}, or that of the mesh",
     ),
 ]
-FirstGatewayOption = Annotated[
-    str,
-    typer.Option(
-        help="Where the first peer answers; the others count up. Port 0: any.",
-        show_default=GatewaySettings().listen,
-    ),
-]
-DiskMaxOption = Annotated[
-    float | None,
-    typer.Option(
-        "--disk-max",
-        min=0.0,
-        help="GB of disk over which a peer fetches nothing; 0 for no limit.",
-        show_default="no limit",
-    ),
-]
-OrderOption = Annotated[
-    Order | None,
-    typer.Option(
-        help="Which new page comes next; `docs/operating.md` tells the orders apart. Fish and focused go by "
-        "--guide or --like.",
-        show_default="breadth",
-    ),
-]
-GuideOption = Annotated[
-    list[str] | None,
-    typer.Option(help="A word of what is wanted, for the order; may be given again.", show_default=False),
-]
-LikeOption = Annotated[
+SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="A page of what is wanted: it is fetched, and its main words become guide words; may be given "
-        "again.",
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of all peers, as in config.toml: crawl.revisit_after_s=86400; may be given again.",
         show_default=False,
     ),
 ]
-RevisitOption = Annotated[
-    Revisit | None,
-    typer.Option(
-        help="By what policy pages are visited again; `docs/operating.md` tells them apart.",
-        show_default="fixed",
-    ),
-]
-RevisitAfterOption = Annotated[
-    float | None,
-    typer.Option(
-        parser=seconds_in,
-        metavar="TIME",
-        help="From one visit of a page to the next, at first if the policy learns: seconds, or as 12h, 1d.",
-        show_default="each is visited once",
-    ),
-]
-GoneAfterOption = Annotated[
-    float | None,
-    typer.Option(
-        parser=seconds_in,
-        metavar="TIME",
-        help="How long a page has to be missing until it is shown no more.",
-        show_default="7d",
-    ),
-]
-PagesPerHostOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Requests to one host at most.", show_default=f"{CrawlSettings().pages_per_host_max}"
-    ),
-]
-PerDayOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Requests to one host on one day (UTC) at most; more for sites of your own.",
-        show_default=f"{CrawlSettings().requests_per_host_day_max}",
-    ),
-]
-RestartOption = Annotated[bool, typer.Option(help="Start peers again that end by themselves.")]
 ContactOption = Annotated[
     str | None,
     typer.Option(help="Where webmasters reach you, an e-mail address or a URL; to crawl public hosts."),
@@ -213,7 +144,9 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=start_command.EPILOG)(start_command.start)
     app.command(
         epilog="Examples: tianmesh up https://www.debian.org/ --contact you@example.org   "
-        "tianmesh up --seeds seeds.txt --data lab --once --report report.json"
+        "tianmesh up --seeds seeds.txt --data lab --once --report report.json   "
+        "tianmesh up --data lab --set crawl.revisit=optimal --set crawl.revisit_after_s=86400   "
+        "tianmesh up https://intra.example/ --allow-private --set machine.memory_max_bytes=4000000000"
     )(up)
     app.command(epilog="Example: tianmesh demo --once --json")(demo)
     governing.register(app)
@@ -324,31 +257,19 @@ def up(
     seeds: Annotated[Path | None, typer.Option(help="File of pages to start from, one a line.")] = None,
     peers: PeersOption = None,
     data: Annotated[Path, typer.Option(help="Folder of the mesh; an existing one goes on.")] = DATA,
-    resolver: Annotated[Path | None, typer.Option(help="JSON table of hosts to use instead of DNS.")] = None,
-    delay: DelayOption = None,
-    allow_private: PrivateOption = None,
     contact: ContactOption = None,
-    gateway: FirstGatewayOption = "",
-    replicas: ReplicasOption = None,
-    pages_per_host: PagesPerHostOption = None,
-    requests_per_day: PerDayOption = None,
     within: WithinOption = None,
     anywhere: AnywhereOption = False,
-    depth_max: DepthOption = None,
     pages_max: PagesMaxOption = None,
-    disk_max: DiskMaxOption = None,
-    order: OrderOption = None,
-    guide: GuideOption = None,
-    like: LikeOption = None,
-    revisit: RevisitOption = None,
-    revisit_after: RevisitAfterOption = None,
-    gone_after: GoneAfterOption = None,
-    restart: RestartOption = True,
+    delay: DelayOption = None,
+    allow_private: PrivateOption = None,
+    given: SetOption = None,
     once: OnceOption = False,
     wait: WaitOption = None,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
     record: Annotated[Path | None, typer.Option(help="Record a trace for `tianmesh sim replay`.")] = None,
     as_json: JsonOption = False,
+    restart: Annotated[bool, typer.Option(hidden=True)] = True,
 ) -> None:
     """Start several peers of one mesh on this machine and crawl from the seeds.
 
@@ -360,29 +281,48 @@ def up(
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
     urls = _seeds_of(seed_urls, seeds)
-    _check_lab(data, gateway, replicas, is_for_nothing=once and not urls)
-    given = {
-        **_limits(delay, pages_per_host, requests_per_day, disk_max),
-        **({} if like else _ordering(order, guide)),
-        **_revisiting(revisit, revisit_after, gone_after, data),
-        **_web_given(urls, resolver, data, contact, is_allowed=allow_private),
+    wanted = _settings_of(given or [])
+    replicas, gateway = wanted.pop("mesh.replicas", None), wanted.pop("gateway.listen", "")
+    _check_lab(data, replicas, is_for_nothing=once and not urls)
+    resolver = Path(wanted["web.resolver"]).resolve() if wanted.get("web.resolver") else None
+    if contact is None and resolver is None and "crawl.contact" not in wanted:
+        _check_contact(urls, data, is_private=bool(allow_private))
+    told = {
+        "crawl.delay_s": delay,
+        "crawl.contact": contact,
+        "web.resolver": None if resolver is None else str(resolver),
+        "web.allow_private": _private_names(urls, resolver, data, is_allowed=allow_private),
     }
     options = LabOptions(
         data,
         peers or _peer_count(data),
         replicas or REPLICAS_DEFAULT,
-        _without_nothing(given),
+        wanted | {name: value for name, value in told.items() if value is not None},
         first_settings={"crawl.backoff_s": _first_backoff_s(delay)},
         gateway=gateway,
         is_traced=record is not None,
         is_supervised=restart,
     )
-    wish = _Wish(urls, _scope(within, anywhere, depth_max, pages_max), like or [], order, guide or [])
-    _crawl(options, wish, _wait_s(once, wait), report=report, record=record, as_json=as_json)
+    scope = Scope(tuple(within or ()), Rule(action=Action.CRAWL), is_anywhere=anywhere, pages_max=pages_max)
+    _crawl(options, urls, scope, _wait_s(once, wait), report=report, record=record, as_json=as_json)
 
 
-def _without_nothing(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
+def _settings_of(given: list[str]) -> dict[str, Any]:
+    """Read the settings that were given with --set.
+
+    Raises:
+      ConfigError: it is no NAME=VALUE, or no setting takes it.
+    """
+    wanted: dict[str, Any] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign:
+            raise ConfigError(f"--set {each} has no value: give NAME=VALUE, such as crawl.delay_s=2.0")
+        if name.startswith("mesh.") and name != "mesh.replicas":
+            raise ConfigError(f"{name} cannot be set: all peers agree on it for ever")
+        is_address = name == "gateway.listen"
+        wanted[name] = checked_listen(value, f"--set {name}=") if is_address else setting_value(name, value)
+    return wanted
 
 
 def _wait_s(once: bool, wait_s: float | None) -> float | None:
@@ -390,62 +330,6 @@ def _wait_s(once: bool, wait_s: float | None) -> float | None:
     if not once:
         return None
     return WAIT_S if wait_s is None else wait_s
-
-
-class _Wish(NamedTuple):
-    """The crawl that a user asks for: start URLs, scope, order and guide words."""
-
-    urls: list[str]  # to start from
-    scope: Scope
-    likes: list[str]  # pages whose words are guide words: these and the order stand in the policy then
-    order: Order | None
-    guide: list[str]
-
-
-def _scope(within: list[str] | None, anywhere: bool, depth_max: int | None, pages_max: int | None) -> Scope:
-    """Where the crawl stays."""
-    limits = Rule(action=Action.CRAWL, depth_max=depth_max)
-    return Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
-
-
-def _limits(
-    delay_s: float | None, pages_per_host: int | None, per_day: int | None, disk_max_gb: float | None
-) -> dict[str, Any]:
-    """Settings of how much is fetched, None where nothing is given."""
-    return {
-        "crawl.delay_s": delay_s,
-        "crawl.pages_per_host_max": pages_per_host,
-        "crawl.requests_per_host_day_max": per_day,
-        "storage.disk_max_bytes": None if disk_max_gb is None else round(disk_max_gb * 1e9),
-    }
-
-
-def _ordering(order: Order | None, guide: list[str] | None) -> dict[str, Any]:
-    """Settings of where the crawl goes next, None where nothing is given."""
-    return {
-        "crawl.ordering.order": None if order is None else order.value,
-        "crawl.ordering.guide_words": guide or None,
-    }
-
-
-def _revisiting(
-    revisit: Revisit | None, after_s: float | None, gone_after_s: float | None, data: Path
-) -> dict[str, Any]:
-    """Settings of when pages are visited again, None where nothing is given."""
-    return {
-        "crawl.revisit": None if revisit is None else revisit.value,
-        "crawl.revisit_after_s": after_s or _first_interval_s(revisit, data),
-        "crawl.gone_after_s": gone_after_s,
-    }
-
-
-def _first_interval_s(revisit: Revisit | None, data: Path) -> float | None:
-    """Return the interval of a policy that is given without one: a day, unless the peers have one already."""
-    if revisit is None:
-        return None
-    configs = (load_config(each, PeerConfig) for each in data.glob("peer-*/config.toml"))
-    has_one = any(config.crawl.revisit_after_s < inf for config in configs)
-    return None if has_one else REVISIT_AFTER_S
 
 
 def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
@@ -462,7 +346,8 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 
 def _crawl(
     options: LabOptions,
-    wish: _Wish,
+    urls: list[str],
+    scope: Scope,
     wait_s: float | None,
     *,
     report: Path | None,
@@ -475,14 +360,15 @@ def _crawl(
       wait_s: for what is due later nobody waits; None to go on when all is done.
     """
     _check_writable(report, record)
-    result = _run(_up, options, wish, wait_s, Screen(quiet=as_json))
+    result = _run(_up, options, urls, scope, wait_s, Screen(quiet=as_json))
     _write_results(result["report"], options, report, record, is_printed=as_json)
     if wait_s is not None and not result["is_done"]:
         raise typer.Exit(LEFT_FOR_LATER if result["is_later"] else 1)
 
 
-async def _up(options: LabOptions, wish: _Wish, wait_s: float | None, screen: Screen) -> dict[str, Any]:
-    urls, scope = wish.urls, wish.scope
+async def _up(
+    options: LabOptions, urls: list[str], scope: Scope, wait_s: float | None, screen: Screen
+) -> dict[str, Any]:
     is_new = not (options.folder / "mesh.toml").exists()
     async with _lab_on(screen, options) as lab:
         warning = copies_warning(lab.mesh_folder.mesh.replicas, options.peers)
@@ -492,9 +378,6 @@ async def _up(options: LabOptions, wish: _Wish, wait_s: float | None, screen: Sc
             screen.say("an empty mesh: give it pages with `tianmesh seed URL` or `tianmesh import FILE`")
         if urls or scope.is_given:
             screen.say(escape(await lab.widen(urls, scope)))
-        if wish.likes:
-            words = await lab.guide_by(wish.likes, wish.order, wish.guide)
-            screen.say(escape(f"guide words: {', '.join(words)}"))
         if urls:
             answer = await lab.add_seeds(urls)
             for url in answer["invalid"]:
@@ -679,7 +562,7 @@ def _run(main: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
 
 
 def _first_backoff_s(delay_s: float | None) -> float:
-    return max(LAB_BACKOFF_S, CrawlSettings().delay_s if delay_s is None else delay_s)
+    return max(LAB_BACKOFF_S, CrawlConfig().delay_s if delay_s is None else delay_s)
 
 
 def _seeds_of(given: list[str] | None, file: Path | None) -> list[str]:
@@ -701,7 +584,7 @@ def _read_seeds(path: Path | None) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def _check_lab(data: Path, gateway: str, replicas: int | None, *, is_for_nothing: bool) -> None:
+def _check_lab(data: Path, replicas: int | None, *, is_for_nothing: bool) -> None:
     """Refuse impossible options before anything is made.
 
     Args:
@@ -709,24 +592,9 @@ def _check_lab(data: Path, gateway: str, replicas: int | None, *, is_for_nothing
     """
     if is_for_nothing and not (data / "mesh.toml").exists():
         raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
-    if gateway:
-        checked_listen(gateway, "--gateway")
     check_place(data)
     if (data / "mesh.toml").exists():
         check_founding(open_mesh(data), "", replicas)
-
-
-def _web_given(
-    urls: list[str], resolver: Path | None, data: Path, contact: str | None, *, is_allowed: bool | None
-) -> dict[str, object]:
-    """The settings that say how the web is reached, of those that were given."""
-    if contact is None and resolver is None:
-        _check_contact(urls, data, is_private=bool(is_allowed))
-    return {
-        "crawl.contact": contact,
-        "web.resolver": None if resolver is None else str(resolver.resolve()),
-        "web.allow_private": _private_names(urls, resolver, data, is_allowed=is_allowed),
-    }
 
 
 def _check_contact(urls: list[str], data: Path, *, is_private: bool) -> None:
@@ -734,7 +602,7 @@ def _check_contact(urls: list[str], data: Path, *, is_private: bool) -> None:
     visitors = [
         visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
         for config in (load_config(path, PeerConfig) for path in data.glob("peer-*/config.toml"))
-    ] or [visitor_of(CrawlSettings(), (), is_closed=False)]
+    ] or [visitor_of(CrawlConfig(), (), is_closed=False)]
     seeds = [url for url in map(canonical, urls) if url is not None]
     if not is_private and any(visitor.refused(seeds) for visitor in visitors):
         raise ConfigError(ADVICE)

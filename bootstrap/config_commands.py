@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -18,7 +17,7 @@ from bootstrap.toml_edit import with_settings
 from mesh.config import load_config, parse_config
 from mesh.errors import ConfigError
 from mesh.tables.private_files import write_private_text
-from peers.config import PeerConfig
+from peers.config import PeerConfig, setting_value
 from peers.options import DATA, DataOption, JsonOption, data_here, print_json
 
 SET_EPILOG: Final = (
@@ -122,22 +121,9 @@ def changed(config: Path, key: str, value: str) -> str:
     if key.startswith("mesh."):
         raise ConfigError(f"{key} cannot be set: all peers agree on it for ever")
     load_config(config, PeerConfig)  # a slip of a person is told before anything is changed
-    text = config.read_text(encoding="utf-8")
-    tried: list[Any] = [value]
-    try:
-        tried.insert(0, tomllib.loads(f"x = {value}")["x"])
-    except tomllib.TOMLDecodeError:
-        pass
-    errors: list[ConfigError] = []
-    for each in tried:
-        try:
-            new = with_settings(text, {key: each}, str(config))
-            parse_config(new, PeerConfig, str(config))
-        except ConfigError as error:
-            errors.append(error)
-        else:
-            return new
-    raise errors[0]
+    text = with_settings(config.read_text(encoding="utf-8"), {key: setting_value(key, value)}, str(config))
+    parse_config(text, PeerConfig, str(config))
+    return text
 
 
 def counts_after_reload(key: str) -> bool:

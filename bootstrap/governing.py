@@ -230,7 +230,7 @@ def join(
     starts, and others do not reach it at that address, they do over a relay if a door offers one.
     """
     if gateway:
-        checked_listen(gateway, "--gateway")
+        checked_listen(gateway, "--gateway ")
     invitation = read_token(token or _asked_for_token())
     reach = Reach.ALWAYS if relay else Reach.AUTO
     given = {"gateway": gateway, "contact": contact, "name": name}

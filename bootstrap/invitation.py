@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from bootstrap.provision import BOOTSTRAP, MeshFolder, note_invited
 from bootstrap.rendezvous import BootstrapConfig
-from mesh.config import DoorConfig, MemberConfig, MeshConfig, load_config
+from mesh.config import NODE_KEY, DoorConfig, MemberConfig, MeshConfig, load_config
 from mesh.errors import ConfigError
 from mesh.keys.certificate import ALL_RIGHTS, Right
 from mesh.keys.identity import SECRET_BYTES, bytes_of_z85, z85_of
@@ -133,7 +133,7 @@ def doors_in(mesh_folder: MeshFolder) -> tuple[DoorConfig, ...]:
             member = _member_in(config, is_peer=is_peer)
             host = member.announce or member.listen
             if member.door_port and host not in ("0.0.0.0", "::"):
-                key = load_identity(folder / member.key_file).curve_public.decode()
+                key = load_identity(folder / NODE_KEY).curve_public.decode()
                 found.append(DoorConfig(endpoint=endpoint_of((host, member.door_port)), key=key))
     far = [door for door in found if not is_near(door)]
     return tuple(far or found)

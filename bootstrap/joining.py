@@ -13,7 +13,7 @@ import trio
 
 from bootstrap.invitation import Invitation
 from bootstrap.provision import Settings, identity_in, ports_from, write_config
-from mesh.actors.codec import VERSION_BEFORE, Decoder, encode
+from mesh.actors.codec import OLDEST_VERSION, Decoder, encode
 from mesh.client.admin_token import make_token
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.errors import ConfigError, RemoteProtocolError
@@ -140,7 +140,7 @@ def _is_taken(invitation: Invitation, identity: Identity, door: DoorConfig, seri
     """Ask at a door, which says so before it misses a signature: nobody is let in by this."""
     keys = identity.curve_public, identity.signing_public
     record = MemberRecord(serial, "", "", "", "", *keys, b"", 0, 0)
-    frame = encode("membership", "membership", JoinMesh(record, invitation.mesh.digest()), VERSION_BEFORE)
+    frame = encode("membership", "membership", JoinMesh(record, invitation.mesh.digest()), OLDEST_VERSION)
     ask = partial(_ask, identity, door, frame)
     try:
         answer = _DECODER.decode(trio.run(ask)).message

@@ -36,9 +36,7 @@ from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.gateway.model.settings import GatewaySettings
 from peers.policy.edits import ALL_ELSE
-from peers.policy.guiding import guide_by_pages
 from peers.policy.issuing import PolicyIssuer
-from peers.policy.ordering import Order
 from peers.policy.rules import Rule
 
 JOIN_S: Final = 30.0
@@ -136,15 +134,6 @@ class Lab:
                 pages_max=scope.pages_max,
             )
             return await trio.to_thread.run_sync(widen)
-
-    async def guide_by(self, pages: list[str], order: Order | None, words: list[str]) -> tuple[str, ...]:
-        """Guide the crawl by the topics of these pages, once the mesh has them; return the guide words."""
-        folder = self.mesh_folder.folder
-        await self._rest()
-        with GatewayClient(self.gateways[0], self._tokens) as client:
-            issuer = PolicyIssuer(client, folder / "admin.key")
-            guide = partial(guide_by_pages, client, issuer, pages, order, words)
-            return await trio.to_thread.run_sync(guide, abandon_on_cancel=True)
 
     async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand seeds to their owners through the first gateway, once slots have come to rest.
@@ -300,10 +289,10 @@ class Lab:
             settings["gateway.listen"] = gateway_of(number, options.gateway or GatewaySettings().listen)
         trace = str((folder / "trace").resolve())
         if options.is_traced:
-            settings |= {"web.trace": trace, "crawl.is_recorded": True}
+            settings |= {"web.trace": trace}
         elif config.exists() and load_config(config, PeerConfig).web.trace == trace:
             # What --record of an earlier start has switched on ends with it.
-            settings |= {"web.trace": "", "crawl.is_recorded": False}
+            settings |= {"web.trace": ""}
         return {**settings, **options.settings}
 
     async def _wait_for_members(self) -> None:

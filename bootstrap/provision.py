@@ -29,7 +29,7 @@ from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
 from mesh.client.admin_token import make_token
-from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
+from mesh.config import NODE_KEY, WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.errors import ConfigError
 from mesh.keys.certificate import (
     WEIGHT_MAX_DEFAULT,
@@ -108,7 +108,7 @@ class MeshFolder:
     @property
     def peers(self) -> list[Path]:
         """Folders of the peers, peer-1 first."""
-        found = (path for path in self.folder.glob("peer-*") if (path / "peer.key").is_file())
+        found = (path for path in self.folder.glob("peer-*") if (path / NODE_KEY).is_file())
         return sorted(found, key=lambda path: (len(path.name), path.name))
 
 
@@ -170,7 +170,7 @@ def check_founding(mesh_folder: MeshFolder, name: str, replicas: int | None) -> 
     if replicas not in (None, mesh.replicas):
         raise ConfigError(
             f"mesh {mesh.name!r} was founded with {mesh.replicas} copies of every page, for ever: "
-            f"leave out --replicas, or found another mesh with --replicas {replicas} and bring the pages "
+            f"leave out {replicas}, or found another mesh with as many and bring the pages "
             "over with `tianmesh export warc` and `tianmesh import`"
         )
     if name not in ("", mesh.name):
@@ -182,7 +182,7 @@ def check_founding(mesh_folder: MeshFolder, name: str, replicas: int | None) -> 
 
 def identity_in(folder: Path) -> Identity:
     """The keys of a node, made when it has none."""
-    key_file = folder / "peer.key"
+    key_file = folder / NODE_KEY
     if not key_file.exists():
         save_identity(key_file, new_identity())
     return load_identity(key_file)

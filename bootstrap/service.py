@@ -21,6 +21,7 @@ from bootstrap.nodes import kind_of
 from bootstrap.provision import ROOT_KEY
 from mesh.client.admin_token import KEY_FILE, mesh_folder_of
 from mesh.errors import ConfigError
+from peers.rendering.browser import NO_SANDBOX
 
 SYSTEM_UNITS: Final = Path("/etc/systemd/system")
 STOP_S: Final = 60  # pages in progress are stored and neighbours told before a peer ends
@@ -158,7 +159,7 @@ def _unit(config: Path, user: str) -> Unit:
     writable = {config.parent, data if data.is_dir() else data.parent}
     web = settings.get("web", {})
     # The sandbox of a browser is made of these; nothing else that a node starts makes any.
-    has_sandbox = bool(web.get("render")) and web.get("render_sandbox", True)
+    has_sandbox = bool(web.get("render")) and NO_SANDBOX not in str(web.get("renderer", ""))
     lines = {"user": user, "writable": " ".join(sorted(map(_path, writable)))}
     home = mesh_folder_of(config.parent)  # the keys of the mesh, if they are on this machine
     lines["keys"] = " ".join(f"-{_path(home / name)}" for name in (ROOT_KEY, KEY_FILE))

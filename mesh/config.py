@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -20,6 +21,7 @@ Port = Annotated[int, Meta(ge=0, le=65_535)]
 PORTS_PATTERN: Final = "^([1-9][0-9]{0,4}-[1-9][0-9]{0,4})?$"
 
 WEIGHT_DEFAULT: Final = 100
+NODE_KEY: Final = "peer.key"  # beside config.toml: the secret of a node, which nobody but its owner may read
 NAME_CHARS_MAX: Final = 64
 
 Config = TypeVar("Config")
@@ -54,7 +56,7 @@ class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             description="how text became terms when this mesh was founded; older programs are refused, newer "
             "ones index pages anew",
         ),
-    ] = 3  # of who does not say: it is part of the id of old meshes. New ones are founded with today's
+    ]
 
     def digest(self) -> bytes:
         """16 bytes that differ when any field does; the id of the mesh in certificates."""
@@ -69,11 +71,8 @@ class DoorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One member's keys and addresses. Paths are relative to the configuration file."""
+    """How one member is reached, and by which certificate it is one; its secret is in peer.key."""
 
-    key_file: Annotated[
-        str, Meta(description="the secret of this node; nobody but its owner may read it")
-    ] = "peer.key"
     certificate: Annotated[
         str,
         Meta(pattern="^([0-9a-f]{2})*$", description="what the mesh's root key grants to this node"),
@@ -184,7 +183,17 @@ def parse_config(text: str, kind: type[Config], where: str) -> Config:
     except msgspec.ValidationError as error:
         line = _line_of(text, str(error))
         place = f"{where}, line {line}" if line else where
-        raise ConfigError(f"{place}: {error}; correct that line and start again") from error
+        gone = _gone(str(error), getattr(kind, "gone", {}))
+        raise ConfigError(f"{place}: {gone or f'{error}; correct that line and start again'}") from error
+
+
+def _gone(fault: str, gone: Mapping[str, str]) -> str:
+    """Return the advice on a setting that is gone, if that is the fault; "" if it is not."""
+    at, unknown = _AT.search(fault), _UNKNOWN.search(fault)
+    if unknown is None:
+        return ""
+    name = ".".join(filter(None, (at[1] if at else "", unknown[1])))
+    return f"{name} is no setting any more: {gone[name]}" if name in gone else ""
 
 
 def _line_of(text: str, fault: str) -> int:

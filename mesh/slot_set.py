@@ -45,20 +45,7 @@ def encode_slots(mask: SlotMask) -> bytes:
     is_between = SLOTS_WITHOUT_MASK < len(slots) < 4 * mask_bytes  # two bits of each are never spared
     if is_between and (split := _split(slots, mask_bytes)):
         return split
-    return _list_or_mask(mask)
-
-
-def without_third_form(encoded: bytes) -> bytes:
-    """Return slots from `encode_slots` in one of the first two forms: peers of version 4 know no other."""
-    if encoded[:1] != _SPLIT:
-        return encoded
-    _, _, _, mask_bytes = _SPLIT_HEAD.unpack_from(encoded)
-    return _list_or_mask(decode_slots(encoded, 8 * mask_bytes))
-
-
-def _list_or_mask(mask: SlotMask) -> bytes:
-    (slots,) = mask.nonzero()
-    if 2 * len(slots) <= (len(mask) + 7) // 8:
+    if 2 * len(slots) <= mask_bytes:
         return _LIST + slots.astype(">u2").tobytes()
     return _MASK + np.packbits(mask).tobytes()
 

@@ -7,8 +7,6 @@ after the other, is a stream of MessagePack values that any implementation reads
 file is, one array per page (`TracedPage`), and a map that says how many pages there were. A value never
 crosses the end of a block, so a damaged block costs its own pages and no others, and a file that lacks the
 last map has lost its end: a crawl died, or somebody copied half of it. `docs/traces.md` describes it.
-
-Version 1 was the bare stream, without blocks, end, and the later fields of a page; it is read.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from mesh.trace_blocks import MAGIC, Block, Damage, pack_block, read_blocks
 
 TRACE_FORMAT: Final = "tianmesh-trace"
 TRACE_VERSION: Final = 2
-VERSION_BEFORE: Final = 1
 VALUE_BYTES_MAX: Final = 64 << 20  # of one page: 30,000 links of the longest kind
 BLOCK_PAGES: Final = 1_024  # at most: about a megabyte before it is packed
 BLOCK_BYTES: Final = 4 << 20  # from which on a block is closed; a page can have 6,000 links
@@ -165,7 +162,7 @@ def whole_part(path: Path) -> TraceEnd:
         if not begin or (begin != MAGIC and MAGIC.startswith(begin)):
             return end
         if begin != MAGIC:
-            raise ConfigError(_foreign(path, begin))
+            raise ConfigError(_foreign(path))
         file.seek(0)
         for number, block in enumerate(read_blocks(file)):
             if isinstance(block, Damage):
@@ -187,11 +184,10 @@ def whole_part(path: Path) -> TraceEnd:
 def _pages_in(path: Path, damages: list[Damage] | None) -> Iterator[TracedPage]:
     with path.open("rb") as file:
         begin = file.read(len(MAGIC))
+        if not MAGIC.startswith(begin):
+            raise ConfigError(_foreign(path))
         file.seek(0)
-        if begin == MAGIC:
-            yield from _pages_of_blocks(path, read_blocks(file), damages)
-        else:
-            yield from _pages_of_version_1(path, damages)
+        yield from _pages_of_blocks(path, read_blocks(file), damages)
 
 
 def _pages_of_blocks(
@@ -226,30 +222,6 @@ def _pages_of_blocks(
         _tell(path, Damage(-1, last, f"has {n_pages} of the {end.get('pages')} pages of its end"), damages)
 
 
-def _pages_of_version_1(path: Path, damages: list[Damage] | None) -> Iterator[TracedPage]:
-    with path.open("rb") as file:
-        unpacker = msgpack.Unpacker(file, use_list=False, max_buffer_size=VALUE_BYTES_MAX)
-        whole = 0
-        try:
-            for number, value in enumerate(unpacker):
-                whole = unpacker.tell()
-                page = None
-                if number == 0:
-                    _check_header(value, path)
-                elif (page := _page_of(value)) is None:
-                    _tell(path, Damage(-1, whole, "holds what is not a page"), damages)
-                if page is not None:
-                    yield page
-        except (msgpack.UnpackException, ValueError) as error:
-            if whole == 0:
-                raise ConfigError(_foreign(path, b"")) from error
-            _tell(path, Damage(-1, whole, f"is damaged ({error})"), damages)
-        if whole == 0:
-            _tell(path, Damage(-1, 0, "is empty, not a trace"), damages)
-        elif path.stat().st_size > whole:
-            _tell(path, Damage(-1, whole, "is cut off within a page"), damages)
-
-
 def _tell(path: Path, damage: Damage, damages: list[Damage] | None) -> None:
     if damages is None:
         raise ConfigError(
@@ -275,23 +247,21 @@ def _is_end(values: list[Any]) -> bool:
 
 def _check_header(header: Any, path: Path) -> None:
     if not isinstance(header, dict) or header.get("format") != TRACE_FORMAT:
-        raise ConfigError(_foreign(path, b""))
+        raise ConfigError(_foreign(path))
     version = header.get("version")
-    if version not in (TRACE_VERSION, VERSION_BEFORE):
+    if version != TRACE_VERSION:
         raise ConfigError(
-            f"{path} is a trace of version {version}, and this tianmesh reads {VERSION_BEFORE} and "
-            f"{TRACE_VERSION}; install the one that wrote it"
+            f"{path} is a trace of version {version}, and this tianmesh reads {TRACE_VERSION}; "
+            "install the one that wrote it"
         )
 
 
-def _foreign(path: Path, begin: bytes) -> str:
-    if begin[:1] == b"\x82":  # a map of two: version 1
-        return f"{path} is a trace of version {VERSION_BEFORE}, which nothing is added to; give another file"
+def _foreign(path: Path) -> str:
     return f"{path} is not a trace; give the file that a crawl wrote with --record"
 
 
 def _page_of(value: Any) -> TracedPage | None:
-    """A page of either version; fields that are not known yet are behind those that are."""
+    """Return a page; fields of later writers stand behind those that are known."""
     match value:
         case (str(url), int() | float() as at, int() | float() as seconds, int(n_bytes), (*links,), *rest):
             page = TracedPage(url, float(at), float(seconds), n_bytes, tuple(links), *rest[:4])

@@ -1,19 +1,55 @@
-"""One peer's configuration file."""
+"""One peer's configuration file: its settings, and advice about those that are gone."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import tomllib
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, get_args
 
 import msgspec
 from msgspec import Meta
 
-from mesh.actors.conduct import ConductSettings
 from mesh.config import MemberConfig, MeshConfig
-from mesh.membership.balance import BalanceSettings
-from peers.crawler.model.settings import CrawlSettings
-from peers.gateway.model.settings import GatewaySettings
-from peers.handover.settings import HandoverSettings
+from mesh.errors import ConfigError
+from peers.crawler.model.settings import CrawlConfig
+from peers.gateway.model.settings import GatewayConfig
 from peers.storage.disk_limit import DiskLimit
+
+MEMORY_DEFAULT: Final = 1 << 30
+
+
+def _all(names: str, advice: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), advice)
+
+
+# Settings that were, or tables of them, and what to do instead.
+GONE: Final = {
+    **_all(
+        """crawl.fetches_in_flight_max crawl.pages_in_progress_max crawl.page_bytes_in_progress_max
+        crawl.pages_held_back_max crawl.fetches_per_domain_max crawl.hosts_per_domain_max crawl.hosts_idle_max
+        gateway.cache_bytes_max storage.index_process web.parsers web.renderers""",
+        "leave it out, it follows from memory_max_bytes in [machine]",
+    ),
+    **_all(
+        """gateway.client_connections_max gateway.client_requests_max gateway.client_bytes_per_s
+        gateway.client_seeds_per_hour""",
+        "leave it out, it follows from client_queries_per_s",
+    ),
+    **_all(
+        """crawl.delay_max_s crawl.crawl_delay_max_s crawl.outbox_links_max crawl.requests_per_domain_max
+        crawl.origins_per_host_max crawl.redirects_max crawl.attempts_max crawl.backoff_max_s
+        crawl.host_failures_max crawl.revisit_min_s crawl.revisit_max_s crawl.revisit_share crawl.gone_visits
+        crawl.lost_visits crawl.lost_after_s crawl.give_up_s crawl.retry_after_max_s crawl.robots_ttl_s
+        crawl.anchors_interval_s crawl.avoids_traps crawl.reads_sitemaps gateway.host_changes_per_hour balance
+        conduct""",
+        "leave it out, all peers go by the same value now",
+    ),
+    "crawl.is_recorded": "leave it out, pages are recorded where web.trace names a file",
+    "gateway.admin_token": "write it into the file admin.token beside config.toml",
+    "web.render_sandbox": 'write renderer = "chromium --no-sandbox" instead of false',
+    "member.key_file": "leave it out, and keep the key in peer.key beside config.toml",
+    "handover": "leave it out, times of the handover follow from patience in [machine]",
+}
 
 
 class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -55,12 +91,14 @@ class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             'URLs without scheme, such as "app.example.org/*"; each takes seconds and further requests'
         ),
     ] = ()
-    renderer: Annotated[str, Meta(description="the browser: Chromium, no snap; name or path")] = "chromium"
-    renderers: Annotated[int, Meta(ge=1, le=16, description="of them at a time, some 300 MB each")] = 1
-    render_sandbox: Annotated[
-        bool, Meta(description="false runs it without its own sandbox, as containers and root need")
-    ] = True
-    parsers: Annotated[int, Meta(ge=1, le=64, description="processes that take pages apart, at most")] = 1
+    renderer: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="the browser: Chromium, no snap; name or path, and --no-sandbox behind it where it "
+            "cannot have its own, as in containers and for root; some 300 MB each, one for each GB of memory",
+        ),
+    ] = "chromium"
     trace: Annotated[str, Meta(description="file to record every page and its links in, for simulations")] = (
         ""
     )
@@ -95,32 +133,81 @@ class StorageConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             ge=0, description="that the disk has to have left, else it fetches nothing, likewise; 0 for none"
         ),
     ] = 0
-    index_process: Annotated[
-        bool,
-        Meta(
-            description="where there is more than one core, segments of the index are built in a process of "
-            "their own, with some 100 MB while pages come; false spares these, and crawls more slowly"
-        ),
-    ] = True
 
     @property
     def disk_limit(self) -> DiskLimit:
         return DiskLimit(self.disk_max_bytes, self.disk_free_min_bytes)
 
 
+class MachineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The size of this peer, and its patience with others: windows, caches and times follow from them."""
+
+    memory_max_bytes: Annotated[
+        int,
+        Meta(
+            ge=128 << 20,
+            le=1 << 40,
+            description="that pages, hosts, caches and processes of this peer may take, about: fewer fetches "
+            "at a time with less; more where the machine is for this peer alone",
+        ),
+    ] = MEMORY_DEFAULT
+    patience: Annotated[
+        float,
+        Meta(
+            ge=0.25,
+            le=16.0,
+            description="how long answers of other peers are waited for before they are asked again; 1 suits "
+            "round trips up to 0.1 s, more slower networks and busy machines",
+        ),
+    ] = 1.0
+
+
 class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything a peer is told before it starts."""
 
+    gone: ClassVar[Mapping[str, str]] = GONE
+
     mesh: MeshConfig
     member: MemberConfig
+    machine: MachineConfig = MachineConfig()
     storage: StorageConfig = StorageConfig()
     web: WebConfig = WebConfig()
-    crawl: CrawlSettings = CrawlSettings()
-    gateway: GatewaySettings = GatewaySettings()
-    handover: HandoverSettings = HandoverSettings()
-    balance: BalanceSettings = BalanceSettings()
-    conduct: ConductSettings = ConductSettings()
+    crawl: CrawlConfig = CrawlConfig()
+    gateway: GatewayConfig = GatewayConfig()
 
-    def __post_init__(self) -> None:
-        if self.crawl.is_recorded and not self.web.trace:
-            raise ValueError("crawl.is_recorded needs the name of a file in web.trace")
+
+def setting_value(key: str, text: str) -> Any:
+    """Return the value of a setting that a person typed: TOML, or text where the setting takes text.
+
+    Args:
+      key: table and name, as `crawl.delay_s`.
+
+    Raises:
+      ConfigError: there is no such setting, or it does not take this.
+    """
+    kind: Any = PeerConfig
+    for name in key.split("."):
+        inside = next((each for each in (kind, *get_args(kind)[:1]) if _is_struct(each)), None)
+        found = {each.name: each.type for each in msgspec.structs.fields(inside)} if inside else {}
+        if name not in found:
+            advice = GONE.get(key) or GONE.get(name)
+            raise ConfigError(f"{key} is no setting{f' any more: {advice}' if advice else ''}")
+        kind = found[name]
+    tried: list[Any] = [text]
+    try:
+        tried.insert(0, tomllib.loads(f"x = {text}")["x"])
+    except tomllib.TOMLDecodeError:
+        pass
+    errors: list[msgspec.ValidationError] = []
+    for each in tried:
+        try:
+            msgspec.convert(each, kind, strict=True)
+        except msgspec.ValidationError as error:
+            errors.append(error)
+        else:
+            return each
+    raise ConfigError(f"{key} cannot be {text}: {errors[0]}")
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

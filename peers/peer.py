@@ -55,7 +55,6 @@ from peers.engine.index import Index
 from peers.gateway.http_port import Http, listen, url_of
 from peers.gateway.meter import Meter
 from peers.gateway.model.messages import ChangeGateway
-from peers.gateway.model.settings import GatewaySettings
 from peers.index import segment_process
 from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
@@ -65,6 +64,7 @@ from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
 from peers.rendering.browser import command_of
 from peers.rendering.renderer import Renderer
+from peers.sizes import builds_apart, crawl_settings, gateway_settings, handover_settings, process_count
 from peers.storage.archive.archive import Archive
 from peers.storage.archive.archive_port import ArchivePort
 from peers.storage.cell import CellStatistics
@@ -115,11 +115,11 @@ async def _run(
     table = await _table_in(folder, data)
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
-    workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
-    index_workshop = _index_workshop(config.storage)
+    workshop = Workshop(page_process.COMMAND, processes_max=process_count(config, core_count()))
+    index_workshop = _index_workshop(config)
     fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
-    renderer = _renderer(config.web, fetcher, workshop)
-    settings = _with_token(config.gateway, folder)
+    renderer = _renderer(config, fetcher, workshop)
+    settings = gateway_settings(config, make_token(folder))
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
@@ -137,7 +137,8 @@ async def _run(
     with Archive(data / "archive", me, durable) as archive, _index_in(data, index_workshop) as index:
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
-        actors = make_actors(me, table, config.crawl, reader, life, config.handover, settings, cell=cell)
+        crawl, handover = crawl_settings(config), handover_settings(config)
+        actors = make_actors(me, table, crawl, reader, life, handover, settings, cell=cell)
         authority = Authority(bytes.fromhex(config.mesh.root_key), config.mesh.digest())
         told = reading_in(workshop), _visitor_of(config), fetcher.private_among, authority
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
@@ -152,8 +153,7 @@ async def _run(
             MemoryKeeper(giver_back()),
         ]
         ports += [TraceRecorder(folder / config.web.trace)] if config.web.trace else []
-        conduct = conduct_of(config.conduct)
-        runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of, _PAUSED)
+        runtime = member.assemble(actors, ports, WIRE, None, FOLLOWERS, conduct_of(), pins_of, _PAUSED)
         workshops = workshop, index_workshop
         vitals = Vitals(member, runtime, index, workshops, gateway, data, config.storage.disk_limit)
         runtime.deliver(Address(me, "fetcher"), "controller", WebReached(_reach(folder, config.web)))
@@ -172,10 +172,8 @@ def _reload(config_file: Path, started: PeerConfig, http: Http, runtime: Runtime
       ConfigError: they are wrong; nothing has changed.
     """
     now = _config_in(config_file)
-    token = now.gateway.admin_token or http.settings.admin_token
-    change = ChangeGateway(
-        msgspec.structs.replace(now.gateway, listen=started.gateway.listen, admin_token=token)
-    )
+    settings = gateway_settings(now, make_token(config_file.parent))
+    change = ChangeGateway(msgspec.structs.replace(settings, listen=started.gateway.listen))
     http.receive(http.address, change)
     runtime.deliver(http.address, "searcher", change)
     waiting = [
@@ -292,14 +290,9 @@ def _visitor_of(config: PeerConfig) -> Visitor:
     return visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
 
 
-def _with_token(settings: GatewaySettings, folder: Path) -> GatewaySettings:
-    """The settings of the gateway, with a token for its administrator if they have none."""
-    return msgspec.structs.replace(settings, admin_token=settings.admin_token or make_token(folder))
-
-
-def _index_workshop(config: StorageConfig) -> Workshop | None:
+def _index_workshop(config: PeerConfig) -> Workshop | None:
     """The process that builds segments of the index, where the peer has more than one core."""
-    return Workshop(segment_process.COMMAND) if config.index_process and core_count() > 1 else None
+    return Workshop(segment_process.COMMAND) if builds_apart(config, core_count()) else None
 
 
 def _cell_settings(config: StorageConfig) -> CellSettings:
@@ -337,17 +330,17 @@ def _reach(folder: Path, config: WebConfig) -> bytes:
     return sha256(settings + table).digest()
 
 
-def _renderer(config: WebConfig, fetcher: Fetcher, workshop: Workshop) -> Renderer | None:
+def _renderer(config: PeerConfig, fetcher: Fetcher, workshop: Workshop) -> Renderer | None:
     """The renderer that shows pages in a browser, where some have to be.
 
     Raises:
       ConfigError: there is no such browser.
     """
-    if not config.render:
+    if not config.web.render:
         return None
-    command = command_of(config.renderer, has_sandbox=config.render_sandbox)
+    command = command_of(config.web.renderer)
     served = fetcher.fetch, decoding_in(workshop), robots_reading_in(workshop)
-    return Renderer(command, config.render, *served, browsers_max=config.renderers)
+    return Renderer(command, config.web.render, *served, browsers_max=process_count(config, core_count()))
 
 
 def _resolver(folder: Path, config: WebConfig) -> Resolver:

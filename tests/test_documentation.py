@@ -13,10 +13,13 @@ import pytest
 import typer
 
 from peers.application import app
+from peers.config import PeerConfig
 from peers.engine.query_language import Operator
 from peers.gateway.openapi import openapi
 from peers.gateway.site.texts import OPERATORS
+from tests.budgets.static import settings_in
 from tests.documented import ELSEWHERE, documented
+from tests.settings_page import PAGE, settings_page
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -79,6 +82,16 @@ def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     linked = {target for target in re.findall(r"\]\(([^)#\s]+)", index) if "/" not in target}
     assert linked == {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+
+def test_the_page_of_settings_is_made_from_their_declarations() -> None:
+    assert PAGE.read_text(encoding="utf-8") == settings_page(), "python -m tests.settings_page writes it"
+
+
+def test_up_has_fifteen_options_at_most_and_a_peer_fifty_settings(program: Any) -> None:
+    shown = [each for each in program.commands["up"].params if each.param_type_name == "option"]
+    assert len([each for each in shown if not each.hidden]) <= 15
+    assert settings_in(PeerConfig) <= 50
 
 
 def test_every_path_of_the_gateway_is_told_with_its_methods() -> None:

@@ -16,7 +16,7 @@ from typing import Final
 from bootstrap.doctor.finding import Finding, fault, good, warning
 from bootstrap.provision import BOOTSTRAP
 from bootstrap.rendezvous import BootstrapConfig
-from mesh.config import DoorConfig, MemberConfig, MeshConfig, load_config
+from mesh.config import NODE_KEY, DoorConfig, MemberConfig, MeshConfig, load_config
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.keys.certificate import Certificate, read_certificate
 from mesh.keys.key_file import load_identity
@@ -173,7 +173,7 @@ def _certificate_findings(
     about: str, folder: Path, mesh: MeshConfig, member: MemberConfig
 ) -> Iterator[Finding]:
     try:
-        identity = load_identity(folder / member.key_file)
+        identity = load_identity(folder / NODE_KEY)
     except ConfigError as error:
         yield fault(about, "key", str(error))
         return

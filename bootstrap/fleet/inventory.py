@@ -170,6 +170,6 @@ def _whole(machine: Machine, defaults: Defaults, path: Path) -> Machine:
         port=machine.port or defaults.port,
         folder=folder,
         weight=defaults.weight if machine.weight < 0 else machine.weight,
-        gateway=checked_listen(machine.gateway or defaults.gateway, f"{path}, {name}: gateway ="),
+        gateway=checked_listen(machine.gateway or defaults.gateway, f"{path}, {name}: gateway = "),
         group=machine.group or defaults.group,
     )

@@ -89,27 +89,18 @@ Charge: TypeAlias = Callable[[Any], tuple[Quota, float]]
 class ConductSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The amounts that one member may send this peer in a minute, and when it is put into quarantine."""
 
-    links_per_minute: Annotated[
-        Limit,
-        Meta(description="links; who fetches 200 pages a second sends all others some 4,000 a second"),
-    ] = 1_200_000
-    pages_per_minute: Annotated[Limit, Meta(description="pages to be kept as copies")] = 60_000
-    imports_per_minute: Annotated[Limit, Meta(description="pages of files")] = 60_000
-    questions_per_minute: Annotated[
-        Limit,
-        Meta(description="questions why a URL or the crawl is as it is; the dearest take 0.1 s"),
-    ] = 120
-    rumours_per_minute: Annotated[
-        Limit, Meta(description="rumours, pings, decrees; a member of a thousand tells all it knows in 1,000")
-    ] = 600_000
-    bytes_per_minute: Annotated[
-        Limit,
-        Meta(description="of all that it sends, 8 KiB a message at least: two gigabits, or 30,000, a second"),
-    ] = 15_000_000_000
-    quarantine_points: Annotated[
-        float, Meta(gt=0, description="points for offences, from which nothing of content is taken from it")
-    ] = 100.0
-    half_life_s: Annotated[float, Meta(gt=0, description="in which half of the points are forgiven")] = 120.0
+    # A peer that fetches 200 pages a second sends all others some 4,000 links a second.
+    links_per_minute: Limit = 1_200_000
+    pages_per_minute: Limit = 60_000  # to be kept as copies
+    imports_per_minute: Limit = 60_000  # pages of files
+    questions_per_minute: Limit = 120  # why a URL or the crawl is as it is; the dearest take 0.1 s
+    # Rumours, pings, decrees; a member of a thousand tells all it knows in 1,000.
+    rumours_per_minute: Limit = 600_000
+    # Of all that it sends, 8 KiB a message at least: two gigabits, or 30,000 messages, a second.
+    bytes_per_minute: Limit = 15_000_000_000
+    # Points for offences, from which nothing of content is taken from it.
+    quarantine_points: Annotated[float, Meta(gt=0)] = 100.0
+    half_life_s: Annotated[float, Meta(gt=0)] = 120.0  # in which half of the points are forgiven
 
     def allowances(self) -> dict[Quota, int]:
         """Return the amount of each quota that a member may use in a minute."""

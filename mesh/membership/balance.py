@@ -33,25 +33,18 @@ RETURN_SHARE: Final = 4  # while all queues are below this part of the threshold
 class BalanceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When and how soon slots follow the queues."""
 
-    is_enabled: Annotated[bool, Meta(description="whether the weight of this peer follows its queue")] = True
-    threshold: Annotated[
-        int,
-        Meta(ge=1, description="N: nothing moves while the longest queue has fewer URLs; minutes of work"),
-    ] = 5_000
-    # What moves takes the rate at which URLs come with it, so a smaller ratio overshoots and comes back.
-    ratio: Annotated[
-        float,
-        Meta(gt=1, description="a: slots move when the longest queue is so many times the shortest"),
-    ] = 3.5
-    interval_s: Annotated[float, Meta(gt=0, description="between two changes of this peer's weight")] = 60.0
-    stretch_max: Annotated[
-        float,
-        Meta(ge=1, description="a weight stays within this factor of the one given, up and down"),
-    ] = 2.0
-    # 46 MB/s moved with the index, beside 3 MB/s crawled, and the receiver crawls on meanwhile.
-    page_cost: Annotated[
-        float, Meta(ge=0, description="what carrying a page costs, as a part of fetching one")
-    ] = 0.1
+    is_enabled: bool = True  # whether the weight of this peer follows its queue
+    # N: nothing moves while the longest queue has fewer URLs; minutes of work.
+    threshold: Annotated[int, Meta(ge=1)] = 5_000
+    # a: slots move when the longest queue is so many times the shortest. The rate at which URLs come moves
+    # with them, so a smaller ratio overshoots and comes back.
+    ratio: Annotated[float, Meta(gt=1)] = 3.5
+    interval_s: Annotated[float, Meta(gt=0)] = 60.0  # between two changes of this peer's weight
+    # A weight stays within this factor of the one given, up and down.
+    stretch_max: Annotated[float, Meta(ge=1)] = 2.0
+    # Cost of carrying a page, as a part of fetching one: 46 MB/s moved with the index, beside 3 MB/s crawled,
+    # and the receiver crawls on meanwhile.
+    page_cost: Annotated[float, Meta(ge=0)] = 0.1
 
 
 class Share(NamedTuple):

@@ -13,8 +13,7 @@ nobody with weight is neither, all who are ready count, in one step: then the be
 Until then those answer who did. So where as many as there are copies never get ready, as with full disks,
 newcomers after them crawl and keep but answer nothing, and those who did go on to answer for all.
 
-To be ready is a serving weight of `READY`. A member of a version that knows nothing of it takes it for
-somebody who serves very little, which is what it did of everybody before.
+To be ready is a serving weight of `READY`.
 """
 
 from __future__ import annotations

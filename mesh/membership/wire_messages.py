@@ -45,8 +45,7 @@ class MemberRecord(Message, frozen=True, array_like=True):
     # members.State: alive; dead when it goes down and means to come back; left when it goes for good.
     parting: Annotated[int, Meta(ge=0, le=3)] = 0
     signature: Key = b""  # by signing_key over all fields before
-    # What people call it; may be anything. Not signed: a label that members of the code before do not have,
-    # and that who passes it on may change.
+    # What people call it; may be anything. Not signed: a peer that passes it on may change it.
     name: Annotated[str, Meta(max_length=NAME_CHARS_MAX)] = ""
 
 

@@ -23,7 +23,7 @@ from mesh.actors.codec import Decoder
 from mesh.actors.conduct import Conduct
 from mesh.actors.node import Node
 from mesh.actors.port import Port
-from mesh.config import MemberConfig, MeshConfig
+from mesh.config import NODE_KEY, MemberConfig, MeshConfig
 from mesh.errors import ConfigError
 from mesh.keys.certificate import read_certificate
 from mesh.keys.identity import Identity
@@ -78,7 +78,7 @@ class Member:
           StorageError: the table cannot be written, or another version of this program wrote it.
         """
         self._mesh = mesh
-        self.identity: Identity = load_identity(folder / config.key_file)
+        self.identity: Identity = load_identity(folder / NODE_KEY)
         self.peer_id = self._named_by(config.certificate)
         self.table = table
         self.life = _begin_life(table)

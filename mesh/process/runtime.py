@@ -55,7 +55,7 @@ class RuntimeStatistics(Statistics, frozen=True):
     refused: int  # frames and messages from other peers that broke the protocol
     lost: int  # messages to peers that are unknown or do not keep up; their senders repeat them
     commits: int
-    behind: int  # gauge: members heard that speak the version of the protocol before ours
+    behind: int  # gauge: members heard that speak only an older version of the protocol
 
 
 class Wire(Protocol):

@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 import trio
 
 from mesh.actors.actor import Address, Message
-from mesh.actors.codec import PROTOCOL_VERSION, VERSION_BEFORE, Decoder, ForeignVersionError, encode
+from mesh.actors.codec import OLDEST_VERSION, PROTOCOL_VERSION, Decoder, ForeignVersionError, encode
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import (
@@ -138,7 +138,7 @@ class DoorPort:
         deliver(self._address, "membership", AddressesTried(order.handle, failure))
 
     async def _call_back(self, endpoint: str, key: bytes) -> None:
-        frame = encode("membership", "membership", CallBack(), VERSION_BEFORE)
+        frame = encode("membership", "membership", CallBack(), OLDEST_VERSION)
         reply = await self._transport.knock(endpoint, key, frame, TRY_S)
         if not isinstance(_ANSWERS.decode(reply).message, CalledBack):
             raise RemoteProtocolError("no answer to being called back")
@@ -153,7 +153,7 @@ class DoorPort:
 
     async def _knock(self, deliver: Deliver, knock: Knock) -> None:
         # Who is behind the door has not told so far what it speaks.
-        frame = encode("membership", "membership", knock.join, VERSION_BEFORE)
+        frame = encode("membership", "membership", knock.join, OLDEST_VERSION)
         answer: Welcomed | JoinRefused | None = None
         try:
             reply = await self._transport.knock(knock.endpoint, knock.server_key, frame, KNOCK_TIMEOUT_S)

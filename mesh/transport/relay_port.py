@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import trio
 
 from mesh.actors.actor import Address, Message
-from mesh.actors.codec import VERSION_BEFORE, Decoder, encode
+from mesh.actors.codec import OLDEST_VERSION, Decoder, encode
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import Borrow, Borrowed, Knocked
@@ -68,7 +68,7 @@ class RelayPort:
     async def _ask(self, tell: partial[None], order: Borrow) -> tuple[PortsLent | None, str]:
         """Return the ports that are lent, or the reason why none are."""
         # Who is behind the door has not told so far what it speaks.
-        frame = encode("membership", "membership", order.borrow, VERSION_BEFORE)
+        frame = encode("membership", "membership", order.borrow, OLDEST_VERSION)
         try:
             reply = await self._transport.knock(order.endpoint, order.server_key, frame, ASK_S)
             answer = _ANSWERS.decode(reply).message

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import tomlkit
 
-from mesh.config import load_config
+from mesh.config import NODE_KEY, load_config
 from mesh.errors import ConfigError
 from mesh.keys.certificate import peer_in
 from mesh.tables.private_files import write_private_text
@@ -18,7 +18,6 @@ from peers.config import PeerConfig
 CONFIG: Final = "config.toml"
 BOOTSTRAP: Final = "bootstrap"  # the folder of the node at whose door others knock
 DATA: Final = "data"  # where a restored peer has its data, wherever it had it before
-KEY: Final = "peer.key"
 OF_NODE: Final = (CONFIG, "admin.token", "serial")
 OF_MESH: Final = ("mesh.toml", "root.key", "admin.key", "members/*.toml")
 
@@ -66,27 +65,22 @@ def settle(home: Path) -> bool:
     """
     path = home / CONFIG
     config = load_config(path, PeerConfig)
-    wanted = {
-        ("storage", "folder"): (config.storage.folder, DATA),
-        ("member", "key_file"): (config.member.key_file, _inside(config.member.key_file)),
-    }
-    changes = {names: new for names, (old, new) in wanted.items() if old != new}
-    if changes:
-        document = tomlkit.parse(path.read_text(encoding="utf-8"))
-        for (table, key), value in changes.items():
-            document[table][key] = value  # it is there, or would have its default
-        write_private_text(path, tomlkit.dumps(document))
-    return bool(changes)
+    if config.storage.folder == DATA:
+        return False
+    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    document["storage"]["folder"] = DATA  # it is there, or would have its default
+    write_private_text(path, tomlkit.dumps(document))
+    return True
 
 
 def _node(folder: Path, config_file: Path) -> Node:
     config = load_config(config_file, PeerConfig)  # that of a bootstrap node has a part of the same tables
     home = config_file.parent
     files = {name: home / name for name in OF_NODE}
-    key = home / config.member.key_file
+    key = home / NODE_KEY
     if not key.is_file():
         raise ConfigError(f"there is no {key}, without which a copy of this peer is none: put it back")
-    files[_inside(config.member.key_file)] = key
+    files[NODE_KEY] = key
     if config.web.resolver and is_inside(config.web.resolver):
         files[config.web.resolver] = home / config.web.resolver
     return Node(
@@ -95,7 +89,3 @@ def _node(folder: Path, config_file: Path) -> Node:
         home / config.storage.folder,
         {name: path for name, path in files.items() if path.is_file()},
     )
-
-
-def _inside(key_file: str) -> str:
-    return key_file if is_inside(key_file) else KEY

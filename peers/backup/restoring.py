@@ -26,14 +26,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mesh.config import load_config
+from mesh.config import NODE_KEY, load_config
 from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.keys.key_file import load_identity
 from mesh.membership.credentials import Credentials, PeerCredentials
 from mesh.membership.memory import Memory
 from mesh.process.member import MEMBERSHIP_SECTION
 from mesh.tables.disk_space import NO_SPACE
-from mesh.tables.layout import READABLE
+from mesh.tables.layout import LAYOUT
 from mesh.tables.lives import skip_lives
 from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.private_files import make_private_folder
@@ -89,7 +89,7 @@ def _manifest_in(out: Path) -> Manifest:
     manifest = read_manifest(out)
     if manifest is None:
         raise ConfigError(f"there is no whole backup in {out}: name the folder given to `tianmesh backup`")
-    if manifest.layout not in READABLE:
+    if manifest.layout != LAYOUT:
         raise ConfigError(
             f"tianmesh {manifest.program} made the backup in {out}, whose tables are laid out otherwise: "
             "restore it with that version"
@@ -141,7 +141,7 @@ def _prepare(home: Path, node: SavedNode) -> None:
     settle(home)
     config = load_config(home / CONFIG, PeerConfig)
     if (home / DATA / "table" / DATA_FILE).exists():
-        credentials = PeerCredentials(load_identity(home / config.member.key_file), config.mesh)
+        credentials = PeerCredentials(load_identity(home / NODE_KEY), config.mesh)
         table = LmdbTable(home / DATA / "table")
         try:
             _begin_anew(table, node.peer, credentials)

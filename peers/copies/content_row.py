@@ -18,14 +18,13 @@ from peers.engine.document import Document, content_digest
 
 STANDING_BYTES: Final = 4
 DOMAIN_BYTES: Final = 16
-UNKNOWN_DOMAIN: Final = bytes(DOMAIN_BYTES)  # of rows of an earlier version; it equals no other
+NO_DOMAIN: Final = bytes(DOMAIN_BYTES)  # of a row without content
 FIRST_S_MAX: Final = (1 << 32) - 1
 _VERSION: Final = Struct(">IdHI")  # visit, time, flips, namings
 # Copies + 1, content, standing, first seen, domain.
 _REST: Final = Struct(f">IQ{STANDING_BYTES}sI{DOMAIN_BYTES}s")
 VERSION_BYTES: Final = _VERSION.size
 _ROW_BYTES: Final = VERSION_BYTES + _REST.size
-_ADDED_BYTES: Final = 4 + DOMAIN_BYTES  # first seen and domain, which rows of an earlier version have not
 _FLIPS_MAX: Final = (1 << 16) - 1
 _CHARS_MAX: Final = (1 << 15) - 1
 
@@ -59,7 +58,7 @@ class ContentRow(NamedTuple):
     standing: bytes  # see `standing_of`
     canonical: bytes  # the page that it says is shown for it, perhaps itself; b"" when it says nothing
     first_s: int = 0  # seconds since the epoch, when it was first seen with this content
-    domain: bytes = UNKNOWN_DOMAIN  # see `domain_of`
+    domain: bytes = NO_DOMAIN  # see `domain_of`
 
     def encode(self) -> bytes:
         visit, fetched_at = self.stamp
@@ -73,7 +72,6 @@ class ContentRow(NamedTuple):
 
 def row_in(value: bytes) -> ContentRow:
     """Read a row. ValueError when it is none."""
-    value = as_of_today(value, _ROW_BYTES)
     canonical = value[_ROW_BYTES:]
     if len(value) < _ROW_BYTES or len(canonical) not in (0, 16):
         raise ValueError("no row of a page's content")
@@ -83,16 +81,6 @@ def row_in(value: bytes) -> ContentRow:
         raise ValueError("a row of a page's content that nobody wrote")
     stamp = Stamp(visit, fetched_at)
     return ContentRow(stamp, flips, namings, copies - 1, content, standing, canonical, first_s, domain)
-
-
-def as_of_today(value: bytes, size: int) -> bytes:
-    """Return a value that ends with a domain and a canonical, or not; of an earlier version it has no domain.
-
-    Args:
-      size: bytes before the canonical today.
-    """
-    at = size - _ADDED_BYTES
-    return value[:at] + bytes(_ADDED_BYTES) + value[at:] if len(value) in (at, at + 16) else value
 
 
 def join(one: bytes, other: bytes) -> bytes:

@@ -16,9 +16,7 @@ from mesh.tables.table import Table
 from peers.copies.content_row import (
     DOMAIN_BYTES,
     STANDING_BYTES,
-    UNKNOWN_DOMAIN,
     VERSION_BYTES,
-    as_of_today,
     standing_between,
 )
 from peers.copies.wire_messages import ToldContent
@@ -65,11 +63,6 @@ class Member(NamedTuple):
         return self.canonical not in (b"", self.page)
 
     @property
-    def site(self) -> bytes:
-        """A name of its domain; one of its own where that is not known."""
-        return self.key if self.domain == UNKNOWN_DOMAIN else self.domain
-
-    @property
     def page(self) -> bytes:
         return self.key[GROUP_BYTES + 2 :]
 
@@ -101,18 +94,18 @@ def representatives_of(members: Sequence[Member]) -> list[Member]:
     """
     pages = {each.page for each in members}
     staying = [each for each in members if not (each.is_elsewhere and each.canonical in pages)]
-    named = {(each.canonical, each.site) for each in members}
+    named = {(each.canonical, each.domain) for each in members}
     best: dict[bytes, Member] = {}  # by domain
     for each in sorted(staying or members, key=lambda each: _rank_within(each, named)):
-        best.setdefault(each.site, each)
+        best.setdefault(each.domain, each)
     first_s: dict[bytes, int] = {}  # likewise
     for each in members:
-        first_s[each.site] = min(each.first_s, first_s.get(each.site, each.first_s))
-    return sorted(best.values(), key=lambda each: _rank_between(each, first_s[each.site]))
+        first_s[each.domain] = min(each.first_s, first_s.get(each.domain, each.first_s))
+    return sorted(best.values(), key=lambda each: _rank_between(each, first_s[each.domain]))
 
 
 def _rank_within(member: Member, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
-    return ((member.page, member.site) not in named, member.is_elsewhere, member.standing, member.key)
+    return ((member.page, member.domain) not in named, member.is_elsewhere, member.standing, member.key)
 
 
 def _rank_between(member: Member, first_s: int) -> tuple[object, ...]:
@@ -211,6 +204,5 @@ class Groups:
 
 
 def _member(key: bytes, value: bytes) -> Member:
-    value = as_of_today(value, _VALUE.size)
     version, told, has_confirmed, standing, first_s, domain = _VALUE.unpack_from(value)
     return Member(key, version, told, has_confirmed, standing, value[_VALUE.size :], first_s, domain)

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from mesh.actors.actor import Message
 from mesh.wire_fields import Count, Slot
-from peers.copies.content_row import DOMAIN_BYTES, FIRST_S_MAX, STANDING_BYTES, UNKNOWN_DOMAIN, VERSION_BYTES
+from peers.copies.content_row import DOMAIN_BYTES, FIRST_S_MAX, NO_DOMAIN, STANDING_BYTES, VERSION_BYTES
 from peers.engine.live_segment import COPY, FOLDED
 
 PAGES_MAX: Final = 1_000  # in one batch: some 70 kB
@@ -32,7 +32,7 @@ class ToldContent(msgspec.Struct, frozen=True, array_like=True):
     standing: Annotated[bytes, Meta(min_length=STANDING_BYTES, max_length=STANDING_BYTES)] = b"\xff" * 4
     canonical: Annotated[bytes, Meta(max_length=16)] = b""  # the page that it says it is a copy of
     first_s: Annotated[int, Meta(ge=0, le=FIRST_S_MAX)] = FIRST_S_MAX  # when it was first seen, in seconds
-    domain: Annotated[bytes, Meta(min_length=DOMAIN_BYTES, max_length=DOMAIN_BYTES)] = UNKNOWN_DOMAIN
+    domain: Annotated[bytes, Meta(min_length=DOMAIN_BYTES, max_length=DOMAIN_BYTES)] = NO_DOMAIN
 
 
 class ContentsTold(Message, frozen=True, array_like=True, tag=100):

@@ -30,7 +30,7 @@ from peers.crawler.model import politeness
 from peers.crawler.model.alias_judging import moved
 from peers.crawler.model.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.model.revisiting import Finding, concluded_by, finding_of
-from peers.crawler.model.settings import CrawlSettings, Revisit, Tuning
+from peers.crawler.model.settings import CrawlSettings, Tuning
 from peers.crawler.model.url_rows import REDIRECTS_MAX, Conclusion, due_at, hops_from_list
 from peers.crawler.model.web_request import (
     PAGE_STATUSES,
@@ -391,16 +391,11 @@ class PagesInProgress:
 
     def _links_of(self, page: Page) -> Iterator[FoundLink]:
         """Return the links of a stored page that are brought to the owners of their targets."""
-        is_known = page.finding in (Finding.SAME, Finding.CHANGED)
-        is_listed = is_known and self.settings.revisit is Revisit.LIST
         if page.status not in PAGE_STATUSES:  # what it leads to counts as found where it was found itself
             return iter((*page.links, *page.tellings))
-        if is_listed and page.finding is Finding.SAME:
-            return iter(())
-        # What a page that has changed links to is too deep to have links followed itself.
-        depth = self.settings.depth_max if is_listed else page.taken.depth + 1
         links = with_ancestors(page.links) if self.settings.guesses_ancestors else page.links
-        return self._onward(page.seen, links, depth, hops_from_list(page.taken.hops) if page.is_list else 0)
+        hops = hops_from_list(page.taken.hops) if page.is_list else 0
+        return self._onward(page.seen, links, page.taken.depth + 1, hops)
 
     def _onward(
         self, seen: PageSeen, links: Iterable[FoundLink], depth: int, hops: int = 0

@@ -123,7 +123,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError, UnicodeError) as error:
         raise ConfigError(
             f"the gateway cannot listen on {_authority(host or '*', port)} ({_reason(error)}): stop the "
-            "program that uses it, or choose another in gateway.listen of config.toml, or with `up --gateway`"
+            "program that uses it, or choose another in gateway.listen of config.toml, or with `up --set "
+            "gateway.listen=HOST:PORT`"
         ) from error
 
 

@@ -220,7 +220,7 @@ class Pulling:
             left = all_slots[len(slots) :]
             task.group[left], task.todo[left] = False, True
         is_expected = task.peer in self._equal_peers or not any(digests)
-        by_root = is_expected and not task.tries and not task.is_root  # an older version knows no roots
+        by_root = is_expected and not task.tries and not task.is_root
         return self._compare(task, digests, by_root=by_root, now=now)
 
     def _digests_of(self, slots: npt.NDArray[np.intp], is_filled: SlotMask) -> bytes:

@@ -1,49 +1,30 @@
-"""Patience and pace of moving slots: the settings for a person, and those that nobody needs to set."""
+"""Patience and pace of moving slots."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import msgspec
-from msgspec import Meta
 
 from peers.handover.wire_messages import COMPARED_SLOTS_MAX
 
 
 class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Patience and pace of moving slots."""
+    """Patience and pace of moving slots; `peers.sizes` makes them of the patience of a peer."""
 
-    again_s: Annotated[
-        float, Meta(description="what is not answered by then is repeated; doubled each time")
-    ] = 0.5
-    again_max_s: Annotated[float, Meta(description="up to this pause")] = 4.0
-    ask_s: Annotated[float, Meta(description="before a standby asks for what nobody has offered")] = 1.0
-    # An answer to a dead peer's last ping may still license it: `SwimSettings.licence_s`, and a tenth for its
-    # clock.
-    fence_s: Annotated[
-        float,
-        Meta(description="from when another peer is held for dead until anybody may have its slots"),
-    ] = 2.5
-    retry_s: Annotated[float, Meta(description="before slots that could not be brought are tried again")] = (
-        1.0
-    )
-    replicate_after_s: Annotated[
-        float,
-        Meta(description="from the death of a standby until another takes its place; restarts are over then"),
-    ] = 20.0
-    replicate_bytes_per_s: Annotated[
-        float, Meta(description="pace of what is not urgent: a sixth of a gigabit")
-    ] = 20e6
-    tasks_max: Annotated[int, Meta(description="transfers at a time, per store")] = 4
-    differing_s: Annotated[
-        float,
-        Meta(description="before what is said to differ is compared: most of it is on its way"),
-    ] = 4.0
-    compare_every_s: Annotated[
-        float, Meta(description="how often a standby compares some slots with their owners")
-    ] = 20.0
-    compare_round_s: Annotated[float, Meta(description="after which it has compared all of them")] = 480.0
-    compare_slots_min: Annotated[int, Meta(description="slots that it compares at a time at least")] = 256
+    again_s: float = 0.5  # without an answer by then it is asked again; doubled each time
+    again_max_s: float = 4.0  # up to this pause
+    ask_s: float = 1.0  # before a standby asks for slots that nobody has offered
+    # From when another peer is held for dead until anybody may have its slots. An answer to a dead peer's
+    # last ping may still license it: `SwimSettings.licence_s`, and a tenth for its clock.
+    fence_s: float = 2.5
+    retry_s: float = 1.0  # before slots that could not be brought are tried again
+    # From the death of a standby until another takes its place; restarts are over then.
+    replicate_after_s: float = 20.0
+    replicate_bytes_per_s: float = 20e6  # pace of work that is not urgent: a sixth of a gigabit
+    tasks_max: int = 4  # transfers at a time, per store
+    differing_s: float = 4.0  # before slots that are said to differ are compared: most of it is on its way
+    compare_every_s: float = 20.0  # between two comparisons of some slots by a standby with their owners
+    compare_round_s: float = 480.0  # after which it has compared all of them
+    compare_slots_min: int = 256  # slots that it compares at a time at least
 
 
 class ExchangeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -7,7 +7,7 @@ words, not the page: who wants other ones changes them there.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from mesh.client.gateway_client import GatewayClient
@@ -27,7 +27,6 @@ def guide_by_pages(
     issuer: PolicyIssuer,
     texts: Iterable[str],
     order: Order | None = None,
-    words: Sequence[str] = (),
     patience_s: float = PATIENCE_S,
 ) -> tuple[str, ...]:
     """Have the crawl go by the subjects of these pages; return the guide words, those of each page together.
@@ -35,7 +34,6 @@ def guide_by_pages(
     Args:
       texts: URLs.
       order: of new pages; None for that of the policy if it goes by guide words, else focused.
-      words: more guide words.
 
     Raises:
       ConfigError: what is no URL, or a page of which the mesh gets no copy, or that says nothing.
@@ -46,7 +44,7 @@ def guide_by_pages(
     if wanted:
         _fetch(client, issuer, wanted)
     found = [word for url in urls for word in _words_of(client, url, patience_s)]
-    guide_words = tuple(dict.fromkeys((*words, *found)))
+    guide_words = tuple(dict.fromkeys(found))
     issuer.issue(edits.guided(issuer.to_change(), guide_words, order))
     return guide_words
 

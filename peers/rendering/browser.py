@@ -11,6 +11,7 @@ Source: chromedevtools.github.io/devtools-protocol.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -70,30 +71,35 @@ class Event(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None = None
 
 
+NO_SANDBOX: Final = "--no-sandbox"
 _DECODER: Final = msgspec.json.Decoder(Event)
 
 
-def command_of(name: str, *, has_sandbox: bool) -> tuple[str, ...]:
+def command_of(renderer: str) -> tuple[str, ...]:
     """Return the command line that starts a Chromium.
 
     Args:
-      name: of the program, or its path.
+      renderer: name of the program or its path, and switches of its own, as a shell has them.
 
     Raises:
       ConfigError: there is none, or it does not run as root.
     """
+    try:
+        name, *switches = shlex.split(renderer)
+    except ValueError as error:
+        raise ConfigError(f"web.renderer {renderer!r} is no command ({error}): name a browser") from error
     program = shutil.which(name)
     if program is None:
         raise ConfigError(
             f"web.render needs Chromium, and there is no {name!r}: `apt install chromium`, or name it in "
             "web.renderer"
         )
-    if has_sandbox and not os.getuid():
+    if NO_SANDBOX not in switches and not os.getuid():
         raise ConfigError(
-            "Chromium has no sandbox for root: run the peer as another user, or set web.render_sandbox = "
-            "false, with which a page that breaks out of it is root"
+            "Chromium has no sandbox for root: run the peer as another user, or set web.renderer = "
+            f'"{name} {NO_SANDBOX}", with which a page that breaks out of it is root'
         )
-    return (program, *_SWITCHES, *(() if has_sandbox else ("--no-sandbox",)))
+    return (program, *_SWITCHES, *switches)
 
 
 class Browser:

@@ -142,9 +142,6 @@ class Cell(StoreActor):
           table: the cell's own section.
           texts: of the links to pages, which its frontier keeps.
           life: of the peer, see `mesh.tables.lives`.
-
-        Raises:
-          StorageError: an earlier version of this program wrote the table.
         """
         self._settings = settings = settings or CellSettings()
         self._archive = Address(peer, "archive")

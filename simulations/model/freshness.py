@@ -2,8 +2,13 @@
 
 A model in arrays, without peers: a million pages, each of which changes at random with a rate of its own
 (Poisson), visits at the turn of every step as long as the budget lasts, those first that have been due
-longest. The policies are those of `peers.crawler.model.revisiting`, over arrays. A page is fresh until it
-changes after its last visit; its age is the time since then.
+longest. A page is fresh until it changes after its last visit; its age is the time since then. The policies
+`fixed` and `optimal` are those of `peers.crawler.model.revisiting`, over arrays; peers have no others, as
+these are less fresh for the same visits:
+
+    adaptive  x 1.4 while a page stays as it is, x 0.8 when it has changed
+    cho       as long as a page takes to change, by the estimator of Cho and Garcia-Molina (2003)
+    expiry    in classes that double, one up or down: packages of pages that expire together
 
 How long pages live is as was found of 720,000 pages (Cho and Garcia-Molina 2000, The Evolution of the Web):
 23 % change within a day, 15 % more within a week, 16 % within a month, 16 % within four months; half of all
@@ -17,21 +22,14 @@ for x changes between two visits. What changes too fast is given up.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.crawler.model.revisiting import (
-    EXPIRY_BASE,
-    GROWTH,
-    OPTIMAL_WORTH,
-    SHRINKAGE,
-    STRETCH_MAX,
-    SURE,
-)
-from peers.crawler.model.settings import Revisit
+from peers.crawler.model.revisiting import OPTIMAL_WORTH, STRETCH_MAX, SURE
 from peers.crawler.model.visit_memory import CHECKS_MAX
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -52,7 +50,22 @@ TRIALS: Final = 8
 SPENT_SHARE: Final = 0.98  # of the budget, that counts as all of it
 LEAST: Final = 0.25  # intervals of policies that learn, as multiples of the first one
 LONGEST: Final = 16.0
-LEARNING: Final = frozenset((Revisit.ADAPTIVE, Revisit.EXPIRY, Revisit.CHO, Revisit.OPTIMAL))
+GROWTH: Final = 1.4  # of an interval after which a page was the same, `adaptive`
+SHRINKAGE: Final = 0.8  # and after which it was not
+EXPIRY_BASE: Final = 2.0
+
+
+class Visiting(StrEnum):
+    """A policy of the model by which pages are visited again."""
+
+    FIXED = "fixed"
+    ADAPTIVE = "adaptive"
+    CHO = "cho"
+    OPTIMAL = "optimal"
+    EXPIRY = "expiry"
+
+
+LEARNING: Final = frozenset((Visiting.ADAPTIVE, Visiting.EXPIRY, Visiting.CHO, Visiting.OPTIMAL))
 
 
 class Freshness(msgspec.Struct, frozen=True):
@@ -78,7 +91,7 @@ class FreshnessResult(msgspec.Struct, frozen=True):
 
 
 def compare(
-    policies: Sequence[Revisit],
+    policies: Sequence[Visiting],
     pages: int = 1_000_000,
     days: int = 720,
     period_days: float = 60.0,
@@ -136,7 +149,7 @@ def optimum(rates: Floats, period_days: float) -> float:
     return float(np.sum(-np.expm1(-between) / between) / rates.size)
 
 
-def _pace(policy: Revisit, lives: Floats, period_days: float, days: int, seed: int) -> float:
+def _pace(policy: Visiting, lives: Floats, period_days: float, days: int, seed: int) -> float:
     """Find the longest first interval, in periods, with which a policy still spends the budget: by trials."""
     least, most = 1.0 / 64, 8.0
     if policy not in LEARNING:
@@ -154,7 +167,7 @@ def _pace(policy: Revisit, lives: Floats, period_days: float, days: int, seed: i
 class _Run:
     """One policy over time; all times are days."""
 
-    def __init__(self, policy: Revisit, lives: Floats, period: float, first: float, seed: int) -> None:
+    def __init__(self, policy: Visiting, lives: Floats, period: float, first: float, seed: int) -> None:
         """Begin.
 
         Args:
@@ -213,7 +226,7 @@ class _Run:
 
 
 def intervals_by(
-    policy: Revisit,
+    policy: Visiting,
     last: Floats,
     is_changed: NDArray[np.bool_],
     memory: tuple[Floats, Floats, Floats],
@@ -228,15 +241,15 @@ def intervals_by(
     """
     checks, changes, spans = memory
     match policy:
-        case Revisit.ADAPTIVE:
+        case Visiting.ADAPTIVE:
             wanted = last * np.where(is_changed, SHRINKAGE, GROWTH)
-        case Revisit.EXPIRY:
+        case Visiting.EXPIRY:
             wanted = last * np.where(is_changed, 1.0 / EXPIRY_BASE, EXPIRY_BASE)
-        case Revisit.CHO | Revisit.OPTIMAL:
-            few = 0.5 if policy is Revisit.CHO else SURE
+        case Visiting.CHO | Visiting.OPTIMAL:
+            few = 0.5 if policy is Visiting.CHO else SURE
             rates = -np.log((checks - changes + few) / (checks + few)) * checks / spans
             with np.errstate(divide="ignore"):
-                if policy is Revisit.CHO:
+                if policy is Visiting.CHO:
                     wanted = 1.0 / rates
                 else:
                     wanted = changes_between(OPTIMAL_WORTH * period * rates) / rates

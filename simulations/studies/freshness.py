@@ -1,7 +1,7 @@
 """How fresh are pages, by each policy of visiting again, for each budget of visits?
 
-Pages change as in the model of `simulations.model.freshness`; the policies are those of the peers, and what
-they make of a budget is held against what is possible for rates of change that are known.
+Pages change as in the model of `simulations.model.freshness`; two of the policies are those of the peers, and
+what they make of a budget is held against what is possible for rates of change that are known.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from peers.crawler.model.settings import Revisit
-from simulations.model.freshness import LEARNING, compare
+from simulations.model.freshness import Visiting, compare
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 CHO_2000: Final = "Cho and Garcia-Molina 2000, the evolution of the web"
 CHO_2003: Final = "Cho and Garcia-Molina 2003, effective page refresh policies"
-MODELLED: Final = (Revisit.FIXED, *sorted(LEARNING))  # by batches and lists, people say when
 
 
 class FreshnessParameters(Parameters, frozen=True, kw_only=True):
@@ -35,7 +33,7 @@ class FreshnessParameters(Parameters, frozen=True, kw_only=True):
     periods: Annotated[
         str, Meta(description="Budgets by comma: days in which there are as many visits as pages.")
     ] = "7,15,30,60,120"
-    policies: Annotated[str, Meta(description="Policies of visiting again, by comma.")] = ",".join(MODELLED)
+    policies: Annotated[str, Meta(description="Policies of visiting again, by comma.")] = ",".join(Visiting)
 
 
 def run(parameters: FreshnessParameters, seed: int) -> list[Row]:
@@ -60,11 +58,11 @@ def run(parameters: FreshnessParameters, seed: int) -> list[Row]:
     return rows
 
 
-def _policies(text: str) -> list[Revisit]:
+def _policies(text: str) -> list[Visiting]:
     wanted = text.split(",")
-    if not set(wanted) <= set(MODELLED):
-        raise ConfigError(f"--policies are {', '.join(MODELLED)} with commas between; not {text!r}")
-    return [Revisit(name) for name in dict.fromkeys(wanted)]
+    if not set(wanted) <= set(Visiting):
+        raise ConfigError(f"--policies are {', '.join(Visiting)} with commas between; not {text!r}")
+    return [Visiting(name) for name in dict.fromkeys(wanted)]
 
 
 def draw(figure: Figure, outcome: Outcome) -> None:
@@ -104,7 +102,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
     yield Claim(CHO_2000, "half of the pages change in 50 days", f"{changed:.0%}", abs(changed - 0.5) < 0.05)
     fixed, cho, optimal = (
         [rows[policy, period]["freshness"] for period in periods] if (policy, periods[0]) in rows else []
-        for policy in (Revisit.FIXED, Revisit.CHO, Revisit.OPTIMAL)
+        for policy in (Visiting.FIXED, Visiting.CHO, Visiting.OPTIMAL)
     )
     if fixed and cho:
         yield Claim(
@@ -114,7 +112,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
             all(a > b for a, b in zip(fixed, cho, strict=True)),
         )
     if fixed:
-        possible = [rows[Revisit.FIXED, period]["optimum"] for period in periods]
+        possible = [rows[Visiting.FIXED, period]["optimum"] for period in periods]
         learned = f"; where rates are learned, {_shares(optimal)}" if optimal else ""
         yield Claim(
             CHO_2003,
@@ -136,7 +134,7 @@ STUDY: Final = Study(
     run=run,
     keys=("policy", "period_days"),
     columns={
-        "policy": "how it is decided when a page is visited again, as `up --revisit` has it",
+        "policy": "how it is decided when a page is visited again, as `crawl.revisit` has it, and others",
         "period_days": "the budget: in so many days there are as many visits as pages",
         "freshness": "pages that are as on the web, mean share",
         "optimum": "the most that is possible, for rates of change that are known",

@@ -165,7 +165,7 @@ STUDY: Final = Study(
     run=run,
     keys=("order", "share"),
     columns={
-        "order": "which new page comes next, as `up --order` has it; guided is weight with guide words",
+        "order": "which new page comes next, as `crawl.ordering` has it; guided is weight with guide words",
         "share": "of the pages of the web that were fetched",
         "harvest": "harvest rate: relevant pages of those fetched, share",
         "recall": "target recall: relevant pages that were fetched, share of all",

@@ -57,6 +57,7 @@ class Members:
             root_key=self._root.public.hex(),
             slot_count=slot_count,
             replicas=replicas,
+            analysis_version=6,
         )
         identities = [Identity.of_secret(_secret(seed, f"peer {number}")) for number in range(count)]
         self.identities = {_serial_of(identity): identity for identity in identities}

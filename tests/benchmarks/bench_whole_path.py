@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.dev_web import dev_sites
-from tests.live.lab_process import COMMAND
+from tests.live.lab_process import COMMAND, setting
 from tests.live.web import ServedWeb, served_web
 
 SCRAPY = "scrapy==2.19.*"
@@ -55,8 +55,9 @@ def crawl(web: ServedWeb, folder: Path) -> float:
     """Pages per CPU-second of one peer."""
     folder.mkdir()
     report = folder / "report.json"
-    options = ["--peers", "1", "--replicas", "1", "--delay", "0", "--once", "--report", report]
-    options += ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--resolver", web.resolver]
+    options = ["--peers", "1", *setting("mesh.replicas", 1), "--delay", "0", "--once", "--report", report]
+    options += ["--data", folder / "mesh", *setting("gateway.listen", "127.0.0.1:0")]
+    options += setting("web.resolver", web.resolver)
     command = [
         *ONE_CORE,
         *COMMAND,

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from bootstrap.cli import _first_interval_s, copies_warning, init, up
+from bootstrap.cli import copies_warning, init, up
 from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import load_config
 from mesh.errors import ConfigError
 from peers.config import PeerConfig
-from peers.crawler.model.settings import Revisit
 from peers.options import seconds_in
 
 
@@ -50,16 +49,6 @@ def test_times_are_read_as_people_write_them(text: str, seconds: float) -> None:
 def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="such as 1d"):
         seconds_in(text)
-
-
-def test_a_policy_without_an_interval_begins_with_a_day_unless_the_peers_have_one(tmp_path: Path) -> None:
-    folder = tmp_path / "mesh"
-    init(folder, peers=1)
-    assert _first_interval_s(None, folder) is None
-    assert _first_interval_s(Revisit.ADAPTIVE, folder) == 86_400.0
-    config = folder / "peer-1" / "config.toml"
-    config.write_text(config.read_text().replace("revisit_after_s = inf", "revisit_after_s = 60.0"))
-    assert _first_interval_s(Revisit.ADAPTIVE, folder) is None
 
 
 def test_a_founder_shows_its_doors_and_its_peers_know_several(

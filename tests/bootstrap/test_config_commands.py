@@ -70,12 +70,6 @@ def test_one_peer_is_changed_where_its_folder_is_named(mesh: MeshFolder) -> None
     [
         ("gateway.names", '["a.test", "b.test"]', ("a.test", "b.test")),
         ("gateway.takes_seeds", "true", True),
-        (
-            "gateway.admin_token",
-            "1234567890123456",
-            "1234567890123456",
-        ),  # text, though it looks like a number
-        ("gateway.admin_token", '"true-and-1234567"', "true-and-1234567"),
     ],
 )
 def test_values_are_toml_or_text_and_those_of_the_gateway_count_at_once(

@@ -66,16 +66,15 @@ def test_first_settings_are_only_for_new_peers(tmp_path: Path) -> None:
 
 def test_recording_ends_with_the_start_that_asked_for_it(tmp_path: Path) -> None:
     (config,) = configured(tmp_path, peers=1, is_traced=True)
-    assert config.crawl.is_recorded
     assert config.web.trace == str(tmp_path / "peer-1" / "trace")
     (config,) = configured(tmp_path, peers=1)
-    assert (config.crawl.is_recorded, config.web.trace) == (False, "")
+    assert config.web.trace == ""
 
 
 def test_a_trace_of_a_persons_own_goes_on(tmp_path: Path) -> None:
-    configured(tmp_path, peers=1, settings={"web.trace": "mine", "crawl.is_recorded": True})
+    configured(tmp_path, peers=1, settings={"web.trace": "mine"})
     (config,) = configured(tmp_path, peers=1)
-    assert (config.crawl.is_recorded, config.web.trace) == (True, "mine")
+    assert config.web.trace == "mine"
 
 
 async def test_a_status_that_does_not_come_is_a_line_on_the_screen(

@@ -45,11 +45,13 @@ MISTAKES: Final = (
     ),
     Mistake("renew zzzz --data nowhere", r"no mesh in nowhere: give --data the folder that .*init"),
     Mistake(
-        "up --data new --gateway 8017", r"'8017' is no HOST:PORT .* give --gateway 127\.0\.0\.1:8017", "new"
+        "up --data new --set gateway.listen=8017",
+        r"'8017' is no HOST:PORT .* give --set gateway\.listen=127\.0\.0\.1:8017",
+        "new",
     ),
-    Mistake("up --data new --gateway 0.0.0.0:99999", r"is no HOST:PORT", "new"),
-    Mistake("up --data new --gateway localhost:", r"is no HOST:PORT", "new"),
-    Mistake("up --data new --gateway http://localhost:80", r"is no HOST:PORT", "new"),
+    Mistake("up --data new --set gateway.listen=0.0.0.0:99999", r"is no HOST:PORT", "new"),
+    Mistake("up --data new --set gateway.listen=localhost:", r"is no HOST:PORT", "new"),
+    Mistake("up --data new --set gateway.listen=http://localhost:80", r"is no HOST:PORT", "new"),
     Mistake("status --gateway 8017", r"'8017' is no gateway: give http://host:port"),
     Mistake("up --data /dev/null", r"/dev/null is no folder: name one"),
     Mistake("status --data /dev/null", r"--data /dev/null is no folder: give that of the mesh"),
@@ -64,7 +66,9 @@ MISTAKES: Final = (
         "init new --host 0.0.0.0", r"others cannot connect to 0\.0\.0\.0: give the address of this", "new"
     ),
     Mistake("init lab --replicas 3", r"'lab' was founded with 2 copies of every page, for ever: leave out"),
-    Mistake("up --data lab --replicas 3", r"founded with 2 copies of every page, for ever: leave out"),
+    Mistake(
+        "up --data lab --set mesh.replicas=3", r"founded with 2 copies of every page, for ever: leave out"
+    ),
     Mistake("init lab --name other", r"is called 'lab': leave out --name"),
     Mistake("init absent/new", r"no folder .*absent: mount the disk that it is on, or `mkdir -p", "absent"),
     Mistake("up --data absent/new", r"no folder .*absent: mount the disk that it is on, or `mkdir", "absent"),

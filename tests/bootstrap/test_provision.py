@@ -35,7 +35,7 @@ from mesh.keys.key_file import load_administrator
 from mesh.process.workshop import Answer, Workshop
 from mesh.slots import SlotTable, slot_of
 from peers.config import PeerConfig
-from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlConfig
 from tests.patience import PATIENCE_S
 
 DOOR = DoorConfig(endpoint="tcp://192.0.2.1:7402", key="rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7")
@@ -97,7 +97,7 @@ def test_the_defaults_of_a_new_peer_are_those_of_the_program(mesh: MeshFolder) -
     write_peer(mesh, 1)
     config = peer_config(mesh)
     assert config.mesh == mesh.mesh
-    assert config.crawl == CrawlSettings()
+    assert config.crawl == CrawlConfig()
     bare = PeerConfig(mesh=config.mesh, member=config.member)
     assert config == bare
 
@@ -112,7 +112,6 @@ def test_what_is_chosen_is_what_is_read(mesh: MeshFolder) -> None:
         "gateway.listen": "[::1]:0",
         "crawl.delay_s": 0.25,
         "crawl.pages_per_host_max": 9,
-        "crawl.is_recorded": True,
         "web.resolver": 'a "quoted" \\ name\n天网.json',
         "web.allow_private": ("a.test", "b.test"),
         "web.trace": "trace file",
@@ -123,10 +122,9 @@ def test_what_is_chosen_is_what_is_read(mesh: MeshFolder) -> None:
     assert (member.inbox_port, member.multicast_port, member.door_port) == (7_400, 7_401, 7_402)
     read = msgspec.structs.asdict
     assert settings == {name: _setting(config, name) for name in settings}
-    assert read(config.crawl) == read(CrawlSettings()) | {
+    assert read(config.crawl) == read(CrawlConfig()) | {
         "delay_s": 0.25,
         "pages_per_host_max": 9,
-        "is_recorded": True,
     }
 
 

@@ -143,7 +143,7 @@ def test_a_reload_fails_for_who_asks_for_it_when_the_settings_are_wrong(mesh: Pa
         ("", "yes"),
         ("render = []", "yes"),
         ('render = ["app.example.org/*"]', "user pid net"),
-        ('render = ["app.example.org/*"]\nrender_sandbox = false', "yes"),
+        ('render = ["app.example.org/*"]\nrenderer = "chromium --no-sandbox"', "yes"),
     ],
 )
 def test_a_browser_may_make_its_sandbox_and_nothing_else_may(mesh: Path, web: str, namespaces: str) -> None:

@@ -17,7 +17,7 @@ from bootstrap.toml_text import UNITS, quoted, toml_of, toml_value
 from mesh.config import MemberConfig, MeshConfig, parse_config
 from peers.config import PeerConfig
 
-MESH = MeshConfig(name="天网 \x7f", root_key="ab" * 32)
+MESH = MeshConfig(name="天网 \x7f", root_key="ab" * 32, analysis_version=6)
 
 
 class Inner(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ SPARE: Final = PEERS + 3  # a place where no peer lives
 DELAY_S: Final = 0.25
 # From when a peer is held for dead until others make up for its copies, 20 by default. Several steps wait for
 # that; whoever is only started again is back before.
-REPLICATE_AFTER_S: Final = 8.0
+PATIENCE: Final = 0.4  # copies are made anew 8 s after a death
 
 # What is crawled while something happens: enough for some seconds at every peer that has to do with it.
 PARTS: Final = {
@@ -85,7 +85,7 @@ def campaign(folder: Path, truth: Truth) -> Iterator[Campaign]:
                 internet.peers[:NEWCOMER] if internet else NEWCOMER,
                 delay_s=DELAY_S,
                 has_bootstrap=internet is None,
-                settings={"handover.replicate_after_s": REPLICATE_AFTER_S},
+                settings={"machine.patience": PATIENCE},
             )
         )
         yield Campaign(web, mesh, Chaos(mesh, truth), internet)

@@ -135,6 +135,11 @@ class Up:
         return self.end()
 
 
+def setting(name: str, value: object) -> tuple[str, str]:
+    """The option of `tianmesh up` that sets this in the configurations of all peers."""
+    return "--set", f"{name}={value}"
+
+
 @contextmanager
 def up(
     folder: Path,
@@ -150,11 +155,12 @@ def up(
 
     Peers that a test has killed stay dead unless it gives --restart.
     """
-    options = ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--delay", delay_s, "--allow-private"]
+    options = ["--data", folder / "mesh", "--delay", delay_s, "--allow-private"]
+    options += setting("gateway.listen", "127.0.0.1:0")
     options += ["--no-restart"] if "--restart" not in arguments else []
     options += ["--anywhere"] if seeds or "--seeds" in arguments else []
     if web is not None:
-        options += ["--resolver", web.resolver]
+        options += setting("web.resolver", web.resolver)
     command = [*COMMAND, "up", *map(str, [*options, *arguments, *seeds])]
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"up-{time.monotonic_ns()}.log"

@@ -79,9 +79,7 @@ class Mesh:
             "web.resolver": str(web.resolver),
             "web.allow_private": tuple(web.addresses),
             # All searchers of a test have one address.
-            "gateway.client_requests_max": 0,
             "gateway.client_queries_per_s": 0.0,
-            "gateway.client_bytes_per_s": 0,
             **settings,
         }
         _draw_serials(self._mesh, len(places), list(web.addresses), key_seed)

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.raw_web import answer, served
 from tests.peers.documents import files
 
@@ -35,7 +35,12 @@ def answer_to(host: str, path: str) -> bytes:
 def test_documents_are_crawled_and_their_links_followed(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     with served(answer_to) as web:
-        options = ("--resolver", web.write_resolver(tmp_path, (HOST,)), "--once", "--report", report)
+        options = (
+            *setting("web.resolver", web.write_resolver(tmp_path, (HOST,))),
+            "--once",
+            "--report",
+            report,
+        )
         with up(tmp_path, None, *options, seeds=[f"http://{HOST}/"], delay_s=0.1) as lab:
             assert lab.end() == 0, lab.messages
     asked = {path for _, path in web.requests if path != "/robots.txt"}

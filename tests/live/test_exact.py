@@ -13,6 +13,7 @@ from mesh.config import MeshConfig, load_config
 from mesh.trace import TracedPage, read_trace, write_trace
 from peers.config import PeerConfig
 from peers.policy.rules import EVERYTHING
+from peers.sizes import crawl_settings
 from simulations.studies import plan
 from simulations.webs.trace import TraceWeb
 from simulations.webs.web import SyntheticWeb, WebShape
@@ -97,7 +98,7 @@ def replayed(trace: list[TracedPage], peers: list[str], mesh: Path) -> Fetched:
         replicas=config.replicas,
         slots=config.slot_count,
         policy=EVERYTHING,
-        settings=load_config(mesh / "peer-1" / "config.toml", PeerConfig).crawl,
+        settings=crawl_settings(load_config(mesh / "peer-1" / "config.toml", PeerConfig)),
         network=Network(random_of(7, "network"), delay_min_s=0.0001, delay_mean_s=0.0005),  # loopback
     )
     crawl.run()

@@ -11,7 +11,7 @@ import pytest
 
 from bootstrap.toml_edit import with_settings
 from mesh.config import DoorConfig
-from tests.live.lab_process import node, tianmesh
+from tests.live.lab_process import node, setting, tianmesh
 
 pytestmark = pytest.mark.live
 
@@ -123,12 +123,25 @@ def test_data_folder_that_cannot_be_made(peer: Path) -> None:
 
 def test_lab_in_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file where a folder should be")
-    _refusal(2, "up", "http://a.test/", "--data", tmp_path / "data", "--gateway", "127.0.0.1:0", "--json")
+    _refusal(
+        2,
+        "up",
+        "http://a.test/",
+        "--data",
+        tmp_path / "data",
+        *setting("gateway.listen", "127.0.0.1:0"),
+        "--json",
+    )
 
 
 def test_lab_whose_gateway_port_is_in_use(tmp_path: Path) -> None:
     with _port_in_use() as port:
-        options = ["--data", str(tmp_path / "mesh"), "--gateway", f"127.0.0.1:{port}", "--json"]
+        options = [
+            "--data",
+            str(tmp_path / "mesh"),
+            *setting("gateway.listen", f"127.0.0.1:{port}"),
+            "--json",
+        ]
         said = _refusal(1, "up", "http://a.test/", *options)
     assert f"peer-1 did not start: the gateway cannot listen on 127.0.0.1:{port}" in said
 
@@ -169,8 +182,8 @@ def test_report_that_cannot_be_written(tmp_path: Path) -> None:
 def test_resolver_table_that_is_none(tmp_path: Path) -> None:
     table = tmp_path / "table.json"
     table.write_text("[]")
-    options = ["--data", str(tmp_path / "new"), "--gateway", "127.0.0.1:0", "--json"]
-    assert str(table) in _refusal(1, "up", "http://a.test/", *options, "--resolver", table)
+    options = ["--data", str(tmp_path / "new"), *setting("gateway.listen", "127.0.0.1:0"), "--json"]
+    assert str(table) in _refusal(1, "up", "http://a.test/", *options, *setting("web.resolver", table))
 
 
 @pytest.mark.parametrize(

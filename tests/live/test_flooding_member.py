@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from mesh.actors.conduct import MESSAGE_BYTES_MIN, Offence
+from mesh.actors.conduct import Offence
 from tests.live.flooding_peer import FRAMES, SIGN
 from tests.live.lab_process import wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
+from tests.live.strict_peer import MESSAGES_A_MINUTE
 from tests.live.web import ServedWeb
 
 pytestmark = pytest.mark.live
 
 HONEST = (1, 2)
 FLOODER = 3
-MESSAGES_A_MINUTE = 2_048  # far more than an honest member of a mesh at rest sends
 
 
 def test_who_floods_is_throttled_and_an_honest_member_and_the_gateway_are_heard(tmp_path: Path) -> None:
     (tmp_path / "resolver.json").write_text("{}")
     web = ServedWeb(tmp_path, [], {"one.test": "127.0.0.1"})
-    settings = {"conduct.bytes_per_minute": MESSAGES_A_MINUTE * MESSAGE_BYTES_MIN}
-    with mesh_of(tmp_path / "mesh", web, 3, settings=settings) as mesh:
+    with mesh_of(tmp_path / "mesh", web, 3) as mesh:
+        mesh.commands.update(dict.fromkeys(HONEST, (sys.executable, "-m", "tests.live.strict_peer")))
         mesh.commands[FLOODER] = (sys.executable, "-m", "tests.live.flooding_peer")
         mesh.start(*HONEST, FLOODER)
         mesh.wait_until_met()

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from mesh.client.admin_token import tokens_for
-from tests.live.lab_process import Up, get, up, wait_for
+from tests.live.lab_process import Up, get, setting, up, wait_for
 from tests.live.raw_web import answer, served
 
 pytestmark = [pytest.mark.live, pytest.mark.timed]
@@ -110,7 +110,12 @@ def test_no_page_of_a_stranger_holds_the_event_loop_of_who_shows_it(tmp_path: Pa
     web = DearWeb()
     with served(web.answer_to) as server:
         resolver = server.write_resolver(tmp_path, [HOST])
-        options = ("--resolver", resolver, "--peers", "1", "--revisit-after", str(AGAIN_S))
+        options = (
+            "--peers",
+            "1",
+            *setting("web.resolver", resolver),
+            *setting("crawl.revisit_after_s", AGAIN_S),
+        )
         with up(tmp_path, None, *options, seeds=[f"http://{HOST}/"], delay_s=0.02) as lab:
             (gateway,) = lab.gateways()
             wait_for(lambda: web.is_known, "three visits of most pages")

@@ -93,7 +93,7 @@ def _check_settings_and_backups(lab: _Lab, machines: SshMachines) -> None:
     def told_by(text: str) -> list[bool]:
         return [text in (home / "tianmesh" / "peer" / "config.toml").read_text() for home in homes]
 
-    counted = lab.ask("config", "set", "gateway.client_requests_max", "17", "a", "b")
+    counted = lab.ask("config", "set", "gateway.client_queries_per_s", "17.0", "a", "b")
     assert [counted[name]["said"] for name in "ab"] == ["counts now"] * 2
     later = lab.ask("config", "set", "crawl.delay_s", "2.5", "a")
     assert "tianmesh lab restart a" in later["a"]["said"]

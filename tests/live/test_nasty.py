@@ -10,7 +10,7 @@ import pytest
 
 from tests.live.access_log import by_host
 from tests.live.archives import archived_urls
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.reachable import reachable
 from tests.live.sites import gbk_site, nasty_site
 from tests.live.web import REFUSING_HOST, served_web
@@ -31,7 +31,7 @@ def test_traps_cost_their_own_host_only(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     with served_web([*gbk_site(), nasty_site()]) as web:
         seeds = [*web.seeds, f"http://{REFUSING_HOST}/", *(f"http://nasty.test{path}" for path in TRAPS)]
-        limits = ["--pages-per-host", str(PAGES_PER_HOST)]
+        limits = setting("crawl.pages_per_host_max", PAGES_PER_HOST)
         with up(tmp_path, web, "--once", "--report", report, *limits, seeds=seeds) as lab:
             assert lab.end() == 0, lab.messages
         accesses = web.accesses()

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -48,7 +48,7 @@ def test_no_page_is_fetched_of_hosts_that_forbid_all_in_odd_ways(tmp_path: Path)
     hosts = [*ROBOTS, HONEST]
     with served(answer_to) as web:
         resolver = web.write_resolver(tmp_path, hosts)
-        options = ("--resolver", resolver, "--once", "--report", report)
+        options = (*setting("web.resolver", resolver), "--once", "--report", report)
         with up(tmp_path, None, *options, seeds=[f"http://{host}/" for host in hosts]) as lab:
             assert lab.end() == 0, lab.messages
     pages = [(host, path) for host, path in web.requests if path != "/robots.txt"]

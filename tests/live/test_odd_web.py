@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -39,7 +39,7 @@ def test_a_crawl_of_odd_links_and_statuses_ends_by_itself(tmp_path: Path) -> Non
     report = tmp_path / "report.json"
     with served(answer_to) as web:
         resolver = web.write_resolver(tmp_path, HOSTS)
-        options = ("--resolver", resolver, "--once", "--report", report)
+        options = (*setting("web.resolver", resolver), "--once", "--report", report)
         with up(tmp_path, None, *options, seeds=[f"http://{HOSTS[0]}/"]) as lab:
             assert lab.end() == 0, lab.messages
     asked = {(host, path) for host, path in web.requests if path != "/robots.txt"}

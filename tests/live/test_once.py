@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bootstrap.standstill import LEFT_FOR_LATER
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.sites import gbk_site
 from tests.live.web import served_web
 
@@ -16,7 +16,8 @@ pytestmark = pytest.mark.live
 
 def test_a_crawl_that_goes_on_tomorrow_ends_today_and_says_what_is_left(tmp_path: Path) -> None:
     with served_web(gbk_site()) as web:
-        options = ("--once", "--wait", "1m", "--requests-per-day", "5", "--peers", "1", "--replicas", "1")
+        limits = (*setting("crawl.requests_per_host_day_max", 5), *setting("mesh.replicas", 1))
+        options = ("--once", "--wait", "1m", "--peers", "1", *limits)
         with up(tmp_path, web, *options, seeds=web.seeds) as lab:
             assert lab.end() == LEFT_FOR_LATER, lab.messages
         assert len(web.accesses()) == 5

@@ -12,7 +12,7 @@ import pytest
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
 from tests.live.access_log import CLOCK_S, assert_one_connection_at_a_time, assert_polite, by_host
-from tests.live.lab_process import up, wait_for
+from tests.live.lab_process import setting, up, wait_for
 from tests.live.mesh_processes import mesh_of
 from tests.live.raw_web import answer, served
 from tests.live.sites import NASTY_DELAY_S, demo_sites, nasty_site, split_sites
@@ -34,7 +34,7 @@ def web() -> Iterator[ServedWeb]:
 
 
 def test_no_host_is_asked_before_its_delay_nor_twice_at_once(web: ServedWeb, tmp_path: Path) -> None:
-    limits = ["--pages-per-host", str(PAGES_PER_HOST)]
+    limits = setting("crawl.pages_per_host_max", PAGES_PER_HOST)
     with up(tmp_path, web, "--once", *limits, seeds=web.seeds, delay_s=DELAY_S) as lab:
         assert lab.end() == 0, lab.messages
     accesses = web.accesses()
@@ -66,7 +66,7 @@ def test_book_6_2_schemes_and_ports_of_a_host_are_asked_as_one(
     with served_web(split_sites(), has_origins=True) as web:
         monkeypatch.setenv("SSL_CERT_FILE", str(web.authority))
         seeds = [seed for url in web.seeds for seed in _on_all_origins(url)]
-        limits = ["--pages-per-host", str(3 * PAGES_PER_HOST)]
+        limits = setting("crawl.pages_per_host_max", 3 * PAGES_PER_HOST)
         with up(tmp_path, web, "--peers", "2", "--once", *limits, seeds=seeds, delay_s=DELAY_S) as lab:
             assert lab.end() == 0, lab.messages
         accesses = web.accesses()
@@ -94,7 +94,7 @@ def test_a_server_is_left_alone_for_a_hundred_times_as_long_as_it_took_where_tha
         links = "".join(f'<a href="/{number}">{number}</a>' for number in range(SLOW_PAGES - 1))
         return answer(f"<title>{path}</title>{links}".encode(), "Content-Type: text/html")
 
-    wanted = {"crawl.delay_factor": 100.0, "crawl.delay_max_s": 30.0}
+    wanted = {"crawl.delay_factor": 100.0}
     with served(answer_to) as slow:
         slow.write_resolver(tmp_path, [SLOW_HOST])
         web = ServedWeb(tmp_path, [], {SLOW_HOST: "127.0.0.1"})

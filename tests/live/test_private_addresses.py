@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -82,7 +82,12 @@ def test_nothing_that_a_site_says_has_the_machine_itself_asked(tmp_path: Path, t
     report, port = tmp_path / "report.json", trap.getsockname()[1]
     with served(lambda host, path: answer_to(host, path, port)) as web:
         hosts = [HOST, *(f"{number}.test" for number in range(len(SPELLINGS)))]
-        options = ("--resolver", web.write_resolver(tmp_path, hosts), "--once", "--report", report)
+        options = (
+            *setting("web.resolver", web.write_resolver(tmp_path, hosts)),
+            "--once",
+            "--report",
+            report,
+        )
         with up(tmp_path, None, *options, seeds=[f"http://{HOST}/"]) as lab:
             assert lab.end() in (0, 3), lab.messages
     with pytest.raises(BlockingIOError):

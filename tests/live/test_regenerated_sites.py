@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from xxhash import xxh3_64_hexdigest
 
-from tests.live.lab_process import search, up, wait_for
+from tests.live.lab_process import search, setting, up, wait_for
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -78,9 +78,9 @@ def scores(gateway: str, word: str) -> dict[str, float]:
 def test_after_every_round_the_answers_are_those_of_a_fresh_crawl(tmp_path: Path) -> None:
     sites = Sites()
     with served(sites.answer_to) as web:
-        options = ("--resolver", web.write_resolver(tmp_path, SITES), "--peers", "2")
+        options = (*setting("web.resolver", web.write_resolver(tmp_path, SITES)), "--peers", "2")
         seeds = [f"http://{host}/" for host in SITES]
-        again = ("--revisit-after", str(AGAIN_S), "--gone-after", str(AGAIN_S))
+        again = (*setting("crawl.revisit_after_s", AGAIN_S), *setting("crawl.gone_after_s", AGAIN_S))
         with up(tmp_path / "again", None, *options, *again, seeds=seeds) as lab:
             gateway = lab.gateways()[0]
             for sites.round in range(ROUNDS + 1):

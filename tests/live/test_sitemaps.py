@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -47,7 +47,7 @@ def test_pages_that_only_a_sitemap_or_a_feed_names_are_stored(tmp_path: Path) ->
     report = tmp_path / "report.json"
     with served(answer_to) as web:
         resolver = web.write_resolver(tmp_path, (HOST, OTHER))
-        options = ("--resolver", resolver, "--once", "--report", report, "--peers", "2")
+        options = (*setting("web.resolver", resolver), "--once", "--report", report, "--peers", "2")
         with up(tmp_path, None, *options, seeds=[f"http://{HOST}/", f"http://{OTHER}/"], delay_s=0.1) as lab:
             assert lab.end() == 0, lab.messages
     asked = {(host, path) for host, path in web.requests if path != "/robots.txt"}

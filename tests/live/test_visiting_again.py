@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.live.lab_process import get, search, tianmesh, up, wait_for
+from tests.live.lab_process import get, search, setting, tianmesh, up, wait_for
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -71,8 +71,13 @@ def test_what_changes_vanishes_or_hides_is_found_as_the_last_visit_saw_it(tmp_pa
     changing = ChangingWeb()
     with served(changing.answer_to) as web:
         resolver = web.write_resolver(tmp_path, HOSTS)
-        again = str(AGAIN_S)
-        options = ("--resolver", resolver, "--peers", "2", "--revisit-after", again, "--gone-after", again)
+        options = (
+            "--peers",
+            "2",
+            *setting("web.resolver", resolver),
+            *setting("crawl.revisit_after_s", AGAIN_S),
+            *setting("crawl.gone_after_s", AGAIN_S),
+        )
         with up(tmp_path, None, *options, seeds=[f"http://{host}/" for host in HOSTS], delay_s=0.1) as lab:
             gateways = lab.gateways()
             assert len(gateways) == 2
@@ -115,7 +120,9 @@ def test_what_is_not_believed_is_visited_again_and_what_is_for_some_is_shown_to_
     began = datetime.now(UTC).replace(microsecond=0)
     with served(answer_to) as web:
         resolver = web.write_resolver(tmp_path, HOSTS)
-        with up(tmp_path, None, "--resolver", resolver, "--peers", "2", seeds=sorted(homes)) as lab:
+        with up(
+            tmp_path, None, *setting("web.resolver", resolver), "--peers", "2", seeds=sorted(homes)
+        ) as lab:
             wait_for(partial(finds, lab.gateways()[0], "quagga", homes), "pages of the first visits")
             word = "zebra"
             order("undo", "--since", f"{began:%Y-%m-%dT%H:%M:%S}")

@@ -58,7 +58,7 @@ from mesh.tables.memory_table import MemoryTable
 from tests.frames import decode
 
 ROOT = SigningKey.of_secret(b"r" * 32)
-CONFIG = MeshConfig(name="test", root_key=ROOT.public.hex(), slot_count=512)
+CONFIG = MeshConfig(name="test", root_key=ROOT.public.hex(), slot_count=512, analysis_version=6)
 DOOR_TIMEOUT_S = 2.0
 RELAYED = "relayed"  # begins the addresses that relays lend
 TRY_S = 1.0  # until nobody is found where a stranger says that it is

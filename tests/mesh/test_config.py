@@ -12,7 +12,7 @@ from mesh.errors import ConfigError
 from peers.config import PeerConfig
 
 ROOT = "ab" * 32
-MESH = f'[mesh]\nname = "m"\nroot_key = "{ROOT}"\n'
+MESH = f'[mesh]\nname = "m"\nroot_key = "{ROOT}"\nanalysis_version = 6\n'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -23,7 +23,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_defaults_fill_what_is_not_said(tmp_path: Path) -> None:
     config = load_config(written(tmp_path, MESH + "[member]\n"), PeerConfig)
-    assert config.mesh == MeshConfig(name="m", root_key=ROOT)
+    assert config.mesh == MeshConfig(name="m", root_key=ROOT, analysis_version=6)
     assert (config.mesh.slot_count, config.mesh.replicas, config.member.listen) == (50_000, 2, "127.0.0.1")
     assert config.crawl.delay_s == 1.0
 
@@ -57,10 +57,9 @@ def test_defaults_fill_what_is_not_said(tmp_path: Path) -> None:
         (MESH + '[member]\ncertificate = "zz"\n', "`$.member.certificate`"),
         (MESH + '[[member.doors]]\nendpoint = "http://x"\nkey = ""\n', "`$.member.doors[0]"),
         (MESH + "[member]\n[crawl]\ndelay_s = -1\n", "`$.crawl.delay_s`"),
-        (MESH + "[member]\n[crawl]\nfetches_in_flight_max = 0\n", "`$.crawl.fetches_in_flight_max`"),
-        (MESH + "[member]\n[crawl]\nis_recorded = true\n", "crawl.is_recorded needs the name of a file"),
+        (MESH + "[member]\n[machine]\nmemory_max_bytes = 0\n", "`$.machine.memory_max_bytes`"),
         (MESH + '[member]\n[gateway]\nlisten = "8017"\n', "`$.gateway.listen`"),
-        (MESH + "[member]\n[web]\nparsers = 0\n", "`$.web.parsers`"),
+        (MESH + "[member]\n[web]\nrenderer = ''\n", "`$.web.renderer`"),
         ("[mesh\n", "line 1"),
         ("mesh = 1\nmesh = 2\n", "line 2"),
     ],
@@ -94,15 +93,15 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, kind: str) -> None:
 
 
 def test_the_digest_of_a_mesh_changes_with_every_field() -> None:
-    mesh = MeshConfig(name="m", root_key=ROOT)
+    mesh = MeshConfig(name="m", root_key=ROOT, analysis_version=6)
     others = [
-        MeshConfig(name="n", root_key=ROOT),
-        MeshConfig(name="m", root_key="cd" * 32),
-        MeshConfig(name="m", root_key=ROOT, slot_count=1),
-        MeshConfig(name="m", root_key=ROOT, replicas=1),
-        MeshConfig(name="m", root_key=ROOT, analysis_version=1),
+        MeshConfig(name="n", root_key=ROOT, analysis_version=6),
+        MeshConfig(name="m", root_key="cd" * 32, analysis_version=6),
+        MeshConfig(name="m", root_key=ROOT, slot_count=1, analysis_version=6),
+        MeshConfig(name="m", root_key=ROOT, replicas=1, analysis_version=6),
+        MeshConfig(name="m", root_key=ROOT, analysis_version=7),
     ]
     digests = {config.digest() for config in [mesh, *others]}
     assert len(digests) == 6
     assert {len(digest) for digest in digests} == {16}
-    assert MeshConfig(root_key=ROOT, name="m").digest() == mesh.digest()
+    assert MeshConfig(root_key=ROOT, name="m", analysis_version=6).digest() == mesh.digest()

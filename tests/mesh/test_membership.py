@@ -175,7 +175,7 @@ def test_an_own_door_is_not_knocked_at() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"config": MeshConfig(name="other", root_key="00" * 32)}, "configured for mesh"),
+        ({"config": MeshConfig(name="other", root_key="00" * 32, analysis_version=6)}, "configured for mesh"),
         ({"curve_key": b"another"}, "another key: make new keys"),
     ],
 )
@@ -1090,7 +1090,7 @@ def test_every_member_is_probed_once_a_round_while_others_come_and_go() -> None:
 
 def test_real_records_are_genuine_and_nothing_else_is() -> None:
     root = SigningKey.of_secret(bytes(32))
-    config = MeshConfig(name="real", root_key=root.public.hex())
+    config = MeshConfig(name="real", root_key=root.public.hex(), analysis_version=6)
     identity, other = (Identity.of_secret(bytes([i]) * 32) for i in (1, 2))
     serials = {identity.curve_public: "a" * 16, other.curve_public: "b" * 16}
     credentials = PeerCredentials(identity, config)
@@ -1126,7 +1126,7 @@ def test_real_records_are_genuine_and_nothing_else_is() -> None:
     assert not credentials.is_genuine(credentials.sign(replace(genuine, peer="c" * 16))), (
         "an id of its choice"
     )
-    elsewhere = MeshConfig(name="elsewhere", root_key=root.public.hex())
+    elsewhere = MeshConfig(name="elsewhere", root_key=root.public.hex(), analysis_version=6)
     assert not credentials.is_genuine(credentials.sign(record(identity, certified=elsewhere)))
 
 

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from mesh.actors.actor import Address, Message
-from mesh.actors.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
+from mesh.actors.codec import PROTOCOL_VERSION, encode
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import (
     AnswerDoor,
@@ -71,7 +71,7 @@ class PaperTransport:
 
     def send_door(self, visit: Visit, frame: bytes) -> bool:
         self.frames.append(frame)
-        if msgpack.unpackb(frame)[0] in (VERSION_BEFORE, PROTOCOL_VERSION):
+        if msgpack.unpackb(frame)[0] == PROTOCOL_VERSION:
             self.told.append(("answer", visit, decode(frame).message))
         return True
 
@@ -175,40 +175,30 @@ async def test_who_does_not_ask_to_join_is_not_heard(door: Doorkeeper) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "version"),
+    "frame",
     [
-        (msgpack.packb([VERSION_BEFORE, *msgpack.unpackb(joining())[1:]]), VERSION_BEFORE),
-        (encode("membership", "membership", JOIN, VERSION_BEFORE), PROTOCOL_VERSION),
-        (encode("membership", "membership", JOIN), PROTOCOL_VERSION),
-        (msgpack.packb([PROTOCOL_VERSION, *msgpack.unpackb(joining())[1:], 99]), PROTOCOL_VERSION),
+        encode("membership", "membership", JOIN),
+        encode("membership", "membership", JOIN, newest=PROTOCOL_VERSION + 1),
     ],
-    ids=["the one before", "both", "ours", "ours and newer ones"],
+    ids=["ours", "ours and newer ones"],
 )
 async def test_a_stranger_is_answered_in_the_newest_version_that_both_speak(
-    door: Doorkeeper, frame: bytes, version: int
+    door: Doorkeeper, frame: bytes
 ) -> None:
     door.transport.come(frame)
     await trio.testing.wait_all_tasks_blocked()
     door.port.receive(SOURCE, AnswerDoor(1, JoinRefused("no")))
-    assert msgpack.unpackb(door.transport.frames[0])[0] == version
+    assert msgpack.unpackb(door.transport.frames[0])[0] == PROTOCOL_VERSION
 
 
-@pytest.mark.parametrize("version", [VERSION_BEFORE - 1, PROTOCOL_VERSION + 1])
+@pytest.mark.parametrize("version", [PROTOCOL_VERSION - 1, PROTOCOL_VERSION + 1])
 async def test_a_stranger_of_another_version_is_told_so_in_its_own(door: Doorkeeper, version: int) -> None:
     door.transport.come(msgpack.packb([version, "membership", "membership", ["of another shape"]]))
     await trio.testing.wait_all_tasks_blocked()
     assert door.delivered == []
     told, _, _, message, *_ = msgpack.unpackb(door.transport.frames[0])
     assert (told, message[0]) == (version, 6)  # the tag of a refusal, for ever
-    assert f"protocol version {version} meets a peer that speaks {VERSION_BEFORE} and" in message[1]
-
-
-async def test_at_a_door_nobody_knows_what_is_spoken_behind_it(door: Doorkeeper) -> None:
-    door.transport.reply = RemoteProtocolError("nobody")
-    door.port.receive(SOURCE, Knock("tcp://127.0.0.1:9", b"its key", JOIN))
-    await trio.testing.wait_all_tasks_blocked()
-    assert msgpack.unpackb(door.transport.frames[0])[0] == VERSION_BEFORE
-    assert decode(door.transport.frames[0]).spoken == PROTOCOL_VERSION
+    assert f"protocol version {version} meets a peer that speaks {PROTOCOL_VERSION} to" in message[1]
 
 
 async def test_of_too_many_visitors_the_first_wait_in_vain(door: Doorkeeper) -> None:

@@ -17,7 +17,6 @@ from mesh.slot_set import (
     decode_slots,
     encode_slot_list,
     encode_slots,
-    without_third_form,
 )
 
 
@@ -82,13 +81,6 @@ def test_a_share_that_was_changed_on_the_way_is_another_or_refused(data: st.Data
 def test_a_list_of_slots_in_any_order_makes_the_same_bytes(mask: SlotMask) -> None:
     slots = np.flatnonzero(mask).tolist()
     assert encode_slot_list(reversed(slots), len(mask)) == encode_slots(mask)
-
-
-@given(masks())
-def test_who_knows_two_forms_gets_the_shorter_of_these(mask: SlotMask) -> None:
-    told = without_third_form(encode_slots(mask))
-    assert len(told) == 1 + min(2 * int(mask.sum()), (len(mask) + 7) // 8)
-    assert (decode_slots(told, len(mask)) == mask).all()
 
 
 def test_a_decoded_set_can_be_changed_without_changing_the_next_one() -> None:

@@ -199,8 +199,6 @@ class Aliases(Actor):
         if not self._held[slot] or len(sample) < SAMPLE_MIN:
             self._end_look(host)
             return []
-        if representative and not is_preferred(representative, host):  # by what an earlier version went by
-            return self._end_alias(host)
         sends: list[Send] = []
         look.tries += 1
         if representative:

@@ -14,7 +14,7 @@ import msgspec
 from mesh.urls import host_of
 from peers.crawler.addresses.addresses import is_among, is_public
 from peers.crawler.model.robots import product_token
-from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlConfig
 
 # Names that no public host has: RFC 6761, RFC 8375 and ICANN's decision of 2024 on `internal`.
 _PRIVATE_ENDINGS: Final = (
@@ -46,7 +46,7 @@ class Visitor(msgspec.Struct, frozen=True):
         return [url for url in urls if self.is_anonymous and is_public_name(host_of(url), self.known_names)]
 
 
-def visitor_of(settings: CrawlSettings, allow_private: Collection[str], *, is_closed: bool) -> Visitor:
+def visitor_of(settings: CrawlConfig, allow_private: Collection[str], *, is_closed: bool) -> Visitor:
     """Return how a peer with these settings presents itself.
 
     Args:

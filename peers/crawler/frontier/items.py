@@ -33,7 +33,6 @@ from peers.crawler.model.course import COURSE_BYTES, Course, course_in
 from peers.crawler.model.politeness import SILENCES_MAX
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX
 from peers.crawler.model.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
-from peers.crawler.model.visit_memory import MEMORY_BYTES, memory_in
 from peers.crawler.model.wire_messages import Anchor
 from peers.engine.linkers import LINKERS_MAX, MOVES_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 
@@ -72,8 +71,7 @@ class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
     fingerprint: Fingerprint
     row: Annotated[bytes, Meta(max_length=ROW_BYTES_MAX)]
     url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""  # of one to be visited again; "" when it is none
-    memory: Annotated[bytes, Meta(max_length=MEMORY_BYTES)] = b""  # of the row, which is without it
-    course: Annotated[bytes, Meta(max_length=COURSE_BYTES)] = b""  # likewise
+    course: Annotated[bytes, Meta(max_length=COURSE_BYTES)] = b""  # of the row, which is without it
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
@@ -274,10 +272,7 @@ def _checked_visited(
     item: VisitedItem, slot_count: int, slot_in: Callable[[str], int]
 ) -> tuple[int, bytes, UrlRow, str] | None:
     try:
-        row = row_in(item.row)
-        if item.memory:
-            row = row._replace(memory=memory_in(item.memory))
-        row = row._replace(course=course_of(item))
+        row = row_in(item.row)._replace(course=course_of(item))
     except ValueError:
         return None
     text = row.url or item.url

@@ -43,7 +43,7 @@ from peers.crawler.frontier.keys import HOST, ROBOTS, TEXTS, URL, content_name, 
 from peers.crawler.model import politeness
 from peers.crawler.model.politeness import HostRecord
 from peers.crawler.model.settings import CrawlSettings
-from peers.crawler.model.url_rows import course_part, memory_part, row_in, shown_part
+from peers.crawler.model.url_rows import course_part, row_in, without_course
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import PAUSE, Part, Shipment
 from peers.handover.wire_messages import CHANGES_MAX
@@ -289,7 +289,7 @@ class FrontierStore:
             )
         else:
             text = url if shown.is_queued else ""
-            item = VisitedItem(slot, name_in(key), shown_part(row), text, memory_part(row), course_part(row))
+            item = VisitedItem(slot, name_in(key), without_course(row), text, course_part(row))
             gathering.visited.append(item)
 
     def _id_shown(self, key: bytes) -> bytes | None:
@@ -308,7 +308,7 @@ class FrontierStore:
 def _id(key: bytes, row: bytes) -> bytes:
     """Return the id of an item: XXH3-64 over kind, name and the content that does not depend on a clock.
 
-    Nor on what only some versions of this program keep: else peers of two versions would never agree.
+    Nor on the course, which the policy of the moment decides: peers hear of another one at different times.
     """
     kind = kind_in(key)
     if kind == HOST:
@@ -316,7 +316,7 @@ def _id(key: bytes, row: bytes) -> bytes:
     elif kind == ROBOTS:
         row = robots_content(row)
     elif kind == URL:
-        row = shown_part(row)
+        row = without_course(row)
     digest: bytes = xxh3_64_digest(content_name(key) + row)
     return digest
 

@@ -21,12 +21,7 @@ class Revisit(StrEnum):
     """The policy by which pages are visited again; see `revisiting`."""
 
     FIXED = "fixed"
-    ADAPTIVE = "adaptive"
-    CHO = "cho"
     OPTIMAL = "optimal"
-    EXPIRY = "expiry"
-    BATCH = "batch"
-    LIST = "list"
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +35,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = OF_SEEDS  # until a decree is heard of
 
 
-class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Policy of the controller. A site's robots.txt can make it gentler, never faster."""
+class CrawlConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How this peer crawls. A site's robots.txt can make it gentler, never faster."""
 
     user_agent: Annotated[
         str,
@@ -75,99 +70,30 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "with 5 a host has a sixth of its time for us, with 100, as Scooter, a hundredth",
         ),
     ] = 5.0
-    delay_max_s: Annotated[
-        Seconds, Meta(description="up to this pause; a robots.txt may want a longer one")
-    ] = 30.0
     requests_per_host_day_max: Annotated[
-        Limit, Meta(description="to one host on one day, UTC; then it is left alone until the next")
+        Limit,
+        Meta(
+            description="to one host on one day, UTC; then it is left alone until the next; more for "
+            "your own sites"
+        ),
     ] = 20_000
-    crawl_delay_max_s: Annotated[
-        Seconds,
-        Meta(
-            description="the longest Crawl-delay of a robots.txt that we wait for, six pages a day; hosts "
-            "that want more are left out; of 4,231 real files 17 ask for 2 to 10 minutes"
-        ),
-    ] = 14_400.0
-    fetches_in_flight_max: Annotated[
-        Limit, Meta(description="fetches at a time, about as many as Tianwang's fetchers per node")
-    ] = 200
-    pages_in_progress_max: Annotated[
-        Limit,
-        Meta(
-            description="pages between being fetched and being stored, whose bodies are in memory; with more "
-            "no fetch begins"
-        ),
-    ] = 256
-    page_bytes_in_progress_max: Annotated[
-        Limit, Meta(description="bytes of their bodies as received; ordinary pages make 10 MB")
-    ] = 256 << 20
-    pages_held_back_max: Annotated[
-        Limit,
-        Meta(
-            description="pages that are done and shown to others as queued until their links are safe, 20 MB "
-            "in memory; with more no fetch begins"
-        ),
-    ] = 32_768
-    outbox_links_max: Annotated[
-        Limit,
-        Meta(description="links that wait for other peers, 300 MB on the disk; with more no fetch begins"),
-    ] = 2_000_000
     pages_per_host_max: Annotated[
-        Limit, Meta(description="requests to one host: what traps can cost us at most")
+        Limit,
+        Meta(
+            description="requests to one host: what traps can cost us at most; more for the few sites that "
+            "have more pages"
+        ),
     ] = 100_000
-    fetches_per_domain_max: Annotated[
-        Limit,
-        Meta(
-            description="fetches of this peer at a time from the hosts of one registrable domain: what slow "
-            "servers under a wildcard name can hold of all"
-        ),
-    ] = 50
-    hosts_per_domain_max: Annotated[
-        Limit,
-        Meta(
-            description="hosts of one registrable domain in memory, up to 40 kB each; the others wait in the "
-            "table for their places"
-        ),
+    depth_max: Annotated[
+        int, Meta(ge=0, le=65_535, description="clicks from a seed; fewer to see the tops of many sites")
     ] = 1_000
-    hosts_idle_max: Annotated[
-        Limit,
-        Meta(
-            description="hosts in memory of which nothing is to come, for the next links to them; 1 kB each"
-        ),
-    ] = 10_000
-    requests_per_domain_max: Annotated[
-        Limit,
-        Meta(
-            description="requests of this peer to all hosts of one registrable domain, robots.txts too; each "
-            "peer counts its own, so that n peers may make n times as many"
-        ),
-    ] = 1_000_000
-    origins_per_host_max: Annotated[
-        Limit,
-        Meta(description="schemes and ports of one name; the rest is left out, real names have two or three"),
-    ] = 16
-    depth_max: Annotated[int, Meta(ge=0, le=65_535, description="clicks from a seed")] = 1_000
-    redirects_max: Annotated[
-        int,
-        Meta(ge=0, le=63, description="redirects in a row, as aiohttp; RFC 9309 wants 5 for robots.txt"),
-    ] = 10
-    attempts_max: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=255,
-            description="requests for one URL that fails in a way that may pass, as many as Scrapy's",
-        ),
-    ] = 3
     backoff_s: Annotated[
         Seconds,
-        Meta(description="pause after a failure, doubled with each failure of the host in a row"),
+        Meta(
+            description="pause after a failure, doubled with each failure of the host in a row, up to an "
+            "hour; less where somebody waits, as in a laboratory"
+        ),
     ] = 30.0
-    backoff_max_s: Annotated[Seconds, Meta(description="up to this pause")] = 3_600.0
-    host_failures_max: Annotated[
-        Limit,
-        Meta(description="failures in a row, after which a host is given up; Nutch drops a queue after 5"),
-    ] = 5
     ordering: Annotated[
         Ordering,
         Meta(description="in which order pages are visited that never were; a policy may say otherwise"),
@@ -182,86 +108,24 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     revisit: Annotated[
         Revisit,
         Meta(
-            description="by what policy pages are visited again: fixed (all at one interval), adaptive "
-            "(later what stays as it is, sooner what changes), cho (as often as a page is found to change), "
-            "optimal (where visits keep most pages fresh; what changes all the time is given up), expiry (in "
-            "classes that double), batch (all at the turn of a period), list (what is known, and one layer "
-            "more of what has changed)"
+            description="by what policy pages are visited again: fixed (all at one interval) or optimal "
+            "(where visits keep most pages fresh; what changes all the time is visited seldom)"
         ),
     ] = Revisit.FIXED
     revisit_after_s: Annotated[
         Seconds,
         Meta(
-            description="from one visit of a URL to the next, the first interval of policies that learn; "
+            description="from one visit of a URL to the next, with optimal the first interval of each page; "
             "inf: each is visited once"
         ),
     ] = inf
-    revisit_min_s: Annotated[
-        Seconds, Meta(description="the least interval of policies that learn, whatever changes")
-    ] = 3_600.0
-    revisit_max_s: Annotated[
-        Seconds, Meta(description="the longest interval of policies that learn: three months")
-    ] = 7_776_000.0
-    revisit_share: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=1.0,
-            description="of the turns of a host for pages that are due again, as long as it has new ones too",
-        ),
-    ] = 0.5
-    gone_visits: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=255,
-            description="visits in a row that find no page where one was (404, 410), before it is shown no "
-            "more",
-        ),
-    ] = 2
-    gone_after_s: Annotated[Seconds, Meta(description="and it has to be missing for so long: seven days")] = (
-        604_800.0
-    )
-    lost_visits: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=255,
-            description="visits in a row that get no answer, or one that may pass, before a page is shown "
-            "no more",
-        ),
-    ] = 5
-    lost_after_s: Annotated[
+    gone_after_s: Annotated[
         Seconds,
         Meta(
-            description="and it has to be so for so long: 60 days; when a whole host has no address, or no "
-            "robots.txt can be had there, all of its pages leave that are to be visited again"
+            description="how long a page has to be missing (404, 410), at two visits at least, until it is "
+            "shown no more: seven days; less where sites are made anew often"
         ),
-    ] = 5_184_000.0
-    give_up_s: Annotated[Seconds, Meta(description="until a host that was given up is asked again")] = (
-        86_400.0
-    )
-    retry_after_max_s: Annotated[
-        Seconds, Meta(description="the longest Retry-After of a server that we wait for")
-    ] = 3_600.0
-    robots_ttl_s: Annotated[
-        Seconds, Meta(description="how long robots.txt is believed: not over 24 hours, says RFC 9309, 2.4")
-    ] = 86_400.0
-    anchors_interval_s: Annotated[
-        Seconds,
-        Meta(
-            description="pages whose link texts have changed are indexed anew together, at this interval or "
-            "when nothing is left to fetch; a shorter one indexes a page again and again while its site is "
-            "crawled"
-        ),
-    ] = 300.0
-    avoids_traps: Annotated[
-        bool,
-        Meta(
-            description="leave out what is like too many pages that were copies of each other: session ids, "
-            "calendars, endless paths"
-        ),
-    ] = True
+    ] = 604_800.0
     finds_aliases: Annotated[
         bool,
         Meta(
@@ -269,16 +133,6 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "one of them"
         ),
     ] = True
-    reads_sitemaps: Annotated[
-        bool,
-        Meta(
-            description="find pages by the sitemaps that a robots.txt names, and by sitemaps and feeds (RSS, "
-            "Atom) that are linked or given as seeds"
-        ),
-    ] = True
-    is_recorded: Annotated[
-        bool, Meta(description="record every page with its links in web.trace, for simulations")
-    ] = False
 
     @property
     def agent(self) -> str:
@@ -289,3 +143,79 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     def has_contact(self) -> bool:
         """Tell whether the User-Agent gives a contact address or the URL of a page."""
         return bool(self.contact) or "@" in self.user_agent or "://" in self.user_agent
+
+
+class CrawlSettings(CrawlConfig, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings of a controller: those of a person, and limits that nobody has to judge.
+
+    Windows are those of a peer with a gigabyte; `peers.sizes` fits them to the memory that a peer has.
+    """
+
+    # Of the pause that `delay_factor` makes; a robots.txt may want a longer one.
+    delay_max_s: Seconds = 30.0
+    # The longest Crawl-delay of a robots.txt that we wait for, six pages a day; hosts that want more are left
+    # out; of 4,231 real files 17 ask for 2 to 10 minutes
+    crawl_delay_max_s: Seconds = 14_400.0
+    # Fetches at a time, about as many as Tianwang's fetchers per node
+    fetches_in_flight_max: Limit = 200
+    # Pages between being fetched and being stored, whose bodies are in memory; with more no fetch begins
+    pages_in_progress_max: Limit = 256
+    # Bytes of their bodies as received; ordinary pages make 10 MB
+    page_bytes_in_progress_max: Limit = 256 << 20
+    # Pages that are done and shown to others as queued until their links are safe, 20 MB in memory; with more
+    # no fetch begins
+    pages_held_back_max: Limit = 32_768
+    # Links that wait for other peers, 300 MB on the disk; with more no fetch begins
+    outbox_links_max: Limit = 2_000_000
+    # Fetches of this peer at a time from the hosts of one registrable domain: what slow servers under a
+    # wildcard name can hold of all
+    fetches_per_domain_max: Limit = 50
+    # Hosts of one registrable domain in memory, up to 40 kB each; the others wait in the table for their
+    # places
+    hosts_per_domain_max: Limit = 1_000
+    # Hosts in memory of which nothing is to come, for the next links to them; 1 kB each
+    hosts_idle_max: Limit = 10_000
+    # Requests of this peer to all hosts of one registrable domain, robots.txts too; each peer counts its own,
+    # so that n peers may make n times as many
+    requests_per_domain_max: Limit = 1_000_000
+    # Schemes and ports of one name; the rest is left out, real names have two or three
+    origins_per_host_max: Limit = 16
+    # Redirects in a row, as aiohttp; RFC 9309 wants 5 for robots.txt
+    redirects_max: Annotated[int, Meta(ge=0, le=63)] = 10
+    # Requests for one URL that fails in a way that may pass, as many as Scrapy's
+    attempts_max: Annotated[int, Meta(ge=1, le=255)] = 3
+    # Of the pause that grows from `backoff_s`.
+    backoff_max_s: Seconds = 3_600.0
+    # Failures in a row, after which a host is given up; Nutch drops a queue after 5
+    host_failures_max: Limit = 5
+    # The least interval of a policy that learns, whatever changes
+    revisit_min_s: Seconds = 3_600.0
+    # The longest one: three months
+    revisit_max_s: Seconds = 7_776_000.0
+    # Part of the turns of a host for pages that are due again, as long as it has new ones too
+    revisit_share: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
+    # Visits in a row that find no page where one was (404, 410), before it is shown no more; see
+    # `gone_after_s`
+    gone_visits: Annotated[int, Meta(ge=1, le=255)] = 2
+    # Visits in a row that get no answer, or one that may pass, before a page is shown no more
+    lost_visits: Annotated[int, Meta(ge=1, le=255)] = 5
+    # And for so long, 60 days: when a whole host has no address, or no robots.txt can be had there, all of
+    # its pages leave that are to be visited again
+    lost_after_s: Seconds = 5_184_000.0
+    # Until a host that was given up is asked again
+    give_up_s: Seconds = 86_400.0
+    # The longest Retry-After of a server that we wait for
+    retry_after_max_s: Seconds = 3_600.0
+    # How long robots.txt is believed: not over 24 hours, says RFC 9309, 2.4
+    robots_ttl_s: Seconds = 86_400.0
+    # Pages whose link texts have changed are indexed anew together, at this interval or when nothing is left
+    # to fetch; a shorter one indexes a page again and again while its site is crawled
+    anchors_interval_s: Seconds = 300.0
+    # Leave out what is like too many pages that were copies of each other: session ids, calendars, endless
+    # paths
+    avoids_traps: bool = True
+    # Find pages by the sitemaps that a robots.txt names, and by sitemaps and feeds (RSS, Atom) that are
+    # linked or given as seeds
+    reads_sitemaps: bool = True
+    # Record every page with its links in web.trace, for simulations
+    is_recorded: bool = False

@@ -1,9 +1,9 @@
 """The row of a URL, of which any two versions join into one.
 
-    state(1) host(8) depth(2) attempts(1) hops(1)                                       never visited: state Q
-    ... visit(4) due(8) visited(8) changed(8) digest(8) detail \\n etag \\n modified \\n url   visited
-    ... the same, state in lower case                                     ... memory(23)   and more is known
-    any of these, the high bit of state set                               ... course(5)    and it has a course
+    state(1) host(8) depth(2) attempts(1) hops(1)                        never visited: state Q
+    ... visit(4) due(8) visited(8) changed(8) digest(8) memory(23)
+        detail \\n etag \\n modified \\n url                               visited
+    either, the high bit of state set, ... course(5)                     where it says more than the depth
 
 A *visit* ends with an outcome, which raises the number of visits: done (D), failed (F) or excluded (X), and
 a detail: `D200`, `D304`, `Ftimeout`, `Xrobots`. Nothing is final: every row says when the URL is due, which
@@ -13,8 +13,8 @@ in the archive has its text in the row, for link texts that come later, until a 
 The hops are the redirects in a row that led to a URL, and above them (`LISTS_BIT`) how many sitemaps, each
 named by the one before it: so an index of indexes comes to an end wherever its parts are read.
 
-The memory is of `visit_memory`, the course of `course`. They are no part of what tells two rows apart
-(`shown_part`): the versions before kept none, and rows that differ in nothing else are of the same visit.
+The memory is of `visit_memory`, the course of `course`. The course is no part of what tells two rows apart
+(`without_course`): a decree on the order of visits changes it at one peer sooner than at another.
 
 Times are by the mesh clock of who made the visit, and stand in all copies as he wrote them: clocks of
 machines differ by seconds, due times by hours.
@@ -49,10 +49,9 @@ REDIRECTS_MAX: Final = (1 << LISTS_BIT) - 1  # and the mask of these in the hops
 
 _HEAD: Final = struct.Struct(">c8sHBB")
 _VISIT: Final = struct.Struct(">Iddd8s")
-_TAIL_AT: Final = _HEAD.size + _VISIT.size
-_REMEMBERING: Final = frozenset((b"d", b"f", b"x"))  # states of rows that end with a memory
+_MEMORY_AT: Final = _HEAD.size + _VISIT.size
+_TAIL_AT: Final = _MEMORY_AT + MEMORY_BYTES
 _COURSED: Final = 0x80  # bit of the state of a row that ends with a course
-_BARE: Final = frozenset((b"Q", b"D", b"F", b"X"))  # states of rows that end with neither
 _NEW: Final = frozenset((b"Q", bytes((ord("Q") | _COURSED,))))  # states of what was never visited
 _RANKS: Final = {"Q": 0, "X": 1, "F": 2, "D": 3}
 
@@ -142,9 +141,9 @@ def new_row_bytes(host: bytes, depth: int, hops: int, course: Course | None) -> 
 
 
 def row_bytes(row: UrlRow) -> bytes:
-    if row.course is None:
-        return _bare_bytes(row)
     data = _bare_bytes(row)
+    if row.course is None:
+        return data
     return bytes((data[0] | _COURSED,)) + data[1:] + course_bytes(row.course)
 
 
@@ -154,21 +153,7 @@ def _bare_bytes(row: UrlRow) -> bytes:
         return head
     visit = _VISIT.pack(row.visit, row.due_s, row.visited_s, row.changed_s, row.digest)
     texts = "\n".join((row.outcome[1:], row.etag, row.last_modified, row.url)).encode()
-    if row.memory == NOTHING:
-        return head + visit + texts
-    return head[:1].lower() + head[1:] + visit + texts + memory_bytes(row.memory)
-
-
-def shown_part(data: bytes) -> bytes:
-    """Return a row as it is kept, without memory and course: the part that earlier versions had of it."""
-    data = _bare_part(data)
-    return data[:1].upper() + data[1:-MEMORY_BYTES] if data[:1] in _REMEMBERING else data
-
-
-def memory_part(data: bytes) -> bytes:
-    """Return the memory in a row as it is kept; empty when there is none."""
-    data = _bare_part(data)
-    return data[-MEMORY_BYTES:] if data[:1] in _REMEMBERING else b""
+    return head + visit + memory_bytes(row.memory) + texts
 
 
 def course_part(data: bytes) -> bytes:
@@ -176,7 +161,7 @@ def course_part(data: bytes) -> bytes:
     return data[-COURSE_BYTES:] if data[:1] >= b"\x80" else b""
 
 
-def _bare_part(data: bytes) -> bytes:
+def without_course(data: bytes) -> bytes:
     """Return a row as it is kept, without its course."""
     return bytes((data[0] ^ _COURSED,)) + data[1:-COURSE_BYTES] if data[:1] >= b"\x80" else data
 
@@ -187,22 +172,19 @@ def row_in(data: bytes) -> UrlRow:
     Raises:
       ValueError: it is none.
     """
-    course, remembered = None, b""
-    if data[:1] not in _BARE:  # most rows end with nothing
-        coursed = course_part(data)
-        course = course_in(coursed) if coursed else None
-        remembered = memory_part(data)
-        data = shown_part(data)
+    course = None
+    if data[:1] >= b"\x80":  # few rows have one
+        course, data = course_in(course_part(data)), without_course(data)
     try:
         state, host, depth, attempts, hops = _HEAD.unpack_from(data)
         if state == b"Q":
             return UrlRow(host, depth, attempts, hops, course=course)
         visit, due_s, visited_s, changed_s, digest = _VISIT.unpack_from(data, _HEAD.size)
+        memory = memory_in(data[_MEMORY_AT:_TAIL_AT])
     except struct.error as error:
         raise ValueError(str(error)) from error
     detail, etag, last_modified, url = data[_TAIL_AT:].decode().split("\n")
     outcome = state.decode() + detail
-    memory = memory_in(remembered) if remembered else NOTHING
     times = due_s, visited_s, changed_s
     texts = etag, last_modified, url
     return UrlRow(host, depth, attempts, hops, outcome, visit, *times, digest, *texts, memory, course)

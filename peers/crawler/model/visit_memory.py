@@ -1,7 +1,6 @@
 """The findings of a page's visits, in few bytes: they decide when the next visit is due.
 
-It belongs to the row of a URL (`url_rows`), and is as old as the visit that this tells of. Whoever has a row
-without one, from a version of this program that kept none, begins to remember with the next visit.
+It belongs to the row of a URL (`url_rows`), and is as old as the visit that this tells of.
 """
 
 from __future__ import annotations

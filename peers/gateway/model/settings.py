@@ -1,4 +1,4 @@
-"""The settings by which one peer answers users; some of them may change while it runs."""
+"""The settings by which one peer answers users; all but the address may change while it runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LISTEN: Final = r"^.+:\d+$"
 PORT_MAX: Final = 65_535
 
 
-class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class GatewayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where and how this peer answers users. All but `listen` may change while it runs."""
 
     listen: Annotated[
@@ -28,60 +28,18 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
             "for others are not answered"
         ),
     ] = ()
-    admin_token: Annotated[
-        str,
-        Meta(
-            pattern=r"^([!-~]{16,})?$",
-            description="whoever sends it (Authorization: Bearer ...) may change the mesh here, as drain "
-            "peers, give seeds, and see all, as whoever has a token of `tianmesh token`; left out, it is in "
-            "admin.token beside this file",
-        ),
-    ] = ""
     takes_seeds: Annotated[
-        bool, Meta(description="from anybody, client_seeds_per_hour of each; else from administrators")
+        bool, Meta(description="from anybody, 20,000 an hour of each; else from administrators")
     ] = False
-    cache_bytes_max: Annotated[
-        int,
-        Meta(
-            ge=0,
-            description="of pages of results that are kept to be shown again, about 10 kB each; 0 keeps none",
-        ),
-    ] = 16 << 20
-    client_connections_max: Annotated[
-        int,
-        Meta(ge=0, description="of one client: an IPv4 address, or the /64 of an IPv6 one; 0 for no limit"),
-    ] = 64
-    client_requests_max: Annotated[
-        int,
-        Meta(ge=0, description="of one client under way at a time, as it waits for answers; 0 for no limit"),
-    ] = 16
     client_queries_per_s: Annotated[
         float,
         Meta(
             ge=0,
             description="requests of one client, on average, of any kind but /healthz; four seconds' worth "
-            "at once; 0 for no limit",
+            "at once; above 20 its other limits rise with it; 0 lifts all of them, as behind a proxy with "
+            "limits of its own",
         ),
     ] = 20.0
-    client_bytes_per_s: Annotated[
-        int,
-        Meta(
-            ge=0,
-            description="that one client sends and is sent, on average; ten seconds' worth at once; 0 for "
-            "no limit",
-        ),
-    ] = 4 << 20
-    client_seeds_per_hour: Annotated[
-        int, Meta(ge=0, description="that one client gives, as many at once; 0 for no limit")
-    ] = 20_000
-    host_changes_per_hour: Annotated[
-        int,
-        Meta(
-            ge=0,
-            description="pages of one host that are said to have changed (POST /api/changed), as many at "
-            "once; 0 for no limit",
-        ),
-    ] = 1_000
     proxies: Annotated[
         tuple[str, ...],
         Meta(
@@ -91,11 +49,29 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     ] = ()
 
 
+class GatewaySettings(GatewayConfig, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings of a gateway: those of a person, and those that `peers.sizes` makes of them."""
+
+    # Of the administrator, who may change the mesh here and see all: in admin.token beside config.toml.
+    admin_token: Annotated[str, Meta(pattern=r"^([!-~]{16,})?$")] = ""
+    # Of pages of results that are kept to be shown again, about 10 kB each; 0 keeps none.
+    cache_bytes_max: Annotated[int, Meta(ge=0)] = 16 << 20
+    # Of one client, as are those below: an IPv4 address, or the /64 of an IPv6 one; 0 for no limit.
+    client_connections_max: Annotated[int, Meta(ge=0)] = 64
+    # Under way at a time, as it waits for answers.
+    client_requests_max: Annotated[int, Meta(ge=0)] = 16
+    # Sent and received, on average; ten seconds' worth at once.
+    client_bytes_per_s: Annotated[int, Meta(ge=0)] = 4 << 20
+    client_seeds_per_hour: Annotated[int, Meta(ge=0)] = 20_000  # as many at once
+    # Pages of one host that are said to have changed (POST /api/changed), as many at once.
+    host_changes_per_hour: Annotated[int, Meta(ge=0)] = 1_000
+
+
 def checked_listen(text: str, option: str) -> str:
     """Check the address that a person gave as `listen`, and return it.
 
     Args:
-      option: how it was given.
+      option: how it was given, up to the address.
 
     Raises:
       ConfigError: it is not HOST:PORT.
@@ -103,5 +79,5 @@ def checked_listen(text: str, option: str) -> str:
     _, _, port = text.rpartition(":")
     if re.fullmatch(_LISTEN, text) is None or "//" in text or int(port) > PORT_MAX:
         port = text if text.isdigit() and int(text) <= PORT_MAX else "8017"
-        raise ConfigError(f"{text!r} is no HOST:PORT to answer at: give {option} 127.0.0.1:{port}")
+        raise ConfigError(f"{text!r} is no HOST:PORT to answer at: give {option}127.0.0.1:{port}")
     return text

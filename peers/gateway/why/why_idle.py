@@ -28,7 +28,7 @@ _ADVICE: Final = {
     "`tianmesh seed URL --allow-private NAME`); a seed has them asked at once, else they are a day later",
     Hold.BACK_OFF: "wait: a host that has failed is asked again after a growing pause",
     Hold.DAY_SPENT: "it goes on after midnight UTC; a site of yours may be asked more often: "
-    "`requests_a_day` of a rule of the policy, or `tianmesh up --requests-per-day N` for all hosts",
+    "`requests_a_day` of a rule of the policy, or `crawl.requests_per_host_day_max` for all hosts",
     Hold.DELAY: "nothing is wrong: a host is asked one thing at a time; more hosts are fetched from faster",
     Hold.BEING_ASKED: "nothing is wrong: a host is asked one thing at a time",
     Hold.DOMAIN: "nothing is wrong: of one domain some hosts are asked at a time, and some pages taken apart",

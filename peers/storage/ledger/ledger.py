@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from mesh.errors import StorageError
 from mesh.slot_limits import SLOTS_MAX
 from mesh.stamp import BEFORE_ALL, Stamp
 from mesh.tables.table import Table, prefix_end
@@ -44,7 +43,6 @@ from peers.storage.ledger.ledger_keys import (
     OF_SLOT,
     PLACE,
     TOTALS,
-    TOTALS_BEFORE,
     newest_first,
     pack_slot,
     slot_in,
@@ -86,16 +84,7 @@ class Ledger:
     """
 
     def __init__(self, table: Table) -> None:
-        """Take up the state in the table.
-
-        Raises:
-          StorageError: an earlier version of this program wrote it.
-        """
-        if table.get(TOTALS_BEFORE) is not None:
-            raise StorageError(
-                "an earlier version wrote the table of this peer:"
-                " start it with an empty data folder, the others bring its pages back"
-            )
+        """Take up the state in the table."""
         self._table = WatchedTable(table, kind_at=0, kinds=PLACE)
         self._digests = SlotDigests(1, self.item_ids, self._item_id)
         self._table.before_change = self._digests.note

@@ -17,7 +17,7 @@ few scans. *Identity* below means those 18 bytes of slot and fingerprint.
     s segment            bytes of a segment of the archive that are referred to, and that are not
     f                    slots that are being forgotten
     w                    the take-downs that the index follows, and whether all pages have been looked through
-    #2                   totals
+    #                    totals
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ CUT: Final = b"k"
 SEGMENT: Final = b"s"
 FORGOTTEN: Final = b"f"
 FOLLOWED: Final = b"w"
-TOTALS: Final = b"#2"
-TOTALS_BEFORE: Final = b"#"  # of another layout
+TOTALS: Final = b"#"
 # Of a slot, in the order of forgetting: a mark never outlives its page.
 OF_SLOT: Final = (TEXTS_MARK, PAGE_MARK, ADOPTED, HIDDEN, DAMAGE, GONE, TEXTS, CUT, PLACE)
 

@@ -130,7 +130,7 @@ def test_a_port_that_another_program_has_is_named(peer: Path, free_port: int) ->
 
 def _certificate_days(days: float) -> Finding:
     root, identity = new_signing_key(), new_identity()
-    mesh = MeshConfig(name="lab", root_key=root.public.hex())
+    mesh = MeshConfig(name="lab", root_key=root.public.hex(), analysis_version=6)
     keys = identity.curve_public, identity.signing_public
     certificate = issue(root, mesh.digest(), *keys, Grant("a" * 16, days * DAY_S))
     return certificate_finding("peer-1", certificate, mesh, now=0.0)
@@ -147,7 +147,7 @@ def test_a_certificate_is_renewed_in_time(days: float, grade: Grade) -> None:
 
 
 def test_a_certificate_of_another_root_is_a_fault() -> None:
-    mesh = MeshConfig(name="lab", root_key=new_signing_key().public.hex())
+    mesh = MeshConfig(name="lab", root_key=new_signing_key().public.hex(), analysis_version=6)
     assert certificate_finding("peer-1", None, mesh, now=0.0).grade is Grade.FAULT
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgpack
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from mesh.actors.actor import Message
 from mesh.actors.codec import (
     FRAME_BYTES_MAX,
+    OLDEST_VERSION,
     PROTOCOL_VERSION,
-    VERSION_BEFORE,
     Decoder,
     ForeignVersionError,
     encode,
@@ -30,8 +29,6 @@ from mesh.membership.wire_messages import (
     Rumour,
     Welcomed,
 )
-from mesh.slot_set import encode_slots
-from peers.handover.wire_messages import ClaimSlots
 from tests.mesh.membership_world import record_of
 
 MESSAGES = (Ping, PingAnswered, Welcomed, JoinRefused)
@@ -74,16 +71,6 @@ def test_another_reader_sees_plain_messagepack_arrays() -> None:
     assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0, 0, b""]]
 
 
-def test_sets_of_slots_are_told_to_the_version_before_in_the_forms_that_it_knows() -> None:
-    mask = np.arange(50_000) % 8 == 0
-    claim = ClaimSlots(1, b"epoch", encode_slots(mask))
-    assert claim.slots[:1] == b"E"
-    ours = msgpack.unpackb(encode("a", "b", claim))
-    before = msgpack.unpackb(encode("a", "b", claim, VERSION_BEFORE))
-    assert ours[3] == [60, 1, b"epoch", claim.slots]
-    assert before[3] == [60, 1, b"epoch", b"M" + np.packbits(mask).tobytes()]
-
-
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_refused_or_read(frame: bytes) -> None:
@@ -118,7 +105,7 @@ def test_a_frame_over_the_limit_is_refused_unread() -> None:
         decode(bytes(FRAME_BYTES_MAX + 1))
 
 
-@pytest.mark.parametrize("version", [VERSION_BEFORE - 1, PROTOCOL_VERSION + 1, 0, -1, 2**63])
+@pytest.mark.parametrize("version", [OLDEST_VERSION - 1, PROTOCOL_VERSION + 1, 0, -1, 2**63])
 @pytest.mark.parametrize("message", [[1, 7, []], ["of another shape"], "and even", {"of another": "kind"}])
 def test_other_versions_are_refused_with_a_sentence_that_names_all_of_them(
     version: int, message: object
@@ -126,20 +113,27 @@ def test_other_versions_are_refused_with_a_sentence_that_names_all_of_them(
     with pytest.raises(ForeignVersionError) as refusal:
         decode(msgpack.packb([version, "a", "b", message]))
     assert refusal.value.version == version
-    for each in (version, VERSION_BEFORE, PROTOCOL_VERSION):
+    for each in (version, OLDEST_VERSION, PROTOCOL_VERSION):
         assert f" {each} " in str(refusal.value).replace(":", " ")
 
 
-def test_the_version_before_is_read_and_its_sender_known_to_speak_no_newer_one() -> None:
-    envelope = decode(msgpack.packb([VERSION_BEFORE, "a", "b", [1, 7, []]]))
-    assert (envelope.message, envelope.spoken) == (Ping(7), VERSION_BEFORE)
-
-
-@pytest.mark.parametrize("version", [VERSION_BEFORE, PROTOCOL_VERSION])
-def test_a_frame_tells_that_its_sender_speaks_our_version_whichever_it_is_of(version: int) -> None:
-    frame = encode("a", "b", Ping(7), version)
-    assert (decode(frame).version, decode(frame).spoken) == (version, PROTOCOL_VERSION)
-    assert msgpack.unpackb(frame)[:4] == [version, "a", "b", [1, 7, [], 0, 0, b""]]
+def test_an_invented_next_version_speaks_with_this_one() -> None:
+    newest = PROTOCOL_VERSION + 1
+    theirs = Decoder(MESSAGES, newest=newest).decode
+    told = encode("a", "b", Ping(7), PROTOCOL_VERSION, newest=newest)
+    assert (decode(told).message, decode(told).version, decode(told).spoken) == (
+        Ping(7),
+        PROTOCOL_VERSION,
+        newest,
+    )
+    ours = theirs(encode("a", "b", Ping(7)))
+    assert (ours.message, ours.version, ours.spoken) == (Ping(7), PROTOCOL_VERSION, PROTOCOL_VERSION)
+    among_themselves = encode("a", "b", Ping(7), newest, newest=newest)
+    assert theirs(among_themselves).spoken == newest
+    with pytest.raises(ForeignVersionError):
+        decode(among_themselves)
+    with pytest.raises(ForeignVersionError, match=f"speaks {OLDEST_VERSION} to {newest}"):
+        theirs(encode("a", "b", Ping(7), newest + 1, newest=newest + 1))
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def authority(tmp_path: Path) -> Authority:
     """A mesh in `mesh`, with its root's key and an administrator's."""
     root, folder = new_signing_key(), tmp_path / "mesh"
     save_root_key(folder / "root.key", root)
-    (folder / "mesh.toml").write_text(f'name = "m"\nroot_key = "{root.public.hex()}"\n')
+    (folder / "mesh.toml").write_text(f'name = "m"\nroot_key = "{root.public.hex()}"\nanalysis_version = 6\n')
     mesh_id = load_config(folder / "mesh.toml", MeshConfig).digest()
     key = new_signing_key()
     save_administrator(folder / KEY_FILE, Signer(key, mesh_id, appoint(root, mesh_id, key.public)))
@@ -59,7 +59,7 @@ def authority(tmp_path: Path) -> Authority:
 
 def write_peer(folder: Path, authority: Authority) -> Path:
     folder.mkdir(parents=True)
-    text = f'[mesh]\nname = "m"\nroot_key = "{authority.root_public.hex()}"\n'
+    text = f'[mesh]\nname = "m"\nroot_key = "{authority.root_public.hex()}"\nanalysis_version = 6\n'
     (folder / "config.toml").write_text(text)
     make_token(folder)
     return folder

@@ -11,13 +11,12 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar
 
-import msgpack
 import pytest
 import trio
 import trio.testing
 
 from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send
-from mesh.actors.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
+from mesh.actors.codec import encode
 from mesh.actors.node import Node
 from mesh.actors.port import Deliver, DiskFilled, Port
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
@@ -520,26 +519,6 @@ async def test_what_is_for_everybody_is_published_under_its_actors_name(tmp_path
         bench.tell(Ping(1))
         assert bench.transport.published == [(b"controller", PingAnswered(4, ME))]
         assert bench.scribe.heard == [Ping(1), PingAnswered(4, ME)]
-
-
-async def test_frames_are_of_the_version_before_until_their_receiver_is_heard_to_speak_ours(
-    tmp_path: Path,
-) -> None:
-    bench = Bench(tmp_path)
-    bench.scribe.on_ping = [
-        Send(Address("you", "controller"), PingAnswered(1, ME)),
-        Send(Address(EVERYBODY, "controller"), PingAnswered(2, ME)),
-    ]
-    behind = msgpack.packb([VERSION_BEFORE, "controller", "controller", [1, 7, []]])
-    upgraded = encode("controller", "controller", Ping(7), VERSION_BEFORE)
-    async with running(bench):
-        bench.tell(Ping(1))
-        for frame in (behind, upgraded, behind):
-            bench.transport.arrive(frame)
-        await until(lambda: len(bench.transport.versions) == 8)
-        assert bench.runtime.statistics().behind == 1
-    versions = bench.transport.versions
-    assert versions == [VERSION_BEFORE] * 4 + [PROTOCOL_VERSION] * 2 + [VERSION_BEFORE] * 2
 
 
 async def test_messages_that_cannot_be_sent_are_counted(tmp_path: Path) -> None:

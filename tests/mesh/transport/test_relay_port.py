@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from mesh.actors.actor import Address, Message
-from mesh.actors.codec import VERSION_BEFORE, encode
+from mesh.actors.codec import encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import Borrow, Borrowed, Knocked, LendPorts, PortsAsked
 from mesh.membership.wire_messages import BorrowPorts, JoinRefused, Ping, PortsLent
@@ -69,7 +69,7 @@ class Running:
 
     async def borrow(self, reply: Message | Exception) -> None:
         if isinstance(reply, Message):
-            self.transport.reply = encode("membership", "membership", reply, VERSION_BEFORE)
+            self.transport.reply = encode("membership", "membership", reply)
         else:
             self.transport.reply = reply
         self.port.receive(SOURCE, BORROW)

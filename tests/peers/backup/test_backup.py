@@ -168,14 +168,12 @@ def test_a_peer_with_its_data_elsewhere_is_restored_into_its_own_folder(
 ) -> None:
     home = lab.folder / "peer-1"
     (home / "data").rename(tmp_path / "elsewhere")
-    (home / "peer.key").rename(tmp_path / "secret")
     text = (home / "config.toml").read_text()
     text += f'[storage]\nfolder = "{tmp_path}/elsewhere"\n' if "[storage]" not in text else ""
-    text = text.replace('folder = "data"', f'folder = "{tmp_path}/elsewhere"')
-    (home / "config.toml").write_text(text.replace('"peer.key"', f'"{tmp_path}/secret"'))
+    (home / "config.toml").write_text(text.replace('folder = "data"', f'folder = "{tmp_path}/elsewhere"'))
     lab.save(out)
     restore(out, new, quiet)
-    assert (new / "peer-1" / "peer.key").read_bytes() == (tmp_path / "secret").read_bytes()
+    assert (new / "peer-1" / "peer.key").read_bytes() == (home / "peer.key").read_bytes()
     assert len(pages_in(new / "peer-1")) == 3
 
 

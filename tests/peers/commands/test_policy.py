@@ -114,7 +114,7 @@ def test_an_order_is_signed_by_the_key_of_the_mesh_of_a_folder(
 ) -> None:
     """Of the mesh itself, of a peer in it, and of one beside it, as in a lab."""
     monkeypatch.chdir(tmp_path)
-    mesh = f'name = "m"\nroot_key = "{ROOT.public.hex()}"\n'
+    mesh = f'name = "m"\nroot_key = "{ROOT.public.hex()}"\nanalysis_version = 6\n'
     for place, text in (
         ("mesh/mesh.toml", mesh),
         *((f"{each}/config.toml", f"[mesh]\n{mesh}") for each in PEERS),

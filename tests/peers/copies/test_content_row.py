@@ -43,13 +43,6 @@ def test_a_row_is_read_as_it_was_written(row: ContentRow) -> None:
     assert row_in(row.encode()) == row
 
 
-@given(rows)
-def test_a_row_of_an_earlier_version_has_no_domain(row: ContentRow) -> None:
-    value = row.encode()
-    at = len(value) - len(row.canonical)
-    assert row_in(value[: at - 20] + row.canonical) == row._replace(first_s=0, domain=bytes(16))
-
-
 @given(rows, rows)
 def test_the_later_row_rules_on_whatever_peer(one: ContentRow, other: ContentRow) -> None:
     joined = row_in(join(one.encode(), other.encode()))

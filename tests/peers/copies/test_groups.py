@@ -199,11 +199,6 @@ def test_a_page_that_was_named_and_has_not_noted_it_is_told_when_it_is_alone() -
     assert numbers_told(groups) == [(2, 0)]
 
 
-def test_pages_of_unknown_domains_are_of_none_with_each_other() -> None:
-    original, thief = told(1, rank=LONG, domain=0), told(2, rank=LONG, canonical=2, domain=0, first_s=9)
-    assert shown_of(groups_of(original, thief)) == 1
-
-
 def test_a_page_of_which_something_new_is_heard_confirms_again() -> None:
     groups = groups_of(told(1), told(2))
     note_all(groups)

@@ -139,15 +139,15 @@ def test_stored_page_has_its_visit_its_next_one_and_its_versions() -> None:
 
 
 def test_page_says_by_which_policy_it_is_due_and_what_its_visits_have_found() -> None:
-    desk = Desk(revisit=Revisit.ADAPTIVE, revisit_after_s=4_000.0, robots_ttl_s=1e9).with_home_asked()
+    desk = Desk(revisit=Revisit.OPTIMAL, revisit_after_s=4_000.0, robots_ttl_s=1e9).with_home_asked()
     for _ in range(3):
         desk.store(HOME, at=desk.now)
         desk.wake(1.0)
         desk.now = url_facts(desk, HOME).due_s or 0.0
         assert asked(desk.wake()) == [HOME]
     facts = url_facts(desk, HOME)
-    assert (facts.revisit, facts.checks, facts.changes) == ("adaptive", 2, 0)
-    assert facts.interval_s == pytest.approx(4_000.0 * 1.4**2, abs=2.0)
+    assert (facts.revisit, facts.checks, facts.changes) == ("optimal", 2, 0)
+    assert facts.interval_s == pytest.approx(4_000.0 * 2.0**2, abs=2.0)
     assert not facts.is_out_of_turn
     desk.tell(fetched(HOME, 404))
     facts = url_facts(desk, HOME)

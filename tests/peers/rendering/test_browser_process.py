@@ -89,7 +89,7 @@ async def test_chromium_itself_cannot_open_a_key(key: Path) -> None:
     if shutil.which("chromium") is None:
         pytest.skip("no chromium on this machine: apt-get install chromium")
     outcome_of("true", key.parent)  # skips where files are not shut off
-    browser = await Browser.start(command_of("chromium", has_sandbox=False))  # as in `test_renderer`
+    browser = await Browser.start(command_of("chromium --no-sandbox"))  # as in `test_renderer`
     try:
         target = await browser.call("Target.createTarget", url="about:blank")
         attached = await browser.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)

@@ -118,7 +118,7 @@ class Shown:
             pytest.skip("no chromium on this machine: apt-get install chromium")
         endpoint = FixedEndpoint("127.0.0.1", http=site.server.server_port)
         self._fetcher = Fetcher(FixedResolver({HOST: endpoint}), addresses=AddressPolicy(frozenset({HOST})))
-        command = command_of("chromium", has_sandbox=False)  # a container may let it have none
+        command = command_of("chromium --no-sandbox")  # a container may let it have none
         served = self._fetcher.fetch, decoded, robots_read
         self.renderer = Renderer(command, [f"{HOST}/*"], *served, page_s=page_s)
 
@@ -179,4 +179,4 @@ async def test_a_page_that_leads_elsewhere_or_never_ends_costs_itself_only(site:
 
 def test_who_has_no_browser_is_told_what_to_do() -> None:
     with pytest.raises(ConfigError, match="apt install"):
-        command_of("no-such-browser", has_sandbox=True)
+        command_of("no-such-browser")

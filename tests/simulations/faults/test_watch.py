@@ -32,7 +32,9 @@ class FakeMachine:
     changed_s: float = -inf
     now: float = 100.0
     disk: Disk = field(default_factory=Disk)
-    config: MeshConfig = field(default_factory=lambda: MeshConfig(name="test", root_key="00" * 32))
+    config: MeshConfig = field(
+        default_factory=lambda: MeshConfig(name="test", root_key="00" * 32, analysis_version=6)
+    )
 
     def local_time(self) -> float:
         return self.now

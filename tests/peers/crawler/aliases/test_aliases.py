@@ -143,17 +143,6 @@ def test_a_mirror_of_another_domain_takes_no_site_over() -> None:
     assert mesh.wanted == []
 
 
-def test_a_host_that_was_left_to_one_of_another_domain_is_so_no_more() -> None:
-    """As an earlier version did; its pages are still the same there."""
-    mesh, stranger = Mesh(), name_of("ann", "-with-a-long-name.test")
-    mesh.crawl(stranger)
-    mesh.crawl(ANN)
-    mesh.call(stranger, ANN)
-    mesh.grow(stranger)
-    mesh.wait()
-    assert mesh.judged == [(stranger, "")]
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_hosts_with_one_home_page_find_each_other_whoever_tells_of_it_first(first: int) -> None:
     mesh, hosts = Mesh(), (ANN, BOB)

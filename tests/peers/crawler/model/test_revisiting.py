@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
-from random import Random
-from statistics import median
+from math import exp, inf
 from typing import Any
 
 import pytest
@@ -51,37 +49,11 @@ def test_a_fixed_cycle_minds_nothing() -> None:
     assert intervals(rows) == [DAY_S] * 4
 
 
-def test_adaptive_waits_longer_for_what_stays_and_less_for_what_changes() -> None:
-    rows = visited(settings_of(Revisit.ADAPTIVE), SAME, SAME, CHANGED)
-    assert intervals(rows) == pytest.approx([DAY_S, 1.4 * DAY_S, 1.96 * DAY_S, 1.568 * DAY_S], abs=3)
-    rows = visited(settings_of(Revisit.ADAPTIVE, revisit_max_s=2 * DAY_S), *[SAME] * 9)
-    assert intervals(rows)[-1] == 2 * DAY_S
-    rows = visited(settings_of(Revisit.ADAPTIVE), *[CHANGED] * 40)
-    assert intervals(rows)[-1] == 3_600.0
-
-
-def test_cho_and_garcia_molina_2003_the_estimator_is_of_the_mean_interval() -> None:
-    settings = settings_of(Revisit.CHO)
-    memory = VisitMemory(int(DAY_S), checks=19, changes=4, span_s=int(19 * DAY_S), checked_s=int(1e9 - DAY_S))
-    before = NEW._replace(outcome="D200", visit=20, url=URL, memory=memory)
-    conclusion = concluded_by(settings, "D200", before, CHANGED, 1e9)
-    rate = -log((20 - 5 + 0.5) / (20 + 0.5)) / DAY_S
-    assert conclusion.due_s - conclusion.at_s == pytest.approx(min(1 / rate, 2 * DAY_S), abs=1)
-    conclusion = concluded_by(settings_of(Revisit.CHO, revisit_max_s=9e9), "D200", before, SAME, 1e9)
-    assert conclusion.due_s - conclusion.at_s == pytest.approx(2 * DAY_S, abs=1), "not at once so much longer"
-    assert intervals(visited(settings, *[SAME] * 20))[-1] == settings.revisit_max_s
-
-
-def test_cho_finds_out_how_often_a_page_changes() -> None:
-    for mean_days in (0.5, 3.0, 20.0):
-        settings, random = settings_of(Revisit.CHO), Random(5)
-        rows = visited(settings)
-        for _ in range(200):
-            waited_s = rows[-1].due_s - rows[-1].visited_s
-            finding = CHANGED if random.random() > exp(-waited_s / (mean_days * DAY_S)) else SAME
-            conclusion = concluded_by(settings, "D200", rows[-1], finding, rows[-1].due_s)
-            rows.append(after_visit(rows[-1], URL, conclusion._replace(digest=b"%8d" % len(rows))))
-        assert median(intervals(rows[100:])) == pytest.approx(mean_days * DAY_S, rel=0.5)
+def test_an_interval_is_at_most_doubled_by_one_visit_and_ends_at_the_longest() -> None:
+    settings = settings_of(Revisit.OPTIMAL)
+    rows = visited(settings, *[SAME] * 20)
+    assert intervals(rows)[:3] == pytest.approx([DAY_S, 2 * DAY_S, 4 * DAY_S], abs=3)
+    assert intervals(rows)[-1] == settings.revisit_max_s
 
 
 def test_the_optimum_spends_little_on_what_changes_all_the_time_and_more_on_what_changes_seldom() -> None:
@@ -96,22 +68,6 @@ def test_the_optimum_spends_little_on_what_changes_all_the_time_and_more_on_what
     assert changes_between(1.0) == inf
     for between in (0.01, 0.5, 1.0, 3.0):
         assert changes_between(1 - exp(-between) * (1 + between)) == pytest.approx(between, rel=1e-3)
-
-
-def test_expiry_goes_by_classes() -> None:
-    rows = visited(settings_of(Revisit.EXPIRY), SAME, SAME, CHANGED, CHANGED, CHANGED)
-    assert [each / DAY_S for each in intervals(rows)] == [1, 2, 4, 2, 1, 0.5]
-
-
-def test_a_batch_begins_at_once_for_all() -> None:
-    settings = settings_of(Revisit.BATCH)
-    dues = {visited(settings, now=10 * DAY_S + each)[0].due_s for each in (0.0, 1.0, DAY_S - 1.0)}
-    assert dues == {11 * DAY_S}
-
-
-def test_a_list_drops_what_is_gone() -> None:
-    rows = visited(settings_of(Revisit.LIST), SAME, Finding.GONE)
-    assert intervals(rows) == [DAY_S, DAY_S, inf]
 
 
 @pytest.mark.parametrize("revisit", Revisit)

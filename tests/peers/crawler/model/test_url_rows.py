@@ -22,17 +22,14 @@ from peers.crawler.model.url_rows import (
     is_sound,
     join_rows,
     join_urls,
-    memory_part,
     new_row_bytes,
     row_bytes,
     row_in,
-    shown_part,
+    without_course,
 )
 from peers.crawler.model.visit_memory import (
     CHECKS_MAX,
-    NOTHING,
     VisitMemory,
-    memory_bytes,
     with_check,
     with_miss,
 )
@@ -165,11 +162,10 @@ def test_what_is_no_row_is_told(data: bytes) -> None:
 
 
 @given(histories)
-def test_the_versions_before_have_all_of_a_row_but_its_memory_and_its_course(row: UrlRow) -> None:
+def test_a_row_is_taken_apart_into_its_course_and_the_rest(row: UrlRow) -> None:
     kept = row_bytes(row)
-    assert shown_part(kept) == row_bytes(row._replace(memory=NOTHING, course=None))
+    assert without_course(kept) == row_bytes(row._replace(course=None))
     assert course_part(kept) == (b"" if row.course is None else course_bytes(row.course))
-    assert memory_part(kept) == (b"" if row.memory == NOTHING else memory_bytes(row.memory))
 
 
 def test_of_two_of_the_same_visit_the_one_that_remembers_stays() -> None:

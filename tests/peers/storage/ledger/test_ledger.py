@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.errors import StorageError
 from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.tables.table import Table
@@ -314,9 +313,3 @@ def test_adopted_version_is_believed_once_and_not_after_one_was_given_to_the_ind
     assert ledger.marks.take_adopted(IDENTITY, seen(2.0)) is None
     ledger.adopt(IDENTITY, seen(2.0), b"exported")
     assert (ledger.marks.take_adopted(IDENTITY, seen(2.0)), ledger.totals.adopted) == (None, 0)
-
-
-def test_table_of_an_earlier_version_is_refused_in_one_sentence(table: Table) -> None:
-    table.put(b"#", b"x")
-    with pytest.raises(StorageError, match="empty data folder"):
-        Ledger(table)
