@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from peers.documents.budget import Budget
-from peers.documents.content import Lack, Unreadable, sound
+from peers.documents.content import Lack, TextLimit, Unreadable, sound
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
 
@@ -105,6 +105,39 @@ class Branches:
     def end(self) -> None:
         """Take in that an `AlternateContent` ends."""
         self._has_text = self._around.pop() or self._has_text
+
+
+class ChartText:
+    """Receives the events of a chart: its title, and the names of its series and categories, each once.
+
+    Source: ECMA-376, part 1, 21.2 (what is shown is kept in caches, `strCache`, besides where it comes from).
+    """
+
+    def __init__(self, lines: TextLimit) -> None:
+        self._lines = lines
+        self._line: list[str] = []
+        self._known: set[str] = set()
+        self._is_text = self._is_name = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._is_name = self._is_name or name == "strCache"
+        self._is_text = name == "t" or (name == "v" and self._is_name)
+
+    def end(self, name: str) -> None:
+        self._is_text = False
+        if name == "strCache":
+            self._is_name = False
+        elif name in ("p", "pt"):
+            line, self._line = unescaped("".join(self._line)), []
+            if line not in self._known:
+                self._known.add(line)
+                self._lines.add(line)
+            if self._lines.is_full:
+                raise Enough
+
+    def text(self, text: str) -> None:
+        if self._is_text:
+            self._line.append(text)
 
 
 def unescaped(text: str) -> str:

@@ -1,8 +1,8 @@
 """DOC: documents of Word from 6 (1993) to 2003. Pure.
 
 Source: [MS-DOC] 2.4 (where the text is), 2.5 (the FIB), 2.8.35 and 2.9.177 (pieces), 2.9.174 (paragraphs).
-The FIB of Word 6 and 95 is shorter, and their text is in the code page of their language. Headers, footers
-and comments are left out, as of DOCX.
+The FIB of Word 6 and 95 is shorter, and their text is in the code page of their language or fonts. Headers,
+footers and comments are left out, as of DOCX.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice, pairwise
 from struct import unpack_from
 from typing import Final, NamedTuple
 
-from peers.documents.compound_file import CompoundFile, decoded
+from peers.documents.compound_file import DOUBLE_BYTE_PAGES, PAGES_OF_CHARSETS, CompoundFile, decoded
 from peers.documents.content import (
     ANCHOR_CHARS_MAX,
     HEADINGS_CHARS_MAX,
@@ -30,6 +31,8 @@ from peers.documents.content import (
 
 FIELDS_DEPTH_MAX: Final = 32
 HEADINGS_MAX: Final = 500
+LOOK_BYTES: Final = 1 << 16  # of text, from which is told whether it can be in a code page
+FONTS_BYTES_MAX: Final = 1 << 16  # of their table, whose size is a number of two bytes
 _WORD_97: Final = 0xC1  # the first version of that FIB; not every program writes its sign
 _WORDS_BEFORE: Final = range(101, 106)  # 6 and 95
 _PAGE_BYTES: Final = 512  # of properties of paragraphs, in `_heading_ranges`
@@ -140,10 +143,37 @@ class _Text:
     def _decoded(self, text: bytes, width: int) -> str:
         if width == 2:
             return text.decode("utf-16-le", "replace")
-        return decoded(text, 1252 if self._is_new else self._code_page())
+        return decoded(text, 1252 if self._is_new else self._code_page)
 
+    @cached_property
     def _code_page(self) -> int:
-        return 950 if self._language in _TRADITIONAL else _CODE_PAGES.get(self._language & 0xFF, 1252)
+        """That of the language, or, as a program in English wrote all, of the first font that has one.
+
+        One with two bytes a character only where the text can be read so.
+        """
+        by_language = 950 if self._language in _TRADITIONAL else _CODE_PAGES.get(self._language & 0xFF, 1252)
+        found = (PAGES_OF_CHARSETS.get(each, 1252) for each in self._charsets())
+        for page in dict.fromkeys(each for each in found if by_language == 1252 != each):
+            if page not in DOUBLE_BYTE_PAGES or "\ufffd" not in decoded(self._beginning(), page):
+                return page
+        return by_language
+
+    def _beginning(self) -> bytes:
+        """The first pieces, whole."""
+        text = bytearray()
+        for piece in self._pieces:
+            if len(text) < LOOK_BYTES:
+                text += self._stream[piece.place(piece.begin, piece.end)]
+        return bytes(text)
+
+    def _charsets(self) -> Iterator[int]:
+        """Yield the character sets of the fonts, each of which has its length before it."""
+        begin, n_bytes = unpack_from("<2I", self._stream, 0xD0)
+        fonts = self._stream[begin : begin + min(n_bytes, FONTS_BYTES_MAX)]
+        at = 2
+        while at + 4 < len(fonts):
+            yield fonts[at + 4]
+            at += fonts[at] + 1
 
     def _read_pieces(self, at: int, n_bytes: int) -> Iterator[_Piece]:
         """Read the table of pieces, which stands behind the changes made in them."""

@@ -2,7 +2,8 @@
 
 Source: OASIS OpenDocument 1.3, part 3. What was deleted while changes were tracked, comments, and what is
 hidden are left out; a row of a table is a line, however often it says that it is repeated. Notes, boxes and
-readings come behind the paragraph that they are in, so that they part no word.
+readings come behind the paragraph that they are in, so that they part no word. Texts, tables and names in
+charts that are embedded come at the end.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _SHAPES: Final = frozenset(
     ("frame", "custom-shape", "rect", "line", "polyline", "polygon", "regular-polygon", "path", "ellipse",
      "circle", "connector", "caption", "g", "control", "page-thumbnail")
 )  # fmt: skip
+OBJECTS_MAX: Final = 100  # embedded documents that are read
 _HIDES: Final = b'text:display="none"'  # in the properties of a style
 
 
@@ -52,6 +54,9 @@ def read_open_document(body: bytes, budget: Budget) -> Content:
         read_xml(common_styles, _Body(styles), budget)
     reader = _Body(styles)
     is_whole = read_xml(content, reader, budget)
+    for name in reader.objects:
+        if embedded := package.read(f"{name}/content.xml"):
+            is_whole &= read_xml(embedded, _Body(HidingStyles(), reader.lines), budget)
     return Content(
         title=properties.title,
         headings="\n".join(reader.headings),
@@ -66,8 +71,9 @@ def read_open_document(body: bytes, budget: Budget) -> Content:
 class _Body:
     """Receives the events of a document."""
 
-    def __init__(self, styles: HidingStyles) -> None:
-        self.lines = TextLimit()
+    def __init__(self, styles: HidingStyles, lines: TextLimit | None = None) -> None:
+        self.lines = lines or TextLimit()
+        self.objects: dict[str, None] = {}  # where embedded documents are in the package
         self.headings: list[str] = []
         self.links: list[tuple[str, str]] = []
         self._line: list[str] = []
@@ -75,7 +81,7 @@ class _Body:
         self._around: list[tuple[list[str], int]] = []  # both, of what is open around the line
         self._rows: list[tuple[int, list[str]]] = []  # those that are open: how much is around, and the cells
         self._aside: list[str] = []  # what comes behind the outermost
-        self._is_spreadsheet = False
+        self._is_spreadsheet = self._is_chart = False
         self._target = ""
         self._styles = styles
         self._style = ""  # whose properties are read
@@ -92,10 +98,14 @@ class _Body:
                 self._line.append(" ")
             case "a":
                 self._target, self._link_at = attributes.get("href", "")[:HREF_CHARS_MAX], len(self._line)
+            case "object" if len(self.objects) < OBJECTS_MAX:
+                self.objects[attributes.get("href", "").removeprefix("./")] = None
             case "table-row":
                 self._rows.append((len(self._around), []))
             case "spreadsheet":
                 self._is_spreadsheet = True
+            case "chart":
+                self._is_chart = True
             case "table" if self._is_spreadsheet:
                 self._take_heading(attributes.get("name", ""))
                 self.lines.add(attributes.get("name", ""))
@@ -140,6 +150,8 @@ class _Body:
                 return self._styles.hides(attributes.get("style-name", ""))
             case "section" if attributes.get("display") == "none":
                 return True
+            case "table-cell":  # of the numbers that a chart is drawn from its names are shown
+                return self._is_chart and attributes.get("value-type") == "float"
             case "section" | "hidden-text":
                 return attributes.get("is-hidden") == "true"
         return False

@@ -14,7 +14,7 @@ import re
 from typing import Final
 
 from peers.documents.budget import Budget
-from peers.documents.compound_file import decoded
+from peers.documents.compound_file import DOUBLE_BYTE_PAGES, PAGES_OF_CHARSETS, decoded
 from peers.documents.content import (
     ANCHOR_CHARS_MAX,
     HREF_CHARS_MAX,
@@ -66,13 +66,6 @@ _HIDING: Final = ("v", "deleted", "mvf")
 _OF_FONTS: Final = frozenset(
     ("ansicpg", "mac", "pc", "pca", "deff", "f", "af", "dbch", "loch", "hich", "plain", "fcharset", "cpg")
 )
-# Code pages by the numbers of character sets, those of the Mac as Python calls them.
-_CODE_PAGES: Final = {
-    0: 1252, 2: 1252, 128: 932, 129: 949, 130: 1361, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258,
-    177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250, 254: 437, 255: 850, 77: 10000, 78: 932,
-    79: 949, 80: 950, 82: 1256, 81: 1255, 85: 10006, 86: 10081, 87: 874, 88: 10029, 89: 10007,
-}  # fmt: skip
-_DOUBLE_BYTE: Final = (932, 936, 949, 950, 1361)
 
 
 def read_rtf(body: bytes, budget: Budget) -> Content:
@@ -140,6 +133,7 @@ class _Reader:
         self._fonts: dict[int, int] = {}  # their code pages
         self._bytes: list[bytes] = []  # not decoded so far: a character may be written in two ways
         self._to_skip = 0
+        self._is_first = False  # does what comes begin a group?
         self._is_starred = False  # is the next word, so that it may be passed over with its group?
         self._line: list[str] = []
         self._n_aside = 0  # groups that are open
@@ -171,6 +165,8 @@ class _Reader:
                 self._close()
             elif symbol is not None:
                 self._take_symbol(symbol)
+            if match.lastindex is not None:  # but for the ends of lines
+                self._is_first = brace == b"{"
             n_tokens += 1
             is_looked_at = n_tokens % TOKENS_A_LOOK == 0
             if self.lines.is_full or len(self._groups) > DEPTH_MAX or (is_looked_at and budget.is_spent):
@@ -207,7 +203,7 @@ class _Reader:
 
     def _take_symbol(self, symbol: bytes) -> None:
         if symbol == b"*":
-            self._is_starred = True
+            self._is_starred = self._is_first  # elsewhere it means nothing
         elif symbol in _SYMBOLS:
             self._take_bytes(_SYMBOLS[symbol])
         elif symbol in (b"\n", b"\r"):
@@ -284,7 +280,7 @@ class _Reader:
             case "plain":
                 group.hiding, group.font = frozenset(), self._font
             case "fcharset" | "cpg" if group.target == _FONTS and len(self._fonts) < FONTS_MAX:
-                code_page = number if word == "cpg" else _CODE_PAGES.get(number or 0)
+                code_page = number if word == "cpg" else PAGES_OF_CHARSETS.get(number or 0)
                 if code_page is not None:
                     self._fonts[group.font] = code_page
 
@@ -293,7 +289,7 @@ class _Reader:
         if self._bytes:
             text, self._bytes = b"".join(self._bytes), []
             page = self._fonts.get(self._group.font, self._code_page)
-            if page == 1252 and self._group.has_east_asian_font and self._code_page in _DOUBLE_BYTE:
+            if page == 1252 and self._group.has_east_asian_font and self._code_page in DOUBLE_BYTE_PAGES:
                 page = self._code_page
             self._say(decoded(text, page))
 

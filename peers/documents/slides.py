@@ -9,7 +9,14 @@ from typing import Final
 
 from peers.documents.budget import Budget
 from peers.documents.content import ANCHOR_CHARS_MAX, LINKS_MAX, Content, TextLimit
-from peers.documents.office_package import Branches, Relations, main_part, package_properties, unescaped
+from peers.documents.office_package import (
+    Branches,
+    ChartText,
+    Relations,
+    main_part,
+    package_properties,
+    unescaped,
+)
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
 
@@ -40,9 +47,11 @@ def read_slides(body: bytes, budget: Budget) -> Content:
         if not slide:
             continue
         own = Relations(package, slide)
-        for each in (slide, *own.all_of("diagramData", "chart", "notesSlide")):
+        charts = [*own.all_of("chart")]
+        for each in (slide, *own.all_of("diagramData"), *charts, *own.all_of("notesSlide")):
             reader.targets = own.links if each == slide else {}
-            is_whole = read_xml(package.read(each), reader, budget) and is_whole
+            events = ChartText(reader.lines) if each in charts else reader
+            is_whole = read_xml(package.read(each), events, budget) and is_whole
     return Content(
         title=properties.title,
         headings="\n".join(reader.headings),
@@ -92,7 +101,7 @@ class _Slide:
                 self._is_text = not self._is_hidden and self._placeholder not in _NO_TEXT
             case "br" | "tab":
                 self._line.append(" ")
-            case "sp" | "graphicFrame" | "cxnSp" | "dataModel" | "chartSpace":
+            case "sp" | "graphicFrame" | "cxnSp" | "dataModel":
                 self._placeholder, self._is_hidden = "", False
             case "cNvPr":
                 self._is_hidden = attributes.get("hidden", "") in ("1", "true")

@@ -12,7 +12,14 @@ from typing import Final
 
 from peers.documents.budget import Budget
 from peers.documents.content import ANCHOR_CHARS_MAX, HREF_CHARS_MAX, LINKS_MAX, Content, TextLimit
-from peers.documents.office_package import Branches, HidingStyles, Relations, main_part, package_properties
+from peers.documents.office_package import (
+    Branches,
+    ChartText,
+    HidingStyles,
+    Relations,
+    main_part,
+    package_properties,
+)
 from peers.documents.xml_events import Enough, read_xml
 from peers.documents.zip_file import ZipMembers
 
@@ -41,9 +48,12 @@ def read_word(body: bytes, budget: Budget) -> Content:
     read_xml(package.read(relations.first_of("styles")), styles, budget)
     reader = _Paragraphs(styles)
     is_whole = _read_part(package, part, reader)
-    for name in relations.all_of("footnotes", "endnotes", "diagramData", "chart"):
+    for name in relations.all_of("footnotes", "endnotes", "diagramData"):
         if not reader.lines.is_full:
             is_whole = _read_part(package, name, reader) and is_whole
+    for name in relations.all_of("chart"):
+        if not reader.lines.is_full:
+            is_whole = read_xml(package.read(name), ChartText(reader.lines), budget) and is_whole
     return Content(
         title=properties.title,
         headings="\n".join(reader.headings),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from io import BytesIO
+from mmap import mmap
 from struct import Struct
 from typing import Final
 from zipfile import BadZipFile, ZipFile
@@ -23,7 +24,7 @@ DIRECTORY_BYTES_MAX: Final = 1 << 20  # some 12,000 members: a book has hundreds
 _END: Final = Struct("<4s4H2IH")  # end of central directory, APPNOTE 4.3.16
 _COMMENT_BYTES_MAX: Final = 65_535
 # What the library raises for what is damaged, encrypted or packed in a way it does not know.
-_FAULTS: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+FAULTS: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 
 
 class ZipMembers:
@@ -38,10 +39,10 @@ class ZipMembers:
         Raises:
           Unreadable: it is no ZIP file, or its directory is too large.
         """
-        _check_directory(body)
+        check_directory(body)
         try:
             self._zip = ZipFile(BytesIO(body))
-        except _FAULTS as error:
+        except FAULTS as error:
             raise Unreadable(Lack.DAMAGED, str(error)) from error
         self._names = {_name(each): each for each in self._zip.namelist()}
         self._room = ALL_BYTES_MAX
@@ -59,7 +60,7 @@ class ZipMembers:
         try:
             with self._zip.open(stored_as) as member:
                 content = member.read(n_bytes)
-        except (*_FAULTS, KeyError):
+        except (*FAULTS, KeyError):
             return b""
         self._room -= len(content)
         return content
@@ -70,7 +71,8 @@ def _name(name: str) -> str:
     return name.replace("\\", "/").lower()
 
 
-def _check_directory(body: bytes) -> None:
+def check_directory(body: bytes | mmap) -> None:
+    """Raises: Unreadable: it is no ZIP file, or its directory is too large to be read."""
     at = body.rfind(b"PK\x05\x06", max(0, len(body) - _END.size - _COMMENT_BYTES_MAX))
     if at < 0 or at + _END.size > len(body):
         raise Unreadable(Lack.DAMAGED, "no directory")

@@ -34,8 +34,8 @@ class Format(StrEnum):
     LINKS = "links"  # source, target and text, by tabs
     PARQUET = "parquet"  # the columns of jsonl
     TIANWANG = "tianwang"  # Tianwang's raw store 1.0, all versions
-    WEBOBJECTS = "webobjects"  # packages of web objects (.webop), likewise
-    SOIF = "soif"  # what jsonl says, as Harvest and Tianwang exchanged it
+    WEBOBJECTS = "webobjects"  # packages of web objects (.webop, with .desc; .spf has both), likewise
+    SOIF = "soif"  # what jsonl says, keywords and links, as Harvest and Tianwang exchanged it
 
 
 def export_files(

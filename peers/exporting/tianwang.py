@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 import zlib
+from collections.abc import Sequence
 from email.utils import formatdate
-from struct import Struct
+from pathlib import Path
 from typing import ClassVar, Final
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX, TooLarge, Undecodable, decode
 from peers.crawler.parsing.dates import precise_seconds_of
 from peers.exporting.rows import PageRow, Taken
-from peers.exporting.writers import LinesWriter, RecordsWriter
+from peers.exporting.writers import FILE_BYTES, PART, STDOUT, LinesWriter, Output, RecordsWriter
+from peers.importing.tianwang import DESCRIPTION, DESCRIPTION_BEGIN, OBJECT, OBJECT_BEGIN, PACKAGE_BEGIN
 from peers.storage.archive.warc import HttpResponse, WarcRecord, parse_response
+from peers.text.keywords import keywords_of
 
-_OBJECT: Final = Struct(">6sHHIIqq")
 _NUMBER_MAX: Final = 0xFFFF  # of the bytes of a type, and of a URL
 
 
@@ -37,37 +41,91 @@ class RawWriter(RecordsWriter):
 
 
 class PackageWriter(RecordsWriter):
-    """The thesis's packages of web objects, which expire never."""
+    """The thesis's packages of web objects, which expire never, each with its description.
+
+    A transfer file is a ZIP file of both.
+    """
 
     name: ClassVar[str] = "0-0_{}.webop"
-    begin: ClassVar[bytes] = b"\xff\xffWOP\x01\r\n"
+    begin: ClassVar[bytes] = PACKAGE_BEGIN
+
+    def __init__(self, out: Path, bytes_max: int = FILE_BYTES) -> None:
+        self._transfer = out if out.suffix == ".spf" and not out.is_dir() else None
+        super().__init__(out.with_suffix(".webop") if self._transfer else out, bytes_max)
+        self._description: Output | None = None
+        self._sizes: list[tuple[bytes, int]] = []  # of the objects of a version
+
+    def write_records(self, records: bytes) -> None:
+        self._sizes = []
+        super().write_records(records)
+        assert self._output is not None
+        at = self._output.n_bytes - sum(size for _, size in self._sizes)
+        for url, size in self._sizes:
+            if self._description is not None:
+                self._description.write(b"%s %d %d\r\n" % (url, at, size))
+            at += size
 
     def record(self, record: WarcRecord) -> bytes:
         response = parse_response(record)
         media_type = (response.header("content-type") or "").encode("latin-1", "replace")[:_NUMBER_MAX]
         url, body = record.url.encode(), _body(response)
         fetched_ms = round(precise_seconds_of(record.headers.get("warc-date", "")) * 1_000)
-        head = _OBJECT.pack(b"\xffWEBO\x01", len(media_type), len(url), len(body), 0, fetched_ms, 0)
+        head = OBJECT.pack(OBJECT_BEGIN, len(media_type), len(url), len(body), 0, fetched_ms, 0)
+        self._sizes.append((url, len(head) + len(media_type) + len(url) + len(body)))
         return head + media_type + url + body
+
+    def close(self) -> None:
+        super().close()
+        self._end_description()
+        if self._transfer is not None:
+            part = self._transfer.with_name(self._transfer.name + PART)
+            with ZipFile(part, "w", ZIP_DEFLATED) as packed:
+                for path in self.files:
+                    packed.write(path, path.name)
+                    path.unlink()
+            part.replace(self._transfer)
+            self.files = [self._transfer]
+
+    def _begin(self) -> Output:
+        before, output = self._output, super()._begin()
+        if output is not before and output.path != STDOUT:
+            self._end_description()
+            path = output.path.with_name(output.path.name + ".desc")
+            self._description = Output(path)
+            self._description.write(
+                DESCRIPTION.pack(DESCRIPTION_BEGIN, 0, 0, round(time.time() * 1e3), 0, b"\r\n")
+            )
+            self.files.append(path)
+        return output
+
+    def _end_description(self) -> None:
+        if self._description is not None:
+            self._description.close()
 
 
 class SoifWriter(LinesWriter):
-    """SOIF: an object for each page, with its fields."""
+    """SOIF: an object for each page, with the elements that the book's DocView has of it."""
 
     name: ClassVar[str] = "pages.soif"
 
     def _lines(self, taken: Taken) -> bytes:
-        return b"".join(map(_soif, taken.rows))
+        links: dict[str, list[str]] = {}
+        for link in taken.links:
+            text = " ".join(link.text.split())
+            links.setdefault(link.source, []).append(f"{link.target}\t{text}" if text else link.target)
+        return b"".join(_soif(row, links.get(row.url, [])) for row in taken.rows)
 
 
-def _soif(row: PageRow) -> bytes:
+def _soif(row: PageRow, links: Sequence[str]) -> bytes:
     attributes = {
         "Title": row.title,
+        "Keywords": ", ".join(word for word, _ in keywords_of(row.title, row.headings, row.text)),
         "Headings": row.headings,
         "Full-Text": row.text,
         "Language": row.language,
         "Type": row.type,
         "Last-Modification-Time": f"{precise_seconds_of(row.date):.0f}" if row.date else "",
+        "URL-References": "\n".join(links),
         "Update-Time": f"{precise_seconds_of(row.fetched_at):.0f}",
     }
     lines = [b"@FILE { %s\n" % row.url.encode()]

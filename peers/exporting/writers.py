@@ -34,11 +34,11 @@ ENDINGS: Final = {
     "links": (".tsv.gz", ".tsv"),
     "parquet": (".parquet",),
     "tianwang": (".raw",),
-    "webobjects": (".webop",),
+    "webobjects": (".webop", ".spf"),
     "soif": (".soif",),
 }
 _OF_FILES: Final = frozenset(
-    (".warc", ".gz", ".zst", ".jsonl", ".tsv", ".parquet", ".raw", ".webop", ".soif")
+    (".warc", ".gz", ".zst", ".jsonl", ".tsv", ".parquet", ".raw", ".webop", ".spf", ".soif")
 )
 
 
@@ -78,7 +78,7 @@ class Writer(Protocol):
         """Finish the files and give them their names."""
 
 
-class _Output:
+class Output:
     """One file on its way, or stdout."""
 
     def __init__(self, path: Path) -> None:
@@ -111,7 +111,7 @@ class RecordsWriter(ABC):
         self.files: list[Path] = []
         self._out = out
         self._bytes_max = bytes_max
-        self._output: _Output | None = None
+        self._output: Output | None = None
 
     def write_records(self, records: bytes) -> None:
         written = self.written(records)
@@ -142,14 +142,14 @@ class RecordsWriter(ABC):
         """Return the first bytes of a file of this name."""
         return self.begin
 
-    def _begin(self) -> _Output:
+    def _begin(self) -> Output:
         if self._output is not None:
             if self._output.path == self._out:  # one file, or stdout
                 return self._output
             self._output.close()
         name = self.name.format(f"{len(self.files):05d}")
         path = _file_in(self._out, name)
-        self._output = _Output(path)
+        self._output = Output(path)
         self.files.append(path)
         self._output.write(self.beginning(name))
         return self._output
@@ -278,7 +278,7 @@ class _PackedLines:
     def __init__(self, out: Path, name: str) -> None:
         self.path = _file_in(out, name)
         self._is_packed = self.path.suffix == ".gz"
-        self._output = _Output(self.path)
+        self._output = Output(self.path)
 
     def write(self, lines: bytes) -> None:
         if lines:

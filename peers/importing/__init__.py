@@ -5,7 +5,7 @@ its messages are in `messages`, those to other importers in `wire_messages`.
 
 What it takes was read and taken apart outside of the peer, by the `command`: `running` [io] is the pipeline,
 `batch` [io] what its workers do; `warc_file` and `json_lines` are files record by record, `tianwang` those of
-older engines, `folder` [io] is one of any files, `unpacking` what is packed, `originals` what records of
+older engines, `folder` [io] is one of any files, `unpacking` [io] what is packed, `originals` what records of
 revisits refer to, `page` makes pages of records, `positions` say where something is, `checkpoint` [io] how
 far an import has come, and `inventory` [io] which pages were given of a folder.
 """

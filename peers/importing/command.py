@@ -44,7 +44,10 @@ EPILOG: Final = (
 
 
 FilesArgument = Annotated[
-    list[Path], typer.Argument(help="WARC, ARC, JSON lines: plain, .gz or .zst; or folders of any files.")
+    list[Path],
+    typer.Argument(
+        help="WARC, ARC, JSON lines: plain, .gz or .zst; Tianwang, .webop, SOIF; folders of any files."
+    ),
 ]
 FollowOption = Annotated[
     bool, typer.Option("--follow/--no-follow", help="Fetch what the pages link to, as if they were crawled.")
@@ -83,7 +86,7 @@ def import_files(
     """Bring pages of archives and collections into the mesh, without fetching them.
 
     WARC files of any crawler, and JSON lines with url, title and text
-    (and, where there are, language, date, headings, type and fetched_at).
+    (and, where there are, language, date, headings, links, type and fetched_at).
     Of a folder each file becomes a page, which all who search the mesh can find.
 
     Each page goes to the peers that own its host, and is found when they have indexed it.

@@ -32,6 +32,7 @@ class Entry(msgspec.Struct, frozen=True):
     fetched_at: str | float | None = None  # likewise; without it, when the file was last changed
     type: str = ""  # media type
     published: str | float | None = None  # as `date`
+    links: tuple[tuple[str, str], ...] = ()  # that the page has: address and text
 
 
 class Line(NamedTuple):

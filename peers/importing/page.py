@@ -102,7 +102,8 @@ def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage
     if not entry.text.strip() and not entry.title.strip():
         raise Refused("no text")
     fetched_at = changed_at if entry.fetched_at is None else _moment(entry.fetched_at, "fetched_at")
-    is_plain = entry.type == "text/plain" and not entry.headings and not (entry.date or entry.published)
+    more = entry.headings or entry.date or entry.published or entry.links
+    is_plain = entry.type == "text/plain" and not more
     media_type = entry.type if is_plain or entry.type == "application/xhtml+xml" else "text/html"
     body = entry.text.encode() if is_plain else html_of(entry).encode()
     headers = (("Content-Type", f"{media_type}; charset=utf-8"), ("X-Generator", _GENERATOR))
@@ -187,7 +188,9 @@ def html_of(entry: Entry) -> str:
             seconds = _moment(said, field)
             moment = said if isinstance(said, str) else datetime.fromtimestamp(seconds, UTC).isoformat()
             head.append(f'<meta property="article:{name}_time" content="{escape(moment)}">')
-    return "\n".join([*head, "</head><body>", *_blocks(entry), "</body></html>\n"])
+    # The text of a picture is that of its link, and none of the page.
+    links = [f'<a href="{escape(url)}"><img alt="{escape(text)}"></a>' for url, text in entry.links]
+    return "\n".join([*head, "</head><body>", *_blocks(entry), *links, "</body></html>\n"])
 
 
 def _blocks(entry: Entry) -> list[str]:

@@ -31,8 +31,17 @@ from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.originals import with_originals
 from peers.importing.positions import Damage, Position
-from peers.importing.tianwang import PACKAGE_BEGIN, RAW_BEGIN, SOIF_BEGIN, read_package, read_raw, read_soif
-from peers.importing.unpacking import Data, Gzip, Packing, Plain, Zstd, packing_of
+from peers.importing.tianwang import (
+    DESCRIPTION_BEGIN,
+    PACKAGE_BEGIN,
+    RAW_BEGIN,
+    SOIF_BEGIN,
+    read_described,
+    read_package,
+    read_raw,
+    read_soif,
+)
+from peers.importing.unpacking import ZIP_MAGIC, Data, Gzip, Packing, Plain, Zstd, member_of_zip, packing_of
 from peers.importing.warc_file import ARC_BEGIN, Record, read_warc, with_contents
 from peers.workers import Workers, result_of
 
@@ -47,7 +56,6 @@ FOREIGN: Final = (
     (b"\x04\x22\x4d\x18", "packed by lz4: `lz4 -d` unpacks it"),
     (b"BZh", "packed by bzip2: `bzip2 -dk` unpacks it"),
     (b"\xfd7zXZ\0", "packed by xz: `xz -dk` unpacks it"),
-    (b"PK\x03\x04", "a ZIP archive: `unzip` unpacks it"),
 )
 SMALL_BYTES: Final = 4 << 20  # files that are taken apart here: to start workers would take longer
 
@@ -290,6 +298,12 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
     if foreign is not None:
         summary.unreadable += 1
         yield Damage(0, f"this file is {foreign}")
+    elif begin.startswith((DESCRIPTION_BEGIN, ZIP_MAGIC)):
+        try:
+            yield from _read_beside(opened, begin, start)
+        except CorruptionError as error:
+            summary.unreadable += 1
+            yield Damage(0, f"this file is {error}")
     elif begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
         yield from read_lines(packing, start)
     elif (read := _reader_of_older(begin)) is not None:
@@ -303,6 +317,23 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
     elif begin:
         summary.unreadable += 1
         yield Damage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")
+
+
+def _read_beside(opened: _Opened, begin: bytes, start: Position) -> Iterator[Record | Damage]:
+    """Read a package of web objects that is beside its description, or inside a transfer file.
+
+    Raises:
+      CorruptionError: it is not there.
+    """
+    if begin.startswith(ZIP_MAGIC):
+        with member_of_zip(opened.file, opened.data, ".webop") as package:
+            yield from read_package(package, start)
+        return
+    beside = opened.file.with_suffix("")
+    if beside == opened.file or not beside.is_file():
+        raise CorruptionError(f"the description of a package, which is no file {beside.name} beside it")
+    with _opened(beside) as package:
+        yield from read_described(opened.data, package.data, start)
 
 
 def _reader_of_older(begin: bytes) -> Callable[[Data, Position], Iterator[Record | Line | Damage]] | None:

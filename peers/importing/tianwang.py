@@ -5,8 +5,9 @@ Raw store, version 1.0 (Li, Yan, Wang 2004, 3.2): a head of lines `name: value`,
 and a blank line. Where there is no record, the next is looked for as the book does: a `version:` from which
 three heads follow each other, or as many as there are until the file ends.
 
-Web objects (Li Wei's thesis, 3.6.3): big-endian numbers, times in milliseconds since 1970. SOIF (the book,
-6.1): objects of attributes whose values have their lengths before them, so that they may be anything.
+Web objects (Li Wei's thesis, 3.6.3): big-endian numbers, times in milliseconds since 1970; a description of
+a package has a line for each, its URL, offset and size. SOIF (the book, 6.1): objects of attributes whose
+values have their lengths before them, so that they may be anything.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ from peers.storage.archive.warc import RECORD_BYTES_MAX, warc_date
 
 RAW_BEGIN: Final = b"version:"
 PACKAGE_BEGIN: Final = b"\xff\xffWOP\x01\r\n"
+DESCRIPTION_BEGIN: Final = b"\xffWOPD\x01"
 SOIF_BEGIN: Final = re.compile(rb"@[A-Za-z-]{1,40}[ \t]{0,8}\{")
 HEAD_BYTES_MAX: Final = 8_192
 PROPERTIES_MAX: Final = 64
 HEADS_WANTED: Final = 3  # that follow each other, until a place is believed
-_OBJECT_BEGIN: Final = b"\xffWEBO\x01"
-_OBJECT: Final = Struct(">6sHHIIqq")  # begin; length of type, URL and data; time spent, fetched, expected
+OBJECT_BEGIN: Final = b"\xffWEBO\x01"
+OBJECT: Final = Struct(">6sHHIIqq")  # begin; length of type, URL and data; time spent, fetched, expected
+DESCRIPTION: Final = Struct(">6shhqq2s")  # begin; base and exponent of the expiry, built, last expiry; CRLF
+_DESCRIBED: Final = re.compile(rb"(\S{1,4096})[\t ]{1,8}(\d{1,15})[\t ]{1,8}(\d{1,10})[\t ]{0,8}\r?\n?")
+LINE_MAX: Final = 8_192  # bytes of a line of a description
 _PROPERTY: Final = re.compile(rb"([a-z][a-z-]{0,40}):[ \t]?([^\r\n]{0,4096})\r?\n")
 _BLANK: Final = re.compile(rb"\r?\n")
 _TEMPLATE: Final = re.compile(rb"\s{0,64}@[A-Za-z-]{1,40}[ \t]{0,8}\{\s{0,8}([^\s{}]{1,4096})\s{0,64}")
@@ -139,26 +144,68 @@ def read_package(data: Data, start: Position = BEGINNING) -> Iterator[Record | D
     """Read a package of web objects from a position on."""
     at = start.offset or len(PACKAGE_BEGIN)
     while at < len(data):
-        head = bytes(data[at : at + _OBJECT.size])
-        numbers = _OBJECT.unpack(head) if len(head) == _OBJECT.size else (b"",)
-        begin = at + _OBJECT.size
-        ends = begin + sum(numbers[1:4]) if numbers[0] == _OBJECT_BEGIN else len(data) + 1
-        if ends > len(data) or ends - at > RECORD_BYTES_MAX or not 0 < numbers[5] < 1e14:
-            found = data.find(_OBJECT_BEGIN, at + 1)
+        record = _object_at(data, at, len(data))
+        if record is None:
+            found = data.find(OBJECT_BEGIN, at + 1)
             found = found if found >= 0 else len(data)
             yield Damage(at, f"no web object: {found - at} bytes are passed over")
             at = found
             continue
-        _, type_bytes, url_bytes, _, _, fetched_ms, _ = numbers
-        url = bytes(data[begin + type_bytes : begin + type_bytes + url_bytes])
-        headers = {
-            "warc-type": "resource",
-            "content-type": bytes(data[begin : begin + type_bytes]).decode("latin-1"),
-            "warc-target-uri": url.decode("utf-8", "replace"),
-            "warc-date": warc_date(fetched_ms / 1_000),
-        }
-        yield Record(at, Position(ends), headers, bytes(data[begin + type_bytes + url_bytes : ends]))
-        at = ends
+        yield record
+        at = record.after.offset
+
+
+def read_described(
+    description: Data, package: Data, start: Position = BEGINNING
+) -> Iterator[Record | Damage]:
+    """Read the objects that the description of a package names, at the places where it says that they are.
+
+    So each object that is missing or damaged is told by its URL, and what lies between them is not looked at.
+    Positions are those in the description. An object begins behind the one before, so that no byte is
+    taken for two.
+    """
+    if description[len(DESCRIPTION_BEGIN) : DESCRIPTION.size][-2:] != b"\r\n":
+        yield Damage(0, "no description of a package")
+        return
+    at, free = start.offset or DESCRIPTION.size, 0
+    while at < len(description):
+        line = bytes(description[at : at + LINE_MAX])
+        end = line.find(b"\n") + 1 or len(line)
+        match = _DESCRIBED.fullmatch(line[:end])
+        if match is None:
+            if line[:end].strip():
+                yield Damage(at, "a line that describes no object")
+        else:
+            begin = int(match[2])
+            record = _object_at(package, begin, begin + int(match[3])) if begin >= free else None
+            free = record.after.offset if record is not None else free
+            url = match[1].decode("utf-8", "replace")
+            if record is None or record.headers["warc-target-uri"] != url:
+                yield Damage(at, f"{url[:300]} is not in the package where this says")
+            else:
+                yield record._replace(offset=at, after=Position(at + end))
+        at += end
+
+
+def _object_at(data: Data, at: int, end: int) -> Record | None:
+    """Read the web object that begins at a place; None where there is none that is over by `end`."""
+    head = bytes(data[at : at + OBJECT.size])
+    if len(head) < OBJECT.size:
+        return None
+    magic, type_bytes, url_bytes, n_bytes, _, fetched_ms, _ = OBJECT.unpack(head)
+    begin = at + OBJECT.size
+    ends = begin + type_bytes + url_bytes + n_bytes
+    is_sound = magic == OBJECT_BEGIN and ends <= min(end, len(data)) and ends - at <= RECORD_BYTES_MAX
+    if not is_sound or not 0 < fetched_ms < 1e14:
+        return None
+    url = bytes(data[begin + type_bytes : begin + type_bytes + url_bytes])
+    headers = {
+        "warc-type": "resource",
+        "content-type": bytes(data[begin : begin + type_bytes]).decode("latin-1"),
+        "warc-target-uri": url.decode("utf-8", "replace"),
+        "warc-date": warc_date(fetched_ms / 1_000),
+    }
+    return Record(at, Position(ends), headers, bytes(data[begin + type_bytes + url_bytes : ends]))
 
 
 def read_soif(data: Data, start: Position = BEGINNING) -> Iterator[Line | Damage]:
@@ -205,8 +252,17 @@ def _soif_at(data: Data, at: int) -> tuple[Entry, int] | None:
         date=_moment(values.get("last-modification-time", "")),
         fetched_at=_moment(values.get("update-time", "")),
         type=media_type if "/" in media_type else "",
+        links=_references(values.get("url-references", "")),
     )
     return entry, end + 1
+
+
+def _references(value: str) -> tuple[tuple[str, str], ...]:
+    """Return the links of a page: a URL a line, and its text, or a number: its weight, which is left out."""
+    lines = (line.split(None, 1) for line in value.split("\n") if line.strip())
+    return tuple(
+        (line[0], "" if line[-1].strip().isdecimal() else " ".join(line[1:]).strip()) for line in lines
+    )
 
 
 def _moment(value: str) -> float | None:

@@ -1,33 +1,43 @@
-"""Packed files as a row of members, each a stream of bytes: gzip, zstd or not packed at all.
+"""Packed files as a row of members, each a stream of bytes: gzip, zstd or not packed at all. [io]
 
 What was packed may be torn, or blow up without end. A member is unpacked chunk by chunk by who wants it, so
 a bomb costs what is read of it; where a member is broken, the next one that begins a record is looked for.
 
 zstd files may begin with a dictionary in a skippable frame, as the WARC tools of the Internet Archive write
 them (https://iipc.github.io/warc-specifications/specifications/warc-zstd/).
+
+Of ZIP files one member is unpacked into a file without a name, where those who read it may look around.
 """
 
 from __future__ import annotations
 
 import mmap
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, Protocol, TypeAlias, cast
+from zipfile import ZipFile
 
 import zstandard
 from isal import isal_zlib
 
 from mesh.errors import CorruptionError
+from peers.documents.content import Unreadable
+from peers.documents.zip_file import FAULTS, check_directory
 
 Data: TypeAlias = bytes | mmap.mmap
 
 GZIP_MAGIC: Final = b"\x1f\x8b\x08"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+ZIP_MAGIC: Final = b"PK\x03\x04"
 DICTIONARY_MAGIC: Final = b"\x5d\x2a\x4d\x18"
 CHUNK_BYTES: Final = 64 << 10  # packed, given to the decompressor at a time
 OUTPUT_BYTES: Final = 1 << 20  # unpacked, got of it at a time
 DICTIONARY_BYTES_MAX: Final = 4 << 20
 ZSTD_BITE_BYTES: Final = 2 << 10  # packed, at a time: 64 KiB of zstd may be 2 GB
 WINDOW_BYTES_MAX: Final = 128 << 20  # of zstd: what its command line takes without asking
+MEMBER_BYTES_MAX: Final = 4 << 30  # of a ZIP file, on the disk: four of the largest files that are exported
 INVALID_GZIP: Final = cast("type[Exception]", isal_zlib.error)
 
 
@@ -196,6 +206,36 @@ def packing_of(data: Data) -> Packing:
     if data[:4] in (ZSTD_MAGIC, DICTIONARY_MAGIC):
         return Zstd(data)
     return Plain(data)
+
+
+@contextmanager
+def member_of_zip(file: Path, data: Data, ending: str) -> Iterator[Data]:
+    """Unpack the first member of a ZIP file that has a name with this ending, for as long as it is read.
+
+    Args:
+      data: what is in the file.
+
+    Raises:
+      CorruptionError: there is none, or it cannot be unpacked, or is larger than `MEMBER_BYTES_MAX`.
+    """
+    with tempfile.TemporaryFile() as unpacked:
+        try:
+            check_directory(data)
+            with ZipFile(file) as archive:
+                name = next(each for each in archive.namelist() if each.lower().endswith(ending))
+                with archive.open(name) as member:
+                    n_bytes = 0
+                    while n_bytes <= MEMBER_BYTES_MAX and (part := member.read(OUTPUT_BYTES)):
+                        n_bytes += unpacked.write(part)
+        except StopIteration:
+            raise CorruptionError(f"a ZIP file with no {ending} in it: `unzip` unpacks it") from None
+        except (*FAULTS, Unreadable) as error:
+            raise CorruptionError(f"a ZIP file that cannot be unpacked: {error}") from error
+        if not 0 < n_bytes <= MEMBER_BYTES_MAX:
+            raise CorruptionError(f"{name} is empty or larger than {MEMBER_BYTES_MAX >> 30} GiB")
+        unpacked.flush()
+        with mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield content
 
 
 def _without_padding(data: Data, start: int) -> int:

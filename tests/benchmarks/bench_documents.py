@@ -1,12 +1,14 @@
-"""Documents of other formats than HTML through the process that takes pages apart, beside pdftotext.
+"""Documents of other formats than HTML through the process that takes pages apart, beside other readers.
 
     TIANMESH_DOCUMENTS=folder .venv/bin/python -m tests.benchmarks.bench_documents [N]
 
 Of all files below it N (by default 1,000) are drawn, always the same, and each goes to a process of the
 workshop as a server would send it. Printed for each kind: files, those without text and why, those that ended
-their process, pages and files per CPU-second, memory at most, and of PDF the share of the words that
-`pdftotext` (poppler-utils) finds which are found here too; of their letters as well, for both cut words where
-glyphs are drawn apart.
+their process, pages and files per CPU-second, memory at most, and the share of the words of another reader
+which are found here too: of PDF by `pdftotext` (poppler-utils), of texts and workbooks by LibreOffice, where
+it is installed; of their letters as well, for all cut words where glyphs are drawn apart. LibreOffice writes
+the labels of lists, which are left out here, cells by their values where the file has them as they are shown
+(so numbers do not count), and text that was deleted.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +37,15 @@ from peers.engine.kinds import NAMES, kind_of
 from tests.helpers import fetched
 
 ENDINGS: Final = ("pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "epub", "doc", "xls", "ppt")
+TEXT: Final = "txt:Text (encoded):UTF8"
+SHEETS: Final = "csv:Text - txt - csv (StarCalc):9,34,76,1,,0,false,true,false,false,false,-1"  # all of them
+OFFICE: Final = {
+    **dict.fromkeys(("doc", "docx", "odt", "rtf"), TEXT),
+    **dict.fromkeys(("ods", "xls", "xlsx"), SHEETS),
+}
+_LABEL: Final = re.compile(
+    r"^[ \t]*(?:\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-zA-Z]|[ivxIVX]{1,4})[.)]|[•–▪·])[ \t]+", re.MULTILINE
+)
 _CJK: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # whose runs every program cuts where it likes
 _WORD: Final = re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
 _ACCENTS: Final = dict(zip("´`¨ˆ˜ˇ", (0x301, 0x300, 0x308, 0x302, 0x303, 0x30C), strict=True))
@@ -78,6 +91,30 @@ def letters(counted: Counter[str]) -> Counter[str]:
 
 
 def oracle(path: Path) -> tuple[int, Counter[str]]:
+    """How many pages a PDF file has, 0 of others, and the words that another reader finds, if any does."""
+    ending = path.suffix[1:].lower()
+    return oracle_of_pdf(path) if ending == "pdf" else (0, words_by_office(path, OFFICE.get(ending, "")))
+
+
+def words_by_office(path: Path, filter_name: str) -> Counter[str]:
+    """The words that LibreOffice finds; of workbooks each once, and no numbers."""
+    if not filter_name or shutil.which("soffice") is None:
+        return Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        order = [
+            "soffice",
+            f"-env:UserInstallation=file://{tempfile.gettempdir()}/bench-office",
+            "--headless",
+        ]
+        order += ["--convert-to", filter_name, "--outdir", folder, str(path)]
+        subprocess.run(order, capture_output=True, timeout=120, check=False)
+        said = "\n".join(each.read_text("utf-8", "replace") for each in Path(folder).iterdir())
+    if filter_name == SHEETS:
+        return Counter(word for word in words(said.replace("\t", " ")) if not word.isdigit())
+    return words(_LABEL.sub("", said.replace("\xad", "")))
+
+
+def oracle_of_pdf(path: Path) -> tuple[int, Counter[str]]:
     """How many pages a file has, and its words; none when pdftotext does not read it either."""
     try:
         said = subprocess.run(["pdftotext", "-q", path, "-"], capture_output=True, timeout=120, check=True)
@@ -116,8 +153,8 @@ async def _read(path: Path, workshop: Workshop) -> Read:
         outcome = "ended"
     else:
         outcome = str(answer.lack or "text") if isinstance(answer, PageParsed) else "refused"
-    pages, expected = oracle(path) if ending == "pdf" and document is not None else (0, Counter[str]())
-    found = words(document.text if document else "")
+    pages, expected = oracle(path) if document is not None else (0, Counter[str]())
+    found = words(f"{document.title}\n{document.text}".replace("\xad", "") if document else "")
     return Read(
         kind=kind,
         outcome=outcome,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,12 +17,16 @@ from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.json_lines import Line, entry_of, read_lines
 from peers.importing.page import NoPage, Refused, page_of_entry, page_of_record
-from peers.importing.positions import Position
+from peers.importing.positions import Damage, Position
+from peers.importing.tianwang import PACKAGE_BEGIN, read_described, read_package, read_raw, read_soif
 from peers.importing.unpacking import DICTIONARY_MAGIC, packing_of
 from peers.importing.warc_file import Record, read_warc
 from tests.fuzzing.harness import Fuzzer, unharmed
+from tests.peers.importing.test_tianwang import described, raw, soif, web_object
 from tests.warc_maker import record_of
 
+OLD_PACKAGE = PACKAGE_BEGIN + web_object(1) + web_object(2)
+OLD_DESCRIPTION = described(b"http://a.test/1 8 %d" % len(web_object(1)))
 REFUSALS = (NoPage, Refused, CorruptionError)
 HTML = "<title>标题</title><h1>a</h1><a href='/b'>正文 text</a> ".encode() * 20
 
@@ -117,6 +121,31 @@ def test_no_records_that_were_packed_well_harm_who_imports_them(
 def test_no_lines_harm_who_imports_them(fuzzer: Fuzzer, pack: Callable[[bytes], bytes]) -> None:
     with unharmed():
         fuzzer.check(lambda data: read_entries(pack(data)), LINES)
+
+
+@pytest.mark.parametrize(
+    ("read", "sample"),
+    [
+        (read_raw, raw(1) + raw(2, is_packed=True) + raw(3)),
+        (read_package, OLD_PACKAGE),
+        (lambda data: read_described(data, OLD_PACKAGE), OLD_DESCRIPTION),
+        (lambda data: read_described(OLD_DESCRIPTION, data), OLD_PACKAGE),
+        (read_soif, soif(1) + soif(2)),
+    ],
+    ids=["raw", "package", "description", "described", "soif"],
+)
+def test_no_file_of_an_older_engine_harms_an_import(
+    fuzzer: Fuzzer, read: Callable[[bytes], Iterator[Record | Line | Damage]], sample: bytes
+) -> None:
+    def take(data: bytes) -> None:
+        for found in read(data):
+            if isinstance(found, Record):
+                _make(partial(page_of_record, found, LinkUse.FETCH))
+            elif isinstance(found, Line):
+                _make(partial(_page_of_line, found.text))
+
+    with unharmed():
+        fuzzer.check(take, [sample])
 
 
 def test_no_file_for_a_checkpoint_harms_an_import(fuzzer: Fuzzer, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ order mark, Content-Type, a `<meta>` near the top (WHATWG HTML, 13.2.3.2) and an
 but where they disagree, or the text reads badly as they say, the bytes decide: UTF-8 is never valid by
 chance, and of other encodings that is taken in which fewest characters are misfits (`plausibility`).
 
-Of 395 samples of chardet 5.2.0 in an encoding of the web, without their labels, 393 come out right.
+Of the samples of chardet 5.2.0, without their labels, 394 of 395 in an encoding of the web come out right,
+and 28 of 29 in others.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def has_wide_or_shifted(head: bytes) -> bool:
     """Tell whether there are bytes found only in UTF-16, UTF-32 or encodings that shift in and out."""
     is_marked = _byte_order_mark(head) not in (None, "utf-8-sig")
     is_shifted = any(sign and sign in head for *_, sign in _SHIFTS)
-    return is_marked or is_shifted or head.startswith((b"<\0", b"\0<"))
+    return is_marked or is_shifted or head.startswith((b"<\0", b"\0<", b"\0\0\0<"))
 
 
 def meta_encoding(body: bytes) -> str | None:
@@ -168,9 +169,13 @@ _MORE_LABELS: Final = {
     "x-mac-cyrillic": "mac-cyrillic",
     "x-mac-ukrainian": "mac-cyrillic",
 }
-# What the detector calls encodings of the web that the standard knows by no such label.
-# Romanian is read as ISO 8859-16 by it, which next to no page is in.
-_DETECTED: Final = {"cp949": "cp949", "mac-cyrillic": "mac-cyrillic", "iso8859-16": "cp1250"}
+# What the detector calls encodings that the standard knows by no such label, those of DOS not at all.
+_DETECTED: Final = {each: each for each in ("cp949", "mac-cyrillic", "cp852", "cp855", "iso8859-16")}
+# The euro, and letters that ISO 8859-15 has where windows-1252 has signs seen within no word.
+_LATIN_9: Final = re.compile(rb"\xa4|(?<=[A-Za-z])[\xa8\xb8\xbd](?=[a-z])|(?<!\S)\xbd(?=[a-z])")
+# Letters of DOS where windows-1252 has signs seen within no word.
+_LETTERS_OF_DOS: Final = re.compile(rb"(?<=[a-z])[\x80-\x84\x86-\x91\x93-\x95\x98\x99\x9b\x9d\x9f](?=[a-z])")
+_WINDOWS: Final = re.compile(rb"[\x80-\x9f]")  # bytes of its sets that are of no ISO 8859
 # Greek Alpha with tonos at the beginning of a word: the two sets of Greek differ in where it is.
 _GREEK_ALPHA: Final = {
     "cp1253": re.compile(rb"(?<![\xb8-\xfe])\xa2(?=[\xdc-\xfe])"),
@@ -179,8 +184,8 @@ _GREEK_ALPHA: Final = {
 _DEFAULTS: Final = frozenset(("cp1252", "utf-8"))  # named by those who have not looked
 # Read when a text reads badly as it is declared and as the detector has it, the commonest first.
 _OTHERS: Final = (
-    *("gb18030", "cp949", "cp932", "big5hkscs", "euc_jp", "cp1252", "cp1251", "koi8-r"),
-    *("cp1250", "cp1253", "cp1255", "cp1256", "cp874"),
+    *("gb18030", "cp949", "cp932", "euc_jp", "big5hkscs", "cp1252", "cp1251", "koi8-r"),
+    *("cp1250", "cp1253", "cp1255", "cp1256", "cp874", "johab"),
 )
 # CNS 11643, for which there is no codec. Of ISO-2022-CN what is GB 2312 can be read.
 _UNREADABLE: Final = frozenset(("euc-tw", "x-euc-tw", "euctw", "cns11643", "iso-2022-cn-ext"))
@@ -285,11 +290,18 @@ def _codec_of(label: str) -> str | None:
 def _detected(body: bytes) -> str:
     found: str | None = detect_encoding(body, max_len=DETECTION_BYTES_MAX, html5_compatible=False)
     codec = None if found is None else _DETECTED.get(found) or codec_of(found)
+    head = body[:DETECTION_BYTES_MAX]
     if codec in _GREEK_ALPHA:
-        head = body[:DETECTION_BYTES_MAX]
         counts = {each: len(alpha.findall(head)) for each, alpha in _GREEK_ALPHA.items()}
         codec = max(_GREEK_ALPHA, key=lambda each: (counts[each], each == codec))
-    return "cp1252" if codec in (None, "utf-8") else codec  # UTF-8 it is not
+    elif codec == "iso8859-16":  # so it calls Romanian, of which next to no page is in that
+        codec = min(("cp1250", codec), key=lambda each: _badness(_decoded(head, each)))
+    elif codec in (None, "utf-8") or (codec == "cp852" and not _LETTERS_OF_DOS.search(head)):
+        codec = "cp1252"  # UTF-8 it is not
+    if codec == "cp1252" and _LATIN_9.search(head) and not _WINDOWS.search(head):
+        latin_9 = _badness(_decoded(head, "iso8859-15"))
+        codec = "iso8859-15" if latin_9 <= min(MISFIT_MARGIN, _badness(_decoded(head, codec))) else codec
+    return codec
 
 
 def _best_reading(body: bytes, named: list[str]) -> DecodedText:
@@ -346,9 +358,13 @@ def _with_nuls_or_escapes(body: bytes) -> DecodedText | None:
 
 
 def _wide_codec(body: bytes) -> str | None:
-    """The codec of UTF-16 without a mark: every other byte near the top is a NUL."""
+    """The codec of UTF-16 or UTF-32 without a mark: of its ASCII all bytes but one are NUL."""
     head = body[:PRESCAN_BYTES]
-    even, odd = head[::2].count(0), head[1::2].count(0)
+    quarters = [head[at::4].count(0) for at in range(4)]
+    for codec, (highest, high, _, lowest) in ("utf-32-be", quarters), ("utf-32-le", quarters[::-1]):
+        if len(body) % 4 == 0 and highest == len(head) // 4 and high > highest / 2 and not lowest:
+            return codec
+    even, odd = quarters[0] + quarters[2], quarters[1] + quarters[3]
     fewer, more = sorted((even, odd))
     is_wide = (
         more > fewer * STRAY_NULS_TO_ONE and more >= ASCII_SHARE_MIN * len(head) / 2 and len(body) % 2 == 0

@@ -22,23 +22,26 @@ JUDGED_CHARS: Final = 1_024  # of these, words and markup in ASCII left out
 # Rows of double-byte sets by first byte: symbols and letters, and the characters in common use, which all of
 # them have before the others (GB 2312 level 1, Big5 level 1, syllables of KS X 1001, JIS X 0208 level 1).
 _JAPANESE: Final = ("euc_jp", (*range(0xA1, 0xA9), *range(0xB0, 0xD0)))
+_KOREAN: Final = ("euc_kr", (*range(0xA1, 0xA4), *range(0xA6, 0xAA), *range(0xB0, 0xC9)))
 _ROWS: Final = {
     "gb18030": ("gb2312", (*range(0xA1, 0xA4), *range(0xA6, 0xAA), *range(0xB0, 0xD8))),
     "big5hkscs": ("big5", (*range(0xA1, 0xC7),)),
-    "cp949": ("euc_kr", (*range(0xA1, 0xA4), *range(0xA5, 0xAA), *range(0xB0, 0xC9))),
+    "cp949": _KOREAN,
+    "johab": _KOREAN,
     "cp932": _JAPANESE,
     "euc_jp": _JAPANESE,
     "iso2022_jp": _JAPANESE,
 }
 DOUBLE_BYTE: Final = frozenset(_ROWS)
 _SCRIPTS: Final = {
-    "\u0400-\u04ff": ("cp1251", "koi8-r", "koi8-u", "iso8859-5", "cp866", "mac-cyrillic"),
+    "\u0400-\u04ff": ("cp1251", "koi8-r", "koi8-u", "iso8859-5", "cp855", "cp866", "mac-cyrillic"),
     "\u0370-\u03ff": ("cp1253", "iso8859-7"),
     "\u0590-\u05ff": ("cp1255", "iso8859-8"),
     "\u0600-\u06ff": ("cp1256", "iso8859-6"),
     "\u0e00-\u0e7f": ("cp874",),
 }
 _SIGNS: Final = "\xa0\xad©®°·«»\u2010-\u2027…‹›™№€"  # which stand beside letters of any script
+_FRAMES: Final = "\u2500-\u259f"  # which are drawn around words, and not into them
 _PLAIN: Final = re.compile(r"(?<=[\x00-\x7f])[\x00-\x7f]+(?=[\x00-\x7f])")
 _BROKEN: Final = re.compile("[\x80-\x9f\ufffd\ue000-\uf8ff]")
 _CAPITAL_AFTER_SMALL: Final = re.compile("[\u03ac-\u03ce\u0430-\u045f][\u0391-\u03ab\u0400-\u042f]")
@@ -48,6 +51,7 @@ _FOREIGN: Final = {
     codec: re.compile(
         rf"[^\W\d_\x00-\x7f{script}]|(?<=[{script}])[^\w\s\x00-\x7f{_SIGNS}{script}](?=[{script}])"
         rf"|(?<=[A-Za-z])[{script}]|[{script}](?=[A-Za-z])"
+        rf"|(?<=[A-Za-z{script}])[{_FRAMES}]|[{_FRAMES}](?=[A-Za-z{script}])"
     )
     for script, codecs in _SCRIPTS.items()
     for codec in codecs

@@ -41,9 +41,11 @@ def word(body: str, *links: str, title: str = "A title", styles: str = "") -> by
             "_rels/.rels": relations(("officeDocument", "word/document.xml")),
             "docProps/core.xml": CORE.format(title=title),
             "word/styles.xml": f"<w:styles>{styles}</w:styles>",
+            "word/charts/chart1.xml": CHART,
             "word/document.xml": f"<w:document><w:body>{body}</w:body></w:document>",
             "word/_rels/document.xml.rels": relations(
-                ("styles", "styles.xml"), *(("hyperlink", link) for link in links)
+                ("styles", "styles.xml"),
+                *(("hyperlink" if "//" in link else "chart", link) for link in links),
             ),
         }
     )
@@ -79,6 +81,14 @@ def sheets(rows: str, strings: Sequence[str] = (), book: str = "") -> bytes:
     )
 
 
+_NAMES = "<c:strCache><c:pt><c:v>{}</c:v></c:pt><c:pt><c:v>{}</c:v></c:pt></c:strCache>"
+_SERIES = f"<c:ser>{_NAMES}<c:val><c:numCache><c:pt><c:v>21.5</c:v></c:pt></c:numCache></c:val></c:ser>"
+CHART = (
+    "<c:chartSpace><c:title><a:p><a:r><a:t>Gro</a:t></a:r><a:r><a:t>wth</a:t></a:r></a:p></c:title>"
+    f"{_SERIES.format('North', '2003')}{_SERIES.format('South', '2003')}</c:chartSpace>"
+)
+
+
 def slides(more: str = "") -> bytes:
     """A PPTX of two slides, which do not stand in the order of their names; the first has `more`."""
     shape = '<p:sp><p:nvPr><p:ph type="{}"/></p:nvPr><p:txBody>{}</p:txBody></p:sp>'
@@ -103,21 +113,35 @@ def slides(more: str = "") -> bytes:
                 ("notesSlide", "../notesSlides/notesSlide1.xml"),
                 ("hyperlink", "http://b.test/"),
                 ("diagramData", "../diagrams/data1.xml"),
+                ("chart", "../charts/chart1.xml"),
             ),
+            "ppt/charts/chart1.xml": CHART,
             "ppt/diagrams/data1.xml": f"<dgm:dataModel>{line.format('', 'in a diagram')}</dgm:dataModel>",
             "ppt/notesSlides/notesSlide1.xml": f"<p:notes>{line.format('', 'said')}</p:notes>",
         }
     )
 
 
-def open_document(body: str, kind: str = "text", meta: str = "", manifest: str = "") -> bytes:
+def open_document(
+    body: str,
+    kind: str = "text",
+    meta: str = "",
+    manifest: str = "",
+    embedded: Mapping[str, str] | None = None,  # bodies of documents inside, by their places
+) -> bytes:
     """An OpenDocument file with this inside of its body."""
+    objects = {
+        f"{place}/content.xml": f"<office:document-content><office:body>{inside}</office:body>"
+        "</office:document-content>"
+        for place, inside in (embedded or {}).items()
+    }
     return packed(
         {
             "META-INF/manifest.xml": f"<manifest:manifest>{manifest}</manifest:manifest>",
             "meta.xml": f"<office:document-meta><office:meta>{meta}</office:meta></office:document-meta>",
             "content.xml": f"<office:document-content><office:body><office:{kind}>{body}</office:{kind}>"
             "</office:body></office:document-content>",
+            **objects,
         },
         f"application/vnd.oasis.opendocument.{kind}",
     )

@@ -96,9 +96,11 @@ def old_word(
     })  # fmt: skip
 
 
-def word_6(text: bytes, language: int) -> bytes:
-    """A DOC of Word 6, which has its text in one place and in a code page."""
-    stream = bytearray(1_024) + text
+def word_6(text: bytes, language: int, charsets: Sequence[int] = ()) -> bytes:
+    """A DOC of Word 6, which has its text in one place and in a code page; and fonts of these sets."""
+    fonts = b"".join(pack("<2BH2B6s", 11, 0, 400, charset, 0, b"Arial\0") for charset in charsets)
+    stream = bytearray(1_024) + text + pack("<H", len(fonts) + 2) + fonts
+    pack_into("<2I", stream, 0xD0, 1_024 + len(text), len(fonts) + 2)
     pack_into("<6H", stream, 0, 0xA5DC, 101, 0, language, 0, 0)
     pack_into("<2I", stream, 0x18, 1_024, 1_024 + len(text))
     pack_into("<8i", stream, 0x34, len(text), *[0] * 7)

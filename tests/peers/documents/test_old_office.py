@@ -61,6 +61,23 @@ def test_documents_of_word_6_are_in_the_code_page_of_their_language() -> None:
     assert read(old_files.word_6("Größe\r".encode("cp1252"), german)).text == "Größe"
 
 
+@pytest.mark.parametrize(
+    ("text", "code_page", "charsets"),
+    [
+        ("Привет, мир", "cp1251", (0, 2, 204)),
+        ("před 7 lety", "cp1250", (0, 238, 204)),
+        ("天網搜尋引擎" * 4_000 + "y", "big5", (136, 0)),
+        ("déjà vu, café", "cp1252", (0, 128)),  # which is no Japanese
+        ("Größe", "cp1252", ()),
+    ],
+)
+def test_documents_of_a_word_6_in_english_are_in_the_set_of_their_fonts(
+    text: str, code_page: str, charsets: tuple[int, ...]
+) -> None:
+    body = old_files.word_6(f"{text}\r".encode(code_page), 0x0409, charsets)
+    assert read(body).text == text
+
+
 def test_a_field_that_never_ends_costs_its_paragraph() -> None:
     assert read(old_files.old_word(["lost \x13 TOC\rfound\r"])).text == "lost\nfound"
 

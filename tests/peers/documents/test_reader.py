@@ -66,7 +66,7 @@ def test_rows_of_a_workbook_are_lines() -> None:
 
 def test_slides_come_in_their_order_with_their_notes() -> None:
     content = read(Format.SLIDES, files.slides())
-    assert content.text == "First\nhere\nin a diagram\nsaid\nSecond\ncell"
+    assert content.text == "First\nhere\nin a diagram\nGrowth\nNorth\n2003\nSouth\nsaid\nSecond\ncell"
     assert (content.headings, content.links) == ("First\nSecond", (("http://b.test/", "here"),))
 
 
@@ -85,6 +85,29 @@ def test_texts_of_open_document_are_read_without_what_was_deleted() -> None:
         language="pt",
         dates=("2024-02-03T00:00:00",),
     )
+
+
+def test_a_chart_of_word_says_its_title_and_names_once() -> None:
+    body = files.word(files.paragraph("sales"), "charts/chart1.xml")
+    assert read(Format.WORD, body).text == "sales\nGrowth\nNorth\n2003\nSouth"
+
+
+def test_documents_inside_of_open_document_come_at_its_end() -> None:
+    row = (
+        '<table:table-row><table:table-cell office:value-type="string"><text:p>Peking</text:p>'
+        "</table:table-cell>"
+        '<table:table-cell office:value-type="float"><text:p>21</text:p></table:table-cell></table:table-row>'
+    )
+    sheet = f'<office:spreadsheet><table:table table:name="Cities">{row}</table:table></office:spreadsheet>'
+    chart = (
+        "<office:chart><chart:chart><chart:title><text:p>Growth</text:p></chart:title>"
+        f'<table:table table:name="local-table">{row}</table:table></chart:chart></office:chart>'
+    )
+    frame = '<draw:frame><draw:object xlink:href="./{}"/></draw:frame>'
+    frames = "".join(map(frame.format, ("Object 1", "Object 2", "Object 1", "Object 3")))
+    body = f"<text:p>before{frames}</text:p><text:p>after</text:p>"
+    document = files.open_document(body, embedded={"Object 1": sheet, "Object 2": chart})
+    assert read(Format.ODT, document).text == "before\nafter\nCities\nPeking 21\nGrowth\nPeking"
 
 
 def test_rows_of_open_document_are_lines_however_often_they_are_repeated() -> None:

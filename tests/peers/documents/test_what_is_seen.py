@@ -201,6 +201,11 @@ def test_rtf_says_what_is_seen(markup: bytes, text: str) -> None:
     assert (content.text, content.is_cut) == (text, False)
 
 
+def test_a_star_within_a_group_of_rtf_hides_nothing() -> None:
+    body = rb"{\rtf1\ansi {\f2\*\cs7 shown }{\*\unknown hidden}{" + b"\r\n" + rb"\*\unknown hidden}too}"
+    assert read(Format.RTF, body).text == "shown too"
+
+
 def test_rtf_is_read_to_a_depth_only() -> None:
     assert read(Format.RTF, b"{\\rtf1 a" + b"{" * 1_000_000).is_cut
 
@@ -219,7 +224,9 @@ def test_what_a_slide_says_twice_is_taken_once() -> None:
     )
     hidden = shape.format(" hidden='1'", "nobody")
     body = files.slides(twice + hidden + shape.format("", "last"))
-    assert read(Format.SLIDES, body).text.startswith("First\nhere\nx y\nlast\nin a diagram\nsaid\n")
+    assert read(Format.SLIDES, body).text.startswith(
+        "First\nhere\nx y\nlast\nin a diagram\nGrowth\nNorth\n2003\nSouth\nsaid\n"
+    )
 
 
 CELLS = "<row>{}</row>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import json
+import zipfile
 from collections.abc import Sequence
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,13 +39,14 @@ from peers.exporting.command import Format, configs_in, export_files
 from peers.exporting.peer_files import PeerFiles
 from peers.exporting.rows import PageRow
 from peers.exporting.running import Plan, Summary, run
+from peers.exporting.tianwang import PackageWriter
 from peers.exporting.versions import of_sites
 from peers.exporting.writers import PART, WarcWriter
 from peers.importing.json_lines import Entry, Line, entry_of, read_lines
 from peers.importing.messages import ImportedPage
 from peers.importing.originals import with_originals
 from peers.importing.page import page_of_entry, page_of_record
-from peers.importing.tianwang import read_package, read_raw, read_soif
+from peers.importing.tianwang import DESCRIPTION, read_described, read_package, read_raw, read_soif
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive.archive import Archive, segment_path
@@ -321,9 +323,15 @@ def test_a_folder_may_have_such_a_name_and_a_file_that_of_its_format_only(
 def test_formats_of_older_engines_come_back_as_they_went(shelf: Shelf, tmp_path: Path) -> None:
     for form in ("tianwang", "webobjects"):
         summary = export(form, [shelf], tmp_path / form)
-        (file,) = summary.files
+        file, *described = map(Path, summary.files)
         read = read_raw if form == "tianwang" else read_package
-        found = [each for each in read(Path(file).read_bytes()) if isinstance(each, Record)]
+        found = [each for each in read(file.read_bytes()) if isinstance(each, Record)]
+        for path in described:
+            assert path == file.with_name(file.name + ".desc")
+            again = list(read_described(path.read_bytes(), file.read_bytes()))
+            assert [each.block for each in again if isinstance(each, Record)] == [
+                each.block for each in found
+            ]
         pages = [page_of_record(each, LinkUse.FETCH) for each in found]
         assert {page.url for page in pages} == set(TEXTS)
         texts = {page.url: page.document.text for page in pages if page.document}
@@ -339,6 +347,50 @@ def test_formats_of_older_engines_come_back_as_they_went(shelf: Shelf, tmp_path:
         TEXTS[said.url].text,
         "One",
         int(AT),
+    )
+
+
+def test_a_transfer_file_has_a_package_and_its_description(shelf: Shelf, tmp_path: Path) -> None:
+    out = tmp_path / "pages.spf"
+    assert export("webobjects", [shelf], out).files == [str(out)]
+    assert [path.name for path in tmp_path.glob("pages.*")] == ["pages.spf"]
+    with zipfile.ZipFile(out) as packed:
+        assert packed.namelist() == ["pages.webop", "pages.webop.desc"]
+        package, description = map(packed.read, packed.namelist())
+    urls = [each.headers["warc-target-uri"] for each in read_package(package) if isinstance(each, Record)]
+    assert set(urls) == set(TEXTS)
+    assert [line.split()[0].decode() for line in description[DESCRIPTION.size :].splitlines()] == urls
+
+
+def test_a_long_export_has_a_description_of_each_package(shelf: Shelf, tmp_path: Path) -> None:
+    writer = PackageWriter(tmp_path, bytes_max=1)
+    for url in TEXTS:
+        writer.write_records(page_at(url).records)
+    writer.close()
+    packages = sorted(tmp_path.glob("*.webop"))
+    assert len(packages) == len(TEXTS)
+    for package, url in zip(packages, TEXTS, strict=True):
+        description = package.with_name(package.name + ".desc")
+        (record,) = read_described(description.read_bytes(), package.read_bytes())
+        assert isinstance(record, Record)
+        assert record.headers["warc-target-uri"] == url
+
+
+def test_soif_has_the_keywords_and_links_of_a_page(tmp_path: Path) -> None:
+    entry = Entry(
+        "http://a.test/", "Crawlers", "crawlers crawl", links=(("http://b.test/x", "more"), ("/y", ""))
+    )
+    [only] = shelves(tmp_path)
+    only.keep(page_of_entry(entry, AT, LinkUse.TEXT))
+    export("soif", [only], tmp_path / "pages.soif")
+    written = (tmp_path / "pages.soif").read_bytes()
+    assert b"Keywords{8}:\tcrawlers\n" in written
+    (line,) = read_soif(written)
+    assert isinstance(line, Line)
+    said = entry_of(line.text)
+    assert (said.text, said.links) == (
+        "crawlers crawl",
+        (("http://b.test/x", "more"), ("http://a.test/y", "")),
     )
 
 
@@ -460,4 +512,5 @@ def _config_without_data(config: Path) -> Path:
 
 
 def test_an_entry_has_the_fields_of_an_exported_row() -> None:
-    assert set(PageRow.__struct_fields__) == {field.name for field in msgspec.structs.fields(Entry)}
+    fields = {field.name for field in msgspec.structs.fields(Entry)}
+    assert set(PageRow.__struct_fields__) == fields - {"links"}  # which are exported by themselves

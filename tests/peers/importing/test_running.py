@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import threading
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +22,17 @@ from peers.importing.checkpoint import Checkpoint, checkpoint_path
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.positions import Position
 from peers.importing.running import ImportFailed, Plan, Summary, run
+from peers.importing.tianwang import DESCRIPTION_BEGIN, PACKAGE_BEGIN
+from tests.peers.importing.test_tianwang import described, web_object
 from tests.warc_maker import record_of
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(name, content)
+    return out.getvalue()
+
 
 N_PAGES = 700  # three orders
 
@@ -183,8 +195,12 @@ def test_imports_of_other_files_have_other_checkpoints(
         (b"\x04\x22\x4d\x18\x64\x40\xa7", "lz4"),
         (b"BZh91AY&SY", "bzip2"),
         (b"something else", "neither"),
+        (zipped("pages.txt", b"words"), "no .webop in it"),
+        (zipped("pages.webop", b"words" * 99)[:-40], "cannot be unpacked"),
+        (zipped("pages.webop", b"words" * 99).replace(b"words", b"wordy"), "cannot be unpacked"),
+        (DESCRIPTION_BEGIN + bytes(22), "no file pages beside it"),
     ],
-    ids=["lz4", "bzip2", "neither"],
+    ids=["lz4", "bzip2", "neither", "zip", "torn", "changed", "alone"],
 )
 def test_files_of_other_kinds_are_named_and_counted(
     content: bytes, said: str, tmp_path: Path, gateway: FakeGateway
@@ -194,6 +210,21 @@ def test_files_of_other_kinds_are_named_and_counted(
     summary = import_file(file, gateway)
     assert (summary.unreadable, summary.n_damaged, summary.pages) == (1, 1, 0)
     assert said in summary.damaged[0]["what"]
+
+
+def test_packages_are_taken_by_their_descriptions_and_out_of_transfer_files(
+    tmp_path: Path, gateway: FakeGateway
+) -> None:
+    first, second = web_object(1), web_object(2)
+    package = PACKAGE_BEGIN + first + b"\0" + second
+    line = b"http://a.test/2 %d %d\r\n" % (len(package) - len(second), len(second))
+    (tmp_path / "a.webop").write_bytes(package)
+    (tmp_path / "a.webop.desc").write_bytes(described(line))
+    (tmp_path / "a.spf").write_bytes(zipped("a.webop", package))
+    summary = import_file(tmp_path / "a.webop.desc", gateway)
+    assert (summary.n_damaged, summary.pages, gateway.kept) == (0, 1, {"http://a.test/2"})
+    summary = import_file(tmp_path / "a.spf", gateway)
+    assert (summary.n_damaged, summary.pages, len(gateway.kept)) == (1, 2, 2)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])

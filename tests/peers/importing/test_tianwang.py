@@ -12,10 +12,11 @@ from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.json_lines import Line, entry_of
 from peers.importing.page import page_of_entry, page_of_record
 from peers.importing.positions import Damage, Position
-from peers.importing.tianwang import PACKAGE_BEGIN, read_package, read_raw, read_soif
+from peers.importing.tianwang import PACKAGE_BEGIN, read_described, read_package, read_raw, read_soif
 from peers.importing.warc_file import Record
 from tests.processor import processor_seconds
 
+OBJECT_OF_1_MB = struct.pack(">6sHHIIqq", b"\xffWEBO\x01", 0, 1, 1_000_000, 0, 1, 0) + b"u" * 1_000_001
 DATE = "Tue, 15 Apr 2003 08:13:06 GMT"
 AT = 1_050_394_386
 
@@ -131,6 +132,60 @@ def test_soif_has_values_of_any_bytes_and_goes_on_behind_what_is_none() -> None:
     assert page.document.text == "text of 1\nwith } and @"
 
 
+def described(*lines: bytes) -> bytes:
+    return (
+        struct.pack(">6shhqq", b"\xffWOPD\x01", 1, 2, AT * 1_000, 0) + b"\r\n" + b"\r\n".join(lines) + b"\r\n"
+    )
+
+
+def test_a_description_leads_to_the_objects_past_what_is_damaged() -> None:
+    objects = [web_object(number) for number in range(4)]
+    package = PACKAGE_BEGIN + objects[0] + b"\0" * len(objects[1]) + objects[2] + objects[3]
+    size, begin = len(objects[0]), len(PACKAGE_BEGIN)
+    lines = [b"http://a.test/%d %d %d" % (number, begin + number * size, size) for number in range(4)]
+    description = described(*lines, b"nothing", b"http://a.test/0 8 %d" % size)
+    found = list(read_described(description, package))
+    assert urls(iter(found))[::2] == [
+        "http://a.test/0",
+        "http://a.test/2",
+        f"damage at {len(described(*lines))}",
+    ]
+    damages = [each.what for each in found if isinstance(each, Damage)]
+    assert damages == [
+        "http://a.test/1 is not in the package where this says",
+        "a line that describes no object",
+        "http://a.test/0 is not in the package where this says",  # twice
+    ]
+    (first, *_) = found
+    assert isinstance(first, Record)
+    assert urls(read_described(description, package, first.after))[:4] == urls(iter(found[1:5]))
+
+
+def test_a_description_that_is_wrong_brings_no_page_under_another_name() -> None:
+    package = PACKAGE_BEGIN + web_object(1)
+    size = len(web_object(1))
+    for line in (
+        b"http://b.test/1 8 %d" % size,
+        b"http://a.test/1 8 %d" % (size - 1),
+        b"http://a.test/1 9 99",
+    ):
+        (damage,) = read_described(described(line), package)
+        assert isinstance(damage, Damage)
+
+
+def test_references_are_links_with_their_texts_and_no_weights() -> None:
+    value = b"http://b.test/\nhttp://c.test/ 500\nhttp://d.test/\tsome  words\n"
+    data = b"@FILE { http://a.test/\nTitle{1}:\tA\nURL-References{%d}:\t%s\n}\n" % (len(value), value)
+    (line,) = read_soif(data)
+    assert isinstance(line, Line)
+    page = page_of_entry(entry_of(line.text), 1.0, LinkUse.TEXT)
+    assert page.document is not None
+    assert (page.document.title, page.document.text, page.document.boilerplate) == ("A", "", "")
+    assert [(link.url, link.anchor) for link in page.links] == [
+        ("http://b.test/", ""), ("http://c.test/", ""), ("http://d.test/", "some words"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("read", "hostile"),
     [
@@ -138,6 +193,11 @@ def test_soif_has_values_of_any_bytes_and_goes_on_behind_what_is_none() -> None:
         (read_raw, b"version:"),
         (read_raw, b"version: 1.0\nurl: a\ndate: " + DATE.encode() + b"\nlength: 99999\n\n"),
         (read_package, b"\xffWEBO\x01"),
+        (lambda data: read_described(described(data), data), b"http://a.test/ 8 9999999\n"),
+        (
+            lambda data: read_described(described(data), PACKAGE_BEGIN + OBJECT_OF_1_MB),
+            b"http://b.test/ 8 9999999\n",
+        ),
         (read_soif, b"\n@A{a A{9999999}:\t"),
         (read_soif, b"\n@A{"),
     ],

@@ -129,6 +129,37 @@ def test_romanian_is_read_as_its_pages_are_written() -> None:
     assert decode_text(text.encode("cp1250")).text == text
 
 
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        ("Предлагаем вашему вниманию рассказы о гимназии и её учениках", "cp855"),
+        ("Ledňáček říční je malý pták. Hnízdí v norách a v zimě přelétá k nezamrzajícím řekám", "cp852"),
+        ("Południe jest stroną świata, na którą patrzy się w południe", "cp852"),
+        ("Zygmunt został w kwietniu królem, a we wrześniu książę pisał do niego", "iso8859-16"),
+        ("Das Zimmer kostet 80 € für zwei Nächte", "iso8859-15"),
+        ("Ma sœur a mangé un œuf hier, et le cœur d'un bœuf l'été dernier à la campagne", "iso8859-15"),
+        ("이야기 멀티는 통신 프로그램입니다. 사용자 설명서를 읽어 주십시오. 누구나 쓸 수 있습니다", "johab"),
+        ("ログイン", "euc_jp"),
+        ("<p>text, 日本, plain and wide", "utf-32-le"),
+        ("<p>text, 日本, plain and wide", "utf-32-be"),
+    ],
+)
+def test_sets_that_few_pages_are_in_are_read_without_a_label(text: str, codec: str) -> None:
+    assert decode_text(text.encode(codec), "text/html")[:2] == (text, codec)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "El català és una llengua romànica parlada per més de deu milions de persones, també a l’Alguer",
+        "Ach, het moest al zo zijn…. Zij wist het – en ging",
+        "It´s ¤ and ¨ among “signs”, £5 ½",
+    ],
+)
+def test_signs_between_words_are_no_letters_of_rarer_sets(text: str) -> None:
+    assert decode_text(text.encode("cp1252")).text == text
+
+
 def test_escapes_and_nuls_are_what_they_are_whatever_the_label() -> None:
     assert decode_text(JAPANESE.encode("iso2022_jp"), "text/html; charset=utf-8").text == JAPANESE
     wide = f"<html><title>{JAPANESE}</title>".encode("utf-16-le")
