@@ -117,6 +117,7 @@ WIDE_CLASSES: Mapping[str, Set[str]] = {
         "View",
         "Visits",
         "_Batch",
+        "_Body",
         "_FileImport",
         "_Paragraphs",
         "_Reader",
