@@ -534,6 +534,7 @@ class _Batch:
             list(map(clusters_of, self.joined(RunKind.UNSPACED).split(_BREAK))) if is_unspaced.any() else []
         )
         atom_counts[is_unspaced] = _lengths(self.clusters)
+        self._atom_counts = atom_counts
         atoms_before = np.cumsum(atom_counts) - atom_counts
         text_ends = np.cumsum(text_lengths)
         text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
@@ -564,12 +565,11 @@ class _Batch:
 
     def telling(self, is_word: NDArray[np.bool_], masks: Ints) -> tuple[Ints, Ints]:
         """Return size and mask of each run, see `line_languages.Runs`; the masks of words are given."""
-        sizes, all_masks = np.ones(len(is_word), np.int64), np.zeros(len(is_word), np.int64)
+        all_masks = np.zeros(len(is_word), np.int64)
         all_masks[is_word] = masks
         others = np.flatnonzero(~is_word)
-        sizes[others] = self.run_lengths[others]
         all_masks[others] = script_masks(self.run_kinds[others], self.codes[self.run_starts[others]])
-        return sizes, all_masks
+        return self._atom_counts, all_masks
 
     def spelled(self) -> Iterator[tuple[int, str]]:
         """Yield (key, word as it is written) of each that may have an entry for that, in order."""

@@ -97,7 +97,7 @@ class Runs(NamedTuple):
     """The runs of some texts, one by one."""
 
     lines: Ints  # the number of the line that it is in, ascending
-    sizes: Ints  # characters of East Asian ones, 1 of a word
+    sizes: Ints  # in atoms: characters of East Asian ones, clusters of unspaced ones, 1 of a word
     masks: Ints  # `function_masks` of words, `script_masks` of others
 
 

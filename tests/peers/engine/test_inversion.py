@@ -81,10 +81,14 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
 
 PAGE = Document("http://h/", "", "crawler", f"{LINES[1]}\n{LINES[1]}", ("",))
 
+# Some characters more than a part in another language has, and some atoms less.
+THAI = Document("http://h/", "", "", "天网" * 8 + "meshpeerภาษาไทย", ("",), "de")
+
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(documents, max_size=3))
 @example([PAGE])
+@example([THAI])
 def test_bulk_and_single_analysis_agree(given_documents: list[Document]) -> None:
     inverter = Inverter(len(given_documents))
     for number, document in enumerate(given_documents):
