@@ -27,14 +27,14 @@ import pytest
 
 from tests.benchmarks.real_documents import each_real_document
 from tests.live.dev_web import dev_sites
-from tests.live.lab_process import Up, tianmesh, up
+from tests.live.lab_process import Up, setting, tianmesh, up
 from tests.live.web import served_web
 
 IMPORTED: Final = int(os.environ.get("BENCH_IMPORTED", "50000"))
 REST_S: Final = float(os.environ.get("BENCH_REST_S", "60"))
 LOOK_S: Final = 0.5
 WAIT_S: Final = 3_600.0
-LAB: Final = ("--peers", "1", "--replicas", "1")
+LAB: Final = ("--peers", "1", *setting("mesh.replicas", 1))
 
 
 def private_mb(mesh: Up) -> float:

@@ -26,7 +26,7 @@ import pytest
 
 from simulations.studies import plan
 from tests.live.dev_web import dev_sites
-from tests.live.lab_process import up
+from tests.live.lab_process import setting, up
 from tests.live.web import served_web
 
 CORES = float(os.cpu_count() or 1)
@@ -60,7 +60,7 @@ def test_two_and_four_peers_as_planned_by_a_crawl_of_one(tmp_path: Path) -> None
 def crawled(folder: Path, peers: int, replicas: int) -> tuple[int, float]:
     """Crawl all sites; return the pages, and pages a second as the web server saw it."""
     report = folder / f"{peers}-{replicas}.json"
-    options = ("--once", "--peers", str(peers), "--replicas", str(replicas), "--report", report)
+    options = ("--once", "--peers", str(peers), *setting("mesh.replicas", replicas), "--report", report)
     with served_web(dev_sites(is_split=True)) as web:
         with up(folder / report.stem, web, *options, seeds=web.seeds) as lab:
             assert lab.end(600) == 0, lab.messages

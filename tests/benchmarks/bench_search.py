@@ -36,7 +36,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from tests.live.dev_web import dev_sites
-from tests.live.lab_process import search, up
+from tests.live.lab_process import search, setting, up
 from tests.live.mesh_processes import mesh_of
 from tests.live.sites import split_sites
 from tests.live.web import ServedWeb, served_web
@@ -107,7 +107,7 @@ def _total(gateway: str, path: str) -> int:
 @contextmanager
 def crawled(web: ServedWeb, folder: Path, peers: int, replicas: int) -> Iterator[str]:
     """A mesh that has crawled the web and rests; yields its first gateway."""
-    options = ["--peers", str(peers), "--replicas", str(replicas)]
+    options = ["--peers", str(peers), *setting("mesh.replicas", replicas)]
     with up(folder, web, *options, seeds=web.seeds) as lab:
         lab.wait_until_idle(600)
         yield lab.gateways()[0]

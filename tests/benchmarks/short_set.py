@@ -28,7 +28,7 @@ from urllib.request import Request, urlopen
 CRAWL: Final = ["sim", "crawl", "--peers", "8", "--seed", "7", "--pages", "20000", "--json"]
 FAULTS: Final = ["sim", "faults", "--seeds", "15", "--first-seed", "1000", "--peers", "3..9", "--json"]
 DOCUMENTS: Final = "5000"  # for the index: a small mesh's peer
-GATEWAY: Final = "127.0.0.1:8991"
+GATEWAY: Final = "127.0.0.1:8017"  # of a first peer, as checkouts of any time have it
 IDLE_S: Final = 20.0  # after which an idle peer is weighed
 
 Figures = Iterator[tuple[str, str]]
@@ -94,7 +94,7 @@ def idle_peer(checkout: Checkout) -> Figures:
     with TemporaryDirectory() as folder:
         command = [str(checkout.bin / "tianmesh"), "up", "--peers", "1", "--data", folder, "--json"]
         began = time.monotonic()
-        lab = subprocess.Popen([*command, "--gateway", GATEWAY], cwd=checkout.folder)
+        lab = subprocess.Popen(command, cwd=checkout.folder)
         try:
             pid = _pid_of_peer(Path(folder))
             yield "first answer of `up`, s", f"{time.monotonic() - began:.1f}"

@@ -56,6 +56,7 @@ def founded(
     request: pytest.FixtureRequest, truth: Truth, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Campaign]:
     with campaign(tmp_path_factory.mktemp("campaign"), truth) as founded:
+        founded.mesh.commands = {0: NEXT}  # the bootstrap node is upgraded first
         founded.chaos.meet(PEERS)
         yield founded
 
@@ -320,7 +321,7 @@ def test_expelled_peer_is_gone_everywhere_and_who_was_away_never_takes_it_for_a_
 
 
 def _behind(mesh: Mesh, number: int) -> int:
-    """How many members a peer knows to speak the version before only."""
+    """Return how many members a peer knows to speak an older version than itself only."""
     request = Request(f"{mesh.gateway(number)}/metrics")
     request.add_header("Authorization", f"Bearer {tokens_for(mesh.folder)()}")
     with urlopen(request, timeout=100.0) as answer:
