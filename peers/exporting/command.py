@@ -32,6 +32,7 @@ class Format(StrEnum):
     WARC = "warc"  # records as they are stored, all versions
     JSONL = "jsonl"  # url, title, text, headings, language, type, date, fetched_at
     LINKS = "links"  # source, target and text, by tabs
+    SYNTAX = "syntax"  # errors in the markup of each page, by tabs, see `parser.SyntaxErrors`
     PARQUET = "parquet"  # the columns of jsonl
     TIANWANG = "tianwang"  # Tianwang's raw store 1.0, all versions
     WEBOBJECTS = "webobjects"  # packages of web objects (.webop, with .desc; .spf has both), likewise
@@ -41,7 +42,9 @@ class Format(StrEnum):
 def export_files(
     form: Annotated[
         Format,
-        typer.Argument(metavar="FORMAT", help="warc, jsonl, links, parquet, tianwang, webobjects or soif."),
+        typer.Argument(
+            metavar="FORMAT", help="warc, jsonl, links, syntax, parquet, tianwang, webobjects or soif."
+        ),
     ],
     config: Annotated[
         list[Path],

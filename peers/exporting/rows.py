@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from peers.crawler.parsing.extraction import parse_records
 from peers.crawler.parsing.guarded_reader import read_guarded
-from peers.crawler.parsing.parser import NotHtml
+from peers.crawler.parsing.parser import NotHtml, SyntaxErrors
 from peers.engine.document import Document
 
 
@@ -37,6 +38,13 @@ class LinkRow(NamedTuple):
     text: str
 
 
+class SyntaxRow(NamedTuple):
+    """The errors in the markup of a page."""
+
+    url: str
+    errors: SyntaxErrors
+
+
 class Order(NamedTuple):
     """Pages to be taken apart: URL, stamp, records."""
 
@@ -44,19 +52,21 @@ class Order(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The rows and links found in pages, and counts of the pages without a row."""
+    """The rows, links and errors found in pages, and counts of the pages without a row."""
 
     rows: list[PageRow]
     links: list[LinkRow]
     n_no_page: int  # answers that are none: errors, redirects, what has gone
     n_not_indexed: int  # pages that ask for that
     n_damaged: int
+    syntax: Sequence[SyntaxRow] = ()  # of pages of HTML
 
 
 def take_apart(order: Order) -> Taken:
     """Parse pages as the crawler did, and return their rows and links."""
     rows: list[PageRow] = []
     links: list[LinkRow] = []
+    syntax: list[SyntaxRow] = []
     n_no_page = n_not_indexed = n_damaged = 0
     for url, stamp, records in order.pages:
         try:
@@ -72,7 +82,9 @@ def take_apart(order: Order) -> Taken:
         else:
             rows.append(row_of(document))
         links += [LinkRow(url, link.url, link.anchor) for link in page.links]
-    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged)
+        if page.syntax_errors is not None:
+            syntax.append(SyntaxRow(url, SyntaxErrors(*page.syntax_errors)))
+    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged, syntax)
 
 
 def row_of(document: Document) -> PageRow:

@@ -1,4 +1,4 @@
-"""Files that are exported: WARC, JSON lines, links, Parquet. [io]
+"""Files that are exported: WARC, JSON lines, links, errors, Parquet. [io]
 
 A file has another name until it is whole, so that nobody takes half of one for all of it.
 """
@@ -32,6 +32,7 @@ ENDINGS: Final = {
     "warc": (".warc.gz",),
     "jsonl": (".jsonl.gz", ".jsonl"),
     "links": (".tsv.gz", ".tsv"),
+    "syntax": (".tsv.gz", ".tsv"),
     "parquet": (".parquet",),
     "tianwang": (".raw",),
     "webobjects": (".webop", ".spf"),
@@ -218,6 +219,16 @@ class LinksWriter(LinesWriter):
 
     def _lines(self, taken: Taken) -> bytes:
         return "".join(map(_line_of, taken.links)).encode("utf-8", "replace")
+
+
+class SyntaxWriter(LinesWriter):
+    """A line for each page of HTML: its URL, all errors in its markup, and those of each kind."""
+
+    name: ClassVar[str] = "syntax.tsv.gz"
+
+    def _lines(self, taken: Taken) -> bytes:
+        lines = ("\t".join(map(str, (url, sum(errors), *errors))) for url, errors in taken.syntax)
+        return "".join(f"{line}\n" for line in lines).encode()
 
 
 class ParquetWriter(TakenWriter):

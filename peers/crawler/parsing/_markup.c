@@ -50,7 +50,19 @@ enum { /* what a tag means */
     FOREIGN_TOO = 2048, /* there it means the same */
     HAS_HTML = 4096, /* but in it they are again: an integration point */
     ENDS_FOREIGN = 8192, /* it cannot be there, but ends it */
+    ENDS_UNSAID = 16384, /* its end tag may be left out: 13.1.2.4 */
 };
+
+enum { /* what is wrong with the syntax of a page, as the standard has it (13.2.2) and one pass can tell */
+    UNCLOSED, /* elements that others end, or the page */
+    STRAY, /* end tags of nothing that is open */
+    MISNESTED, /* end tags that come when others have ended the element, links in links, HTML in drawings */
+    IN_TAG, /* attributes twice or misspelt, `/` where it ends nothing, attributes of end tags */
+    IN_DECLARATION, /* none of the document type, comments that are none */
+    N_ERRORS
+};
+#define CUT_MAX 8 /* elements ended by others that are remembered */
+#define ATTRIBUTES_MAX 32 /* of a tag, looked at for one that is there twice */
 
 typedef enum {
     OTHER, A, AREA, DRAWING_TITLE, FRAME, IMG, LINK, OBJECT, P, PLAINTEXT, RUBY, RUBY_TEXT, SCRIPT, TABLE, TEMPLATE,
@@ -81,20 +93,21 @@ static const Tag tags[] = {
     {"bgsound", VOID | OF_HEAD, OTHER, LIGHT, NOTHING},
     {"big", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"blockquote", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, QUOTATION},
-    {"body", BLOCK | ENDS_FOREIGN, OTHER, 200, BOX},
+    {"body", BLOCK | ENDS_FOREIGN | ENDS_UNSAID, OTHER, 200, BOX},
     {"br", BLOCK | VOID | ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"caption", BLOCK, OTHER, LIGHT, CELL},
     {"center", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, BOX},
     {"code", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"col", VOID, OTHER, LIGHT, NOTHING},
-    {"dd", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, OTHER, LIGHT, TERM},
+    {"colgroup", ENDS_UNSAID, OTHER, LIGHT, NOTHING},
+    {"dd", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN | ENDS_UNSAID, OTHER, LIGHT, TERM},
     {"desc", FOREIGN_TOO | HAS_HTML, OTHER, LIGHT, NOTHING},
     {"details", BLOCK, OTHER, LIGHT, BOX},
     {"dialog", BLOCK, OTHER, LIGHT, CONTROL},
     {"dir", BLOCK, OTHER, LIGHT, LIST},
     {"div", BLOCK | ENDS_FOREIGN, OTHER, 150, BOX},
     {"dl", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LIST},
-    {"dt", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, OTHER, LIGHT, TERM},
+    {"dt", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN | ENDS_UNSAID, OTHER, LIGHT, TERM},
     {"em", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"embed", VOID | ENDS_FOREIGN, OBJECT, LIGHT, NOTHING},
     {"fieldset", BLOCK, TABLE, LIGHT, CONTROL},
@@ -110,17 +123,17 @@ static const Tag tags[] = {
     {"h4", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
     {"h5", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
     {"h6", BLOCK | HEADING | ENDS_FOREIGN, OTHER, LIGHT, HEADLINE},
-    {"head", ENDS_FOREIGN | OF_HEAD, OTHER, 200, NOTHING},
+    {"head", ENDS_FOREIGN | OF_HEAD | ENDS_UNSAID, OTHER, 200, NOTHING},
     {"header", BLOCK, OTHER, LIGHT, HEADER},
     {"hr", BLOCK | VOID | ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
-    {"html", BLOCK | NOTED | OF_HEAD, OTHER, 220, BOX},
+    {"html", BLOCK | NOTED | OF_HEAD | ENDS_UNSAID, OTHER, 220, BOX},
     {"i", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"iframe", BLOCK | HIDDEN | RAW, FRAME, LIGHT, NOTHING},
     {"img", VOID | ENDS_FOREIGN, IMG, LIGHT, NOTHING},
     {"input", VOID, OTHER, LIGHT, NOTHING},
     {"keygen", VOID, OTHER, LIGHT, NOTHING},
     {"legend", BLOCK, OTHER, LIGHT, CONTROL},
-    {"li", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, OTHER, LIGHT, ITEM},
+    {"li", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN | ENDS_UNSAID, OTHER, LIGHT, ITEM},
     {"link", VOID | OF_HEAD, LINK, LIGHT, NOTHING},
     {"listing", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LISTING},
     {"main", BLOCK, OTHER, LIGHT, MAIN},
@@ -139,16 +152,16 @@ static const Tag tags[] = {
     {"noscript", HIDDEN | OF_HEAD, OTHER, LIGHT, NOTHING},
     {"object", 0, OBJECT, LIGHT, NOTHING},
     {"ol", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LIST},
-    {"optgroup", BLOCK, OTHER, LIGHT, CONTROL},
-    {"option", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, CONTROL},
-    {"p", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN, P, LIGHT, PARAGRAPH},
+    {"optgroup", BLOCK | ENDS_UNSAID, OTHER, LIGHT, CONTROL},
+    {"option", BLOCK | ENDS_ITS_LIKE | ENDS_UNSAID, OTHER, LIGHT, CONTROL},
+    {"p", BLOCK | ENDS_ITS_LIKE | ENDS_FOREIGN | ENDS_UNSAID, P, LIGHT, PARAGRAPH},
     {"param", VOID, OTHER, LIGHT, NOTHING},
     {"plaintext", RAW, PLAINTEXT, LIGHT, LISTING},
     {"pre", BLOCK | ENDS_FOREIGN, OTHER, LIGHT, LISTING},
-    {"rb", 0, RUBY_TEXT, LIGHT, NOTHING},
-    {"rp", HIDDEN, RUBY_TEXT, LIGHT, NOTHING},
-    {"rt", READING, RUBY_TEXT, LIGHT, NOTHING},
-    {"rtc", READING | ENDS_ITS_LIKE, OTHER, LIGHT, NOTHING},
+    {"rb", ENDS_UNSAID, RUBY_TEXT, LIGHT, NOTHING},
+    {"rp", HIDDEN | ENDS_UNSAID, RUBY_TEXT, LIGHT, NOTHING},
+    {"rt", READING | ENDS_UNSAID, RUBY_TEXT, LIGHT, NOTHING},
+    {"rtc", READING | ENDS_ITS_LIKE | ENDS_UNSAID, OTHER, LIGHT, NOTHING},
     {"ruby", ENDS_FOREIGN, RUBY, LIGHT, NOTHING},
     {"s", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"script", HIDDEN | RAW | OF_HEAD | FOREIGN_TOO, SCRIPT, LIGHT, NOTHING},
@@ -165,16 +178,16 @@ static const Tag tags[] = {
     {"sup", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"svg", FOREIGN | FOREIGN_TOO, OTHER, LIGHT, NOTHING},
     {"table", BLOCK | ENDS_FOREIGN, TABLE, 190, GRID},
-    {"tbody", BLOCK, OTHER, 180, GRID},
-    {"td", BLOCK | ENDS_ITS_LIKE, TABLE, 160, CELL},
+    {"tbody", BLOCK | ENDS_UNSAID, OTHER, 180, GRID},
+    {"td", BLOCK | ENDS_ITS_LIKE | ENDS_UNSAID, TABLE, 160, CELL},
     {"template", HIDDEN | OF_HEAD, TEMPLATE, LIGHT, NOTHING},
     {"textarea", RAW_ENTITIES, OTHER, LIGHT, CONTROL},
-    {"tfoot", BLOCK, OTHER, 180, GRID},
-    {"th", BLOCK | ENDS_ITS_LIKE, TABLE, 160, CELL},
-    {"thead", BLOCK, OTHER, 180, GRID},
+    {"tfoot", BLOCK | ENDS_UNSAID, OTHER, 180, GRID},
+    {"th", BLOCK | ENDS_ITS_LIKE | ENDS_UNSAID, TABLE, 160, CELL},
+    {"thead", BLOCK | ENDS_UNSAID, OTHER, 180, GRID},
     {"time", 0, TIME, LIGHT, NOTHING},
     {"title", BLOCK | RAW_ENTITIES | OF_HEAD, TITLE, LIGHT, NOTHING},
-    {"tr", BLOCK | ENDS_ITS_LIKE, OTHER, 170, GRID},
+    {"tr", BLOCK | ENDS_ITS_LIKE | ENDS_UNSAID, OTHER, 170, GRID},
     {"track", VOID, OTHER, LIGHT, NOTHING},
     {"tt", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
     {"u", ENDS_FOREIGN, OTHER, LIGHT, NOTHING},
@@ -258,7 +271,9 @@ typedef struct {
     PyObject *links; /* dict of (href, text) */
     PyObject *headings, *noted; /* lists */
     PyObject *title; /* NULL until there is one */
-    bool is_cut;
+    bool is_cut, has_doctype;
+    int64_t errors[N_ERRORS];
+    uint32_t cut[CUT_MAX]; /* numbers of the names of elements that others ended last, without their end tags */
 } Reader;
 
 /* --- Bytes ------------------------------------------------------------------------------------------- */
@@ -1005,6 +1020,28 @@ static bool close_last(Reader *r)
     return is_ended;
 }
 
+/* Count elements above some that end without end tags, though they need one. */
+static void count_unclosed(Reader *r, Py_ssize_t n_left)
+{
+    for (Py_ssize_t i = r->n_open; i-- > n_left;)
+        if (!(tag_of(r->open + i)->meaning & ENDS_UNSAID))
+            r->cut[r->errors[UNCLOSED]++ % CUT_MAX] = r->open[i].number + 1; /* 0 is none */
+}
+
+/* Count an end tag of nothing that is open. */
+static void count_stray(Reader *r, Name name)
+{
+    for (int i = 0; i < CUT_MAX; i++)
+        if (r->cut[i] == name.number + 1) {
+            r->cut[i] = 0;
+            r->errors[MISNESTED]++;
+            r->errors[UNCLOSED]--;
+            return;
+        }
+    bool is_implied = name.tag->weight >= 180 && name.tag->meaning & ENDS_UNSAID; /* <body> and the like */
+    r->errors[STRAY] += !is_implied;
+}
+
 /* End what an end tag, or the end of the page, leaves open above `n_left` elements. */
 static bool close_elements(Reader *r, Py_ssize_t n_left)
 {
@@ -1025,12 +1062,14 @@ static bool close_before(Reader *r, Name name)
     bool ends_text = last->kind == P && tag->meaning & BLOCK && !(tag->meaning & VOID);
     bool ends_link = last->kind == A && (tag->kind == TABLE || tag->kind == A);
     bool ends_reading = last->kind == RUBY_TEXT && tag->kind == RUBY_TEXT;
+    r->errors[MISNESTED] += ends_link && tag->kind == A;
     return !(is_like || ends_text || ends_link || ends_reading) || close_elements(r, r->n_open - 1);
 }
 
 /* Go to where names are those of HTML, past <svg> and <math> that lack their ends. */
 static bool leave_foreign(Reader *r)
 {
+    r->errors[MISNESTED] += r->is_foreign;
     while (r->is_foreign)
         if (!close_last(r))
             return false;
@@ -1048,11 +1087,14 @@ static bool end_tag(Reader *r, Name name)
         return false;
     Py_ssize_t least = r->n_open > LOOKED_AT_MAX ? r->n_open - LOOKED_AT_MAX : 0;
     for (Py_ssize_t i = r->n_open; i-- > least;) {
-        if (r->open[i].number == name.number)
+        if (r->open[i].number == name.number) {
+            count_unclosed(r, i + 1);
             return close_elements(r, i);
+        }
         if (tag_of(r->open + i)->weight > name.tag->weight)
             break;
     }
+    count_stray(r, name);
     return !is_break || break_text(r);
 }
 
@@ -1142,10 +1184,39 @@ static const char *read_value(const char *at, const char *end, Span *value)
     return at;
 }
 
+/* Tell whether a value without quotes has a sign that asks for them: 13.2.5.38. */
+static bool has_sign(Span value)
+{
+    for (size_t i = 0; i < value.size; i++)
+        if (strchr("\"'<=`", value.at[i]))
+            return true;
+    return false;
+}
+
+/* Tell whether an attribute has a name that the tag has had, or one with a sign that none has. */
+static bool is_repeated(Span name, uint32_t *names, int *n_names)
+{
+    uint32_t hash = 2166136261u;
+    bool is_misspelt = *name.at == '=';
+    for (size_t i = 0; i < name.size; i++) {
+        char c = lowered(name.at[i]);
+        is_misspelt = is_misspelt || c == '"' || c == '\'' || c == '<';
+        hash = (hash ^ (unsigned char)c) * 16777619u;
+    }
+    for (int i = 0; i < *n_names; i++)
+        if (names[i] == hash)
+            return true;
+    if (*n_names < ATTRIBUTES_MAX)
+        names[(*n_names)++] = hash;
+    return is_misspelt;
+}
+
 /* Read the attributes of a tag, and go behind it; false for a failure, at the end when the page ends within. */
 static bool read_attributes(Reader *r, bool is_wanted, Attributes *attributes)
 {
     const char *at = r->at, *end = r->end;
+    uint32_t names[ATTRIBUTES_MAX];
+    int n_names = 0;
     for (;;) {
         for (attributes->is_closed = false; at < end && (is_space(*at) || *at == '/'); at++)
             attributes->is_closed = *at == '/';
@@ -1156,8 +1227,15 @@ static bool read_attributes(Reader *r, bool is_wanted, Attributes *attributes)
             at++;
         name.size = (size_t)(at - name.at);
         const char *after = after_spaces(at, end);
-        if (after < end && *after == '=')
-            at = read_value(after + 1, end, &value);
+        bool is_wrong = is_repeated(name, names, &n_names);
+        if (after < end && *after == '=') {
+            const char *first = after_spaces(after + 1, end);
+            bool is_quoted = first < end && (*first == '"' || *first == '\'');
+            at = read_value(first, end, &value);
+            bool is_glued = is_quoted && at < end && !is_space(*at) && *at != '/' && *at != '>';
+            is_wrong = is_wrong || is_glued || (!is_quoted && (value.size == 0 || has_sign(value)));
+        }
+        r->errors[IN_TAG] += is_wrong;
         if (at < end && is_wanted && !take_attribute(r, name, value, attributes))
             return false;
     }
@@ -1245,6 +1323,7 @@ static bool start_element(Reader *r, Name name, Attributes *attributes)
     r->unseen += (tag->meaning & READING) != 0;
     r->inert += tag->kind == TEMPLATE;
     r->rubies += tag->kind == RUBY;
+    r->errors[IN_TAG] += attributes->is_closed && !r->is_foreign && !(tag->meaning & FOREIGN);
     if (attributes->is_closed && !(tag->meaning & (RAW | RAW_ENTITIES))) /* of these it is ignored */
         return end_element(r, tag);
     if (!open_element(r, name, tag, attributes))
@@ -1265,6 +1344,12 @@ static bool read_tag(Reader *r, const char *name_at, bool is_end)
     if (is_noted && attributes.all == NULL)
         return false;
     r->at = at;
+    if (is_end) {
+        const char *after = after_spaces(at, r->end);
+        r->errors[IN_TAG] += after < r->end && *after != '>';
+    } else if (r->n_elements == 0) {
+        r->errors[IN_DECLARATION] += !r->has_doctype;
+    }
     bool is_done = read_attributes(r, is_wanted, &attributes);
     if (is_done && r->at < r->end) { /* else the page ends within the tag, which is none */
         r->at++;
@@ -1302,7 +1387,17 @@ static bool read_declaration(Reader *r, const char *at)
 {
     const char *mark = "<![cdata[";
     if (!r->is_foreign || !starts_with(at, r->end, mark)) { /* 13.2.5.42: elsewhere that is a comment */
+        const char *html = "html", *legacy = "system \"about:legacy-compat\"";
+        bool is_comment = starts_with(at, r->end, "<!--"), is_doctype = starts_with(at, r->end, "<!doctype");
+        const char *name = is_doctype ? after_spaces(at + strlen("<!doctype"), r->end) : at;
+        bool is_html = starts_with(name, r->end, html);
+        name = after_spaces(name + (is_html ? strlen(html) : 0), r->end);
+        name = after_spaces(name + (is_html && starts_with(name, r->end, legacy) ? strlen(legacy) : 0), r->end);
         r->at = after_declaration(at, r->end);
+        bool has_end = r->at - at >= (is_comment ? 7 : 3) && r->at[-1] == '>' && (!is_comment || r->at[-2] == '-');
+        bool is_right = is_comment || (is_doctype && is_html && name < r->end && *name == '>');
+        r->errors[IN_DECLARATION] += !is_right || !has_end;
+        r->has_doctype = r->has_doctype || is_doctype;
         return true;
     }
     at += strlen(mark);
@@ -1346,6 +1441,7 @@ static bool read_all(Reader *r)
             return end_link(r);
         }
     }
+    count_unclosed(r, 0);
     return close_elements(r, 0) && end_link(r);
 }
 
@@ -1473,7 +1569,11 @@ static PyObject *result_of(Reader *r, const Network *networks, bool is_measured)
     if (is_measured)
         return Py_BuildValue("NN", text, scores);
     PyObject *title = r->title ? r->title : Py_None, *is_cut = r->is_cut ? Py_True : Py_False;
-    return Py_BuildValue("OONNNOOO", title, r->headings, text, scores, unseen, r->links, r->noted, is_cut);
+    const int64_t *errors = r->errors;
+    return Py_BuildValue(
+        "OONNNOOO(LLLLL)", title, r->headings, text, scores, unseen, r->links, r->noted, is_cut,
+        (long long)errors[UNCLOSED], (long long)errors[STRAY], (long long)errors[MISNESTED],
+        (long long)errors[IN_TAG], (long long)errors[IN_DECLARATION]);
 }
 
 static void free_all(Reader *r)

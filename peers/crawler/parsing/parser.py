@@ -50,6 +50,20 @@ class Link(msgspec.Struct, frozen=True):
     anchor: str  # white space folded, at most `ANCHOR_CHARS_MAX`; "" when it has no text
 
 
+class SyntaxErrors(NamedTuple):
+    """How many errors the markup of a page has, of each kind that can be told as it is read.
+
+    Source: the parse errors of WHATWG HTML, 13.2.2; those of references, of text in tables and of the order
+    of head and body are not counted. An element that is not closed counts once, wherever that is noticed.
+    """
+
+    unclosed: int  # elements that have no end tag, and need one
+    stray: int  # end tags of nothing that is open
+    misnested: int  # elements that end inside of others, links in links, HTML inside of drawings
+    in_tags: int  # attributes twice, glued or misspelt; `/` of what is not void; attributes of end tags
+    in_declarations: int  # no document type, and comments that are none
+
+
 class ParsedPage(msgspec.Struct, frozen=True):
     """The content of a page: its texts, links and metadata."""
 
@@ -72,6 +86,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     canonical: str = ""  # URL of the page that it says is to be shown for it; "" when it says none
     base: str = ""  # canonical URL that its links are relative to; "" for its own
     published: tuple[str, ...] = ()  # what the page says of when it was published, best first
+    syntax_errors: tuple[int, int, int, int, int] | None = None  # `SyntaxErrors`; None of what is no HTML
 
 
 class RobotsWish(NamedTuple):
@@ -114,9 +129,8 @@ def parse_page(
         media_type = "text/plain"
         page = _Page(title=last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
-        markup = (
-            body if decoded.encoding == "utf-8" and not decoded.replacement_count else decoded.text.encode()
-        )
+        is_utf8 = decoded.encoding == "utf-8" and not decoded.replacement_count
+        markup = body if is_utf8 else decoded.text.encode()
         if media_type == "application/xhtml+xml":
             markup = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", markup)
         page = _read_markup(url, markup.replace(b"\0", b""), decoded.encoding)
@@ -142,6 +156,7 @@ def parse_page(
         is_nosnippet=wish.is_nosnippet,
         canonical=page.canonical,
         base=page.base,
+        syntax_errors=page.syntax_errors,
     )
 
 
@@ -239,6 +254,7 @@ class _Page(msgspec.Struct):
     published: tuple[str, ...] = ()
     canonical: str = ""
     base: str = ""
+    syntax_errors: tuple[int, int, int, int, int] | None = None
 
 
 def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
@@ -247,7 +263,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
     Args:
       encoding: that it came in, in which the queries of its links are asked.
     """
-    title, headings, text, scores, unseen, hrefs, noted, is_cut = read_markup(
+    title, headings, text, scores, unseen, hrefs, noted, is_cut, errors = read_markup(
         markup,
         html5,
         2 * TEXT_CHARS_MAX,  # twice: white space goes later
@@ -278,6 +294,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         published=published,
         canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
+        syntax_errors=errors,
     )
 
 

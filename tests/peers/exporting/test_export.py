@@ -46,6 +46,7 @@ from peers.importing.json_lines import Entry, Line, entry_of, read_lines
 from peers.importing.messages import ImportedPage
 from peers.importing.originals import with_originals
 from peers.importing.page import page_of_entry, page_of_record
+from peers.importing.positions import Position
 from peers.importing.tianwang import DESCRIPTION, read_described, read_package, read_raw, read_soif
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
@@ -284,6 +285,24 @@ def test_links_are_lines_of_source_target_and_text(tmp_path: Path) -> None:
         ("http://a.test/", "http://b.test/", "中"),
         ("http://a.test/", "http://a.test/y", None),
     ]
+
+
+def test_errors_in_the_markup_of_pages_are_lines_of_numbers(tmp_path: Path) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/%s\r\n\r\n"
+    [only] = shelves(tmp_path)
+    pages = {"a": (b"html", b"<p>a<b>b</div>"), "b": (b"plain", b"<b>"), "c": (b"html", b"<!doctype html>")}
+    for name, (kind, body) in pages.items():
+        headers = {
+            "warc-type": "response",
+            "warc-target-uri": f"http://a.test/{name}",
+            "warc-date": "2024-01-02T03:04:05Z",
+            "content-type": "application/http",
+        }
+        record = Record(0, Position(0), headers, head % kind + body)
+        only.keep(page_of_record(record, LinkUse.TEXT))
+    export("syntax", [only], tmp_path / "s.tsv")
+    lines = (tmp_path / "s.tsv").read_text().splitlines()
+    assert sorted(lines) == ["http://a.test/a\t3\t1\t1\t0\t0\t1", "http://a.test/c\t0\t0\t0\t0\t0\t0"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from peers.crawler.parsing._markup import read_markup
 def read(
     markup: str, *, chars: int = 1_000_000, elements: int = 1_000, links: int = 100
 ) -> tuple[str | None, list[str], str, list[tuple[str, str]], list[tuple[str, dict[str, str], bool]], bool]:
-    title, headings, text, scores, _, found, noted, is_cut = read_markup(
+    title, headings, text, scores, _, found, noted, is_cut, _ = read_markup(
         markup.encode(), html5, chars, elements, links, 20, b"", b""
     )
     assert len(scores) == (len(text.split("\n")) if text else 0)

@@ -17,6 +17,7 @@ from peers.crawler.parsing.parser import (
     Link,
     NotHtml,
     ParsedPage,
+    SyntaxErrors,
     binary_kind,
     parse_page,
 )
@@ -444,3 +445,57 @@ def test_scrapy_link_extractor_pages() -> None:
 def test_rfc6596_a_page_names_its_address(markup: str, named: str) -> None:
     page = parse_page("http://a.test/d/", f"<html><head>{markup}</head><p>text".encode(), "text/html")
     assert page.canonical == named
+
+
+NO_ERRORS = SyntaxErrors(0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<title>a</title><p>ok<ul><li>a<li>b</ul><table><tr><td>x</table>",  # end tags that may be left out
+        "<html><head><title>x</title><body><p>a</p><br/><img src=a alt='a=b'><!--a--></body></html>",
+        "<svg><path d='x' /><title>a</title></svg><svg/><math><mi>x</mi></math>",
+        "<script>if (a</b>/c) '<div>'</script><textarea><b></textarea>",
+        "<table><colgroup><col></colgroup><tr><td>a</tr></tbody></table>",
+    ],
+)
+def test_markup_as_the_standard_asks_has_no_errors(markup: str) -> None:
+    assert parse_page(URL, f"<!DOCTYPE html>{markup}".encode(), "text/html").syntax_errors == NO_ERRORS
+
+
+@pytest.mark.parametrize(
+    ("markup", "errors"),
+    [
+        ("<div>x<span>", SyntaxErrors(2, 0, 0, 0, 0)),
+        ("<div><b>x</div>", SyntaxErrors(1, 0, 0, 0, 0)),
+        ("</div>x</p></img>", SyntaxErrors(0, 3, 0, 0, 0)),
+        ("<p>a<div>b</div></p>", SyntaxErrors(0, 1, 0, 0, 0)),
+        ("<b>a<i>b</b>c</i>", SyntaxErrors(0, 0, 1, 0, 0)),
+        ("<a href=x>a<a href=y>b</a>", SyntaxErrors(0, 0, 1, 0, 0)),
+        ("<p a=1 A=2 b='x'c=3 d= e\"=1 f=a\"b>", SyntaxErrors(0, 0, 0, 4, 0)),
+        ("<div/>x</div><p>a</p class=a>", SyntaxErrors(0, 1, 0, 2, 0)),
+        ("<!x><?php ?><!--><!--ok--><!-- not ended", SyntaxErrors(0, 0, 0, 0, 4)),
+    ],
+)
+def test_errors_of_syntax_are_counted_by_kind(markup: str, errors: SyntaxErrors) -> None:
+    assert parse_page(URL, f"<!DOCTYPE html>{markup}".encode(), "text/html").syntax_errors == errors
+
+
+@pytest.mark.parametrize(
+    ("doctype", "count"),
+    [
+        ("", 1),
+        ("<!doctype html >", 0),
+        ('<!DOCTYPE html SYSTEM "about:legacy-compat">', 0),
+        ('<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN">', 1),
+        ("<!doctype xhtml>", 1),
+    ],
+)
+def test_a_page_has_the_document_type_html(doctype: str, count: int) -> None:
+    errors = parse_page(URL, f"{doctype}<p>a".encode(), "text/html").syntax_errors
+    assert errors == NO_ERRORS._replace(in_declarations=count)
+
+
+def test_what_is_no_html_has_no_errors_of_syntax() -> None:
+    assert parse_page(URL, b"<div>", "text/plain").syntax_errors is None
