@@ -64,6 +64,7 @@ _FORMS: Final = {
         + r"(?!\d)(?: ?[-/.年년] ?(?P<month>\d{1,2})(?!\d)"
         + r"(?: ?[-/.月월] ?(?P<day>\d{1,2})(?!\d) ?[日号號일]?)?|(?!-?W?\d))"
     ),
+    "year name": re.compile(_YEAR + r"[ -]" + _NAME + r"\.?[ -](?P<day>\d{1,2})(?!\d)"),
     "day first": re.compile(
         _DAY
         + r"(?:st|nd|rd|th|er|\.|º|ª)?(?:\s|-|/|\.)?\s?(?:of |de |den |d')?"
@@ -85,7 +86,7 @@ _FORMS: Final = {
     ),
 }
 # By what they begin with: four digits, fewer, a letter.
-_YEAR_FORMS: Final = ("compact", "week", "ordinal", "year first")
+_YEAR_FORMS: Final = ("compact", "week", "ordinal", "year name", "year first")
 _DAY_FORMS: Final = ("day first", "numbers")
 _NAME_FORMS: Final = ("month first", "with time")
 YEAR: Final = re.compile(r"[12]\d{3}(?!\d)")
@@ -133,7 +134,7 @@ def moments_in(text: str, language: str = "") -> Iterator[datetime]:
     """Yield the whole dates, with a day, that are in a text; by form, not in order."""
     text = text[:TEXT_CHARS_MAX]
     # In running text other numbers look like the other forms.
-    for form in ("year first", *_DAY_FORMS, *_NAME_FORMS) if YEAR.search(text) else ():
+    for form in ("year first", "year name", *_DAY_FORMS, *_NAME_FORMS) if YEAR.search(text) else ():
         for match in islice(_FORMS[form].finditer(text), FOUND_MAX):
             moment = _moment(form, match, language)
             if moment and (form != "year first" or match["day"]):
@@ -172,7 +173,7 @@ def _day(form: str, match: re.Match[str], language: str) -> date | None:
                 one, two = int(match["one"]), int(match["two"])
                 is_month_first = two > 12 or (one <= 12 and match["sign"] == "/" and language in _MONTH_FIRST)
                 return date(year, one, two) if is_month_first else date(year, two, one)
-            case "day first" | "month first" | "with time":
+            case "year name" | "day first" | "month first" | "with time":
                 return date(year, _MONTH_OF.get(match["name"].lower(), 0), int(match["day"]))
             case _:
                 return date(year, int(match["month"] or 1), int(match["day"] or 1))

@@ -64,6 +64,8 @@ def at(*numbers: int) -> float:
         ("Di., 5. März 2024 - 06:07", at(2024, 3, 5, 6, 7)),
         ("5 de marzo de 2024", at(2024, 3, 5)),
         ("1er févr. 2024", at(2024, 2, 1)),
+        ("2024 Mar 5", at(2024, 3, 5)),
+        ("2024-Mar-05", at(2024, 3, 5)),
         ("5 марта 2024, 06:07", at(2024, 3, 5, 6, 7)),
         ("05.03.2024", at(2024, 3, 5)),
         ("05/03/2024", at(2024, 3, 5)),
@@ -98,6 +100,7 @@ def test_the_language_tells_which_number_is_the_month() -> None:
         "Stand: 05.03.2024, 06:07 Uhr",
         "5 comments, Mar 5, 2024",
         "v1.2.3 (2024-03-05)",
+        "Cureus. 2024 Mar 5;15(1):e33475",
     ],
 )
 def test_dates_in_running_text_are_found(text: str) -> None:
@@ -155,7 +158,13 @@ LONG = "<p>" + "running text " * 20
         (f"<p>5 March 2024{LONG}", "2024-03-05"),
         (f"{LONG}<p>5 March 2024", ""),
         ("<template><time datetime=2024-03-05>x</time></template><svg><time datetime=2024-03-05>x</svg>", ""),
-        ("<time datetime=2030-01-01>x</time><time datetime=2024-03-05>x</time>", "2024-03-05"),
+        (
+            "<meta name=article:published_time content=2030-01-01><time datetime=2024-03-05>x</time>",
+            "2024-03-05",
+        ),
+        ("<time datetime=2024-03-04>x</time><time datetime=2024-03-05>x</time>", ""),
+        ("<p class=date>4 March 2024<p class=date>5 March 2024", ""),
+        ("<meta itemprop=datePublished content=2024-03-05><p class=date>4 March 2024", "2024-03-05"),
     ],
 )
 def test_pages_say_when_they_were_published(body: str, day: str) -> None:
@@ -203,8 +212,46 @@ def test_of_several_days_that_of_the_line_beside_the_title_is_of_the_page(others
     assert published(HEAD + LONG + others)[0][:10] == "2024-03-05"
 
 
-def test_a_day_that_is_told_alone_comes_before_the_line() -> None:
-    assert published("<p class=date>1 June 2023" + HEAD)[0][:10] == "2023-06-01"
+@pytest.mark.parametrize(
+    ("others", "day"),
+    [
+        ("<meta itemprop=datePublished content=2024-03-04>", "2024-03-04"),
+        ("<meta itemprop=datePublished content=2024-03-06>", "2024-03-05"),  # published anew
+        ("<p class=date>4 March 2024", "2024-03-05"),  # a clock, or of another page
+        ("<time datetime=2024-03-04>x</time>", "2024-03-05"),
+    ],
+)
+def test_a_line_comes_before_clocks_and_counts_where_it_tells_an_earlier_day(others: str, day: str) -> None:
+    assert published(others + HEAD)[0][:10] == day
+
+
+@pytest.mark.parametrize(
+    ("lines", "day"),
+    [
+        ("<p>4 March 2024<h1>%s</h1><p>5 March 2024", "2024-03-05"),
+        ("<p>4 March 2024<p>5 March 2024<h1>%s</h1><p>by me", "2024-03-05"),
+        ("<p>Of our site<p>4 March 2024<p>x<p>x<p>x<p>x<h1>%s</h1><p>5 March 2024", "2024-03-05"),
+        ("<h1>%s</h1><p>Updated 6 March 2024<p>5 March 2024", "2024-03-05"),
+        ("<h1>%s</h1><p>更新于 2024年3月6日<p>发布于 2024年3月5日", "2024-03-05"),
+        ("<h1>%s</h1><p>Published 5 March 2024, updated 6 March 2024", "2024-03-05"),
+    ],
+)
+def test_the_line_nearest_to_the_title_and_below_it_is_of_the_page(lines: str, day: str) -> None:
+    title = "Of the 1st of March 2024, a day of ours"
+    assert published(f"<title>{title} - Of our site</title>" + lines % title + LONG)[0][:10] == day
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<title>A day of ours</title><h1>A day of ours</h1><p>Last updated: 5 March 2024" + LONG,
+        "<p class=date>Zuletzt geändert am 5. März 2024",
+        "<time>Mis à jour le 5 mars 2024</time>",
+        f"<p>最后更新：2024-03-05{LONG}<time datetime=2024-03-05>x</time>",
+    ],
+)
+def test_the_day_of_a_change_is_not_that_of_the_publication(body: str) -> None:
+    assert published(body) == ("", at(2024, 3, 5))
 
 
 def test_a_moment_in_utc_is_of_the_day_where_it_was_written() -> None:
