@@ -64,7 +64,7 @@ NAMED_S: Final = 30.0  # from other owners of slots until all copies have their 
 HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
 GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
-LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been visited once more
+LAST_VISITS_S: Final = 3 * REVISIT_S  # from a visit to the next one, at most
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ class FaultRun:
         self.world = World(network, start_s=START_S)
         self.web = self._make_web()
         self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
-        self._settings = _settings_of(plan, has_revisits=has_revisits, has_machines=has_machines)
+        self._settings = _settings_of(plan, has_revisits=has_revisits)
         self.watch = Watch(
             self.web,
             self._delay_of,
@@ -341,17 +341,13 @@ class FaultRun:
         return any(digest in digests_on(machine, slot, url) for machine in self.present())
 
     def _visit_once_more(self) -> None:
-        """Let the web come to rest, and the crawl with it: each page has one visit to come, and no more."""
+        """Let the web change no more: each page has one visit to come, at most, and rest waits for it."""
         assert isinstance(self.web, ChangingWeb)
         self.web.cease()
         self.tell("the web changes no more")
         settings = msgspec.structs.replace(self._settings, revisit_after_s=inf)
         for machine in self.machines:
             machine.change_settings(settings)
-        until = self.world.now + LAST_VISITS_S
-        while self.world.now < until:
-            self._settlings[-1].look()
-            self.world.run(until=min(until, self.world.now + LOOK_S))
 
     def _make_machine(self, number: int, clock: VirtualClock, doors: dict[str, VirtualDoor]) -> Machine:
         return Machine(
@@ -445,12 +441,12 @@ class FaultRun:
         return not any(machine.is_leaving for machine in self.present()) and self._all_know_each_other()
 
     def _is_at_rest(self) -> bool:
-        """Is nothing on its way, nor due before a page missed once is asked for again?"""
-        present, soon_s = self.present(), GONE_S + 1.0
+        """Is nothing on its way, nor due before every page has been visited once more?"""
+        present = self.present()
         return (
             self._nothing_is_missing()
             and all(machine.crawl().is_idle for machine in present)
-            and not any(self.watch.is_to_be_asked(machine, soon_s) for machine in present)
+            and not any(self.watch.is_to_be_asked(machine, LAST_VISITS_S) for machine in present)
         )
 
     # --- Users ---
@@ -530,10 +526,9 @@ def _shape_of(plan: Plan) -> WebShape:
     )
 
 
-def _settings_of(plan: Plan, *, has_revisits: bool, has_machines: bool) -> CrawlSettings:
-    settings = CrawlSettings(delay_s=plan.delay_s, backoff_s=2.0, anchors_interval_s=30.0)
-    if has_machines:  # or a host that takes its time holds up all that are beside it
-        settings = msgspec.structs.replace(settings, delay_factor=0.0)
+def _settings_of(plan: Plan, *, has_revisits: bool) -> CrawlSettings:
+    # No pause by the time that a host takes: nobody judges that here, and it only draws out the end of a run.
+    settings = CrawlSettings(delay_s=plan.delay_s, delay_factor=0.0, backoff_s=2.0, anchors_interval_s=30.0)
     return _revisiting(settings, plan.seed) if has_revisits else settings
 
 

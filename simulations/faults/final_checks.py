@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from math import inf
 from typing import Final, Protocol
 
 from xxhash import xxh3_64_digest
@@ -28,6 +27,7 @@ from simulations.world.words import body_of, rare_word_of, version_word_of
 from simulations.world.world import World
 
 ASKED_AT_A_TIME: Final = 40
+WORDS_OF_SEARCH: Final = 7  # of as many pages; with more the gateway looks for words that go with them
 ANSWERED_S: Final = 6.0  # for a batch of searches
 
 
@@ -194,6 +194,22 @@ def _words(run: RestingRun, url: str) -> dict[str, bool]:
     return words
 
 
+def _searches(words: Mapping[str, Mapping[str, bool]]) -> Iterator[dict[str, str]]:
+    """Put words that are to be found, each of another page, into searches together, and the others likewise.
+
+    Args:
+      words: by URL; as `_words` has them.
+    """
+    searches: dict[int, dict[str, str]] = {}  # by place among the words of a page; -1 for what is not said
+    for url, of_page in words.items():
+        for place, (word, is_said) in enumerate(of_page.items()):
+            searched = searches.setdefault(place if is_said else -1, {})
+            searched[word] = url
+            if len(searched) == WORDS_OF_SEARCH:
+                yield searches.pop(place if is_said else -1)
+    yield from searches.values()
+
+
 def _not_found(run: RestingRun) -> Iterator[str]:
     """Pages that a search for their own word does not find, and copies that a gateway does not give."""
     world, users = run.world, run.users
@@ -204,9 +220,11 @@ def _not_found(run: RestingRun) -> Iterator[str]:
             machine = run.some_gateway()
             assert machine is not None
             words[url] = _words(run, url)
-            for word, is_said in words[url].items():
-                users.search(machine, url, run.watch.stored[url] if is_said else inf, word=word)
             users.look_up(machine, url)
+        for searched in _searches({url: words[url] for url in urls[start : start + ASKED_AT_A_TIME]}):
+            machine = run.some_gateway()
+            assert machine is not None
+            users.search_words(machine, searched)
         world.run(until=world.now + ANSWERED_S)
     for url in urls:
         if _words(run, url) != words[url]:

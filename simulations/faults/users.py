@@ -6,7 +6,7 @@ begins. A seed counts as promised when the gateway says that its owner has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import Final, NamedTuple
 
@@ -18,14 +18,15 @@ from simulations.world.words import COMMON_WORD, rare_word_of
 # From a page being stored to its being in the index of all who keep it: a batch that is being gathered,
 # one that is being committed before it, and the same again at a standby that heard of it last.
 FRESH_S: Final = 4.0
+OR: Final = "OR"  # of the language of queries
+STRANGERS_SHOWN: Final = 3  # that are nobody's word, if there are any
 
 
 class _Question(NamedTuple):
     """A question to a gateway."""
 
     machine: Machine
-    url: str
-    word: str
+    urls: Mapping[str, str]  # by word: the page that has it, or had it
     at: float
     must_find: bool
 
@@ -63,31 +64,34 @@ class Users:
 
     def seed(self, machine: Machine, url: str) -> None:
         """Give a seed."""
-        order = AddSeeds(self._ask(machine, url, must_find=False), (url,))
+        order = AddSeeds(self._ask(machine, {"": url}), (url,))
         self._tell(f"a user gives {url} to {machine.name}")
         machine.order(order)
 
-    def search(
-        self, machine: Machine, url: str, stored_s: float, *, fresh_s: float = FRESH_S, word: str = ""
-    ) -> None:
-        """Search for a page that was stored at a time, and must be found `fresh_s` later.
+    def search(self, machine: Machine, url: str, stored_s: float, *, fresh_s: float = FRESH_S) -> None:
+        """Search for a page that was stored at a time, and must be found `fresh_s` later."""
+        word, must_find = rare_word_of(url), self._now() >= stored_s + fresh_s
+        self.n_searches += 1
+        machine.order(SearchPages(self._ask(machine, {word: url}, must_find=must_find), word))
+
+    def search_words(self, machine: Machine, urls: Mapping[str, str]) -> None:
+        """Search for all pages with any of some words; `found` has the answer.
 
         Args:
-          word: of the page; the one that all its versions have when empty.
+          urls: by word: the page that is asked about.
         """
-        must_find = self._now() >= stored_s + fresh_s
         self.n_searches += 1
-        word = word or rare_word_of(url)
-        machine.order(SearchPages(self._ask(machine, url, must_find=must_find, word=word), word))
+        text = f" {OR} ".join(urls)
+        machine.order(SearchPages(self._ask(machine, urls), text, k=len(urls) + STRANGERS_SHOWN))
 
     def search_all(self, machine: Machine) -> None:
         """Search for the word that stands on all pages; the best ten may be any."""
         self.n_searches += 1
-        machine.order(SearchPages(self._ask(machine, "", must_find=False, word=COMMON_WORD), COMMON_WORD))
+        machine.order(SearchPages(self._ask(machine, {COMMON_WORD: ""}), COMMON_WORD))
 
     def look_up(self, machine: Machine, url: str) -> None:
         """Ask for the stored copy of a page."""
-        machine.order(FindPage(self._ask(machine, url, must_find=True), url))
+        machine.order(FindPage(self._ask(machine, {"": url}), url))
 
     def told(self, machine: Machine, message: Message) -> None:
         """Take an answer of a gateway."""
@@ -95,7 +99,7 @@ class Users:
             case PagesFound(ticket) if ticket in self._questions:
                 self._judge(self._questions.pop(ticket), message)
             case SeedsAdded(ticket, accepted) if ticket in self._questions:
-                url = self._questions.pop(ticket).url
+                (url,) = self._questions.pop(ticket).urls.values()
                 self._tell(f"{machine.name} says that {url} is{' ' if accepted else ' not '}taken")
                 if accepted:
                     self.promised[url] = None
@@ -103,31 +107,32 @@ class Users:
                 del self._questions[ticket]
                 self.copies[url] = records
 
-    def _is_strange(self, url: str, question: _Question) -> bool:
-        return url != question.url if question.url else not self._is_real(url)
-
-    def _ask(self, machine: Machine, url: str, *, must_find: bool, word: str = "") -> int:
+    def _ask(self, machine: Machine, urls: Mapping[str, str], *, must_find: bool = False) -> int:
         self._ticket += 1
-        self._questions[self._ticket] = _Question(machine, url, word, self._now(), must_find)
+        self._questions[self._ticket] = _Question(machine, urls, self._now(), must_find)
         return self._ticket
 
     def _judge(self, question: _Question, answer: PagesFound) -> None:
-        is_found = any(hit.url == question.url for hit in answer.hits)
-        self.found.pop(question.word, None)
+        for word in question.urls:
+            self.found.pop(word, None)
         if answer.coverage.missing:
             return
         self.n_complete += 1
-        self.found[question.word] = is_found
-        # What is known to one member alone may be invented, and is not called confirmed.
-        for stranger in [
-            hit.url for hit in answer.hits if hit.is_confirmed and self._is_strange(hit.url, question)
-        ]:
-            self._violate(f"{question.machine.name} found {stranger} by the word of {question.url or 'all'}")
+        shown = {hit.url for hit in answer.hits}
+        self.found.update((word, url in shown) for word, url in question.urls.items())
+        asked, machine = set(question.urls.values()), question.machine
+        for hit in answer.hits:
+            is_strange = hit.url not in asked if any(asked) else not self._is_real(hit.url)
+            # What is known to one member alone may be invented, and is not called confirmed.
+            if hit.is_confirmed and is_strange:
+                self._violate(f"{machine.name} found {hit.url} by the word of {', '.join(asked) or 'all'}")
+        if not question.must_find:
+            return
         # What is shown again is as false as it was when it was found.
         since_s = -inf if answer.is_cached else question.at
-        is_excused = self._is_withheld(question.machine, question.url, since_s)
-        if not is_found and question.must_find and not is_excused:
-            self._violate(
-                f"{question.machine.name} did not find {question.url} at {question.at:.3f} in a search that"
-                f" claims all {answer.coverage.slots} slots"
-            )
+        for url in asked - shown:
+            if not self._is_withheld(machine, url, since_s):
+                self._violate(
+                    f"{machine.name} did not find {url} at {question.at:.3f} in a search that"
+                    f" claims all {answer.coverage.slots} slots"
+                )
