@@ -8,10 +8,8 @@ from mesh.errors import StorageError
 from mesh.tables.table import Table
 
 # Raised whenever what stands under any key, or where a key stands, has another meaning than before:
-# slots and fingerprints of URLs, rows of the frontier and of the ledger, the membership's memory.
-LAYOUT: Final = 7
-# What this version reads of those before: since 6 rows of URLs may have a memory, since 7 a course.
-READABLE: Final = frozenset((5, 6, LAYOUT))
+# slots and fingerprints of URLs, rows of the frontier, the ledger and the history, the membership's memory.
+LAYOUT: Final = 8
 _LAYOUT_KEY: Final = b"\x00layout"
 
 
@@ -26,7 +24,7 @@ def check_layout(table: Table) -> None:
     """
     stored = table.get(_LAYOUT_KEY)
     is_empty = stored is None and next(iter(table.scan(b"", limit=1)), None) is None
-    if not is_empty and (stored is None or stored not in map(_encoded, READABLE)):
+    if not is_empty and stored != _encoded(LAYOUT):
         raise StorageError(
             "another version of tianmesh wrote the data folder of this peer: export its pages with that"
             " version, start with an empty data folder and import them; what other peers have they bring back"

@@ -33,7 +33,7 @@ from mesh.membership.credentials import Credentials, PeerCredentials
 from mesh.membership.memory import Memory
 from mesh.process.member import MEMBERSHIP_SECTION
 from mesh.tables.disk_space import NO_SPACE
-from mesh.tables.layout import READABLE
+from mesh.tables.layout import LAYOUT
 from mesh.tables.lives import skip_lives
 from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.private_files import make_private_folder
@@ -89,7 +89,7 @@ def _manifest_in(out: Path) -> Manifest:
     manifest = read_manifest(out)
     if manifest is None:
         raise ConfigError(f"there is no whole backup in {out}: name the folder given to `tianmesh backup`")
-    if manifest.layout not in READABLE:
+    if manifest.layout != LAYOUT:
         raise ConfigError(
             f"tianmesh {manifest.program} made the backup in {out}, whose tables are laid out otherwise: "
             "restore it with that version"

@@ -27,19 +27,10 @@ def test_table_that_says_nothing_of_its_layout_is_refused_with_what_to_do() -> N
         check_layout(table)
 
 
-@pytest.mark.parametrize("other", [min(layout.READABLE) - 1, layout.LAYOUT + 1])
+@pytest.mark.parametrize("other", [layout.LAYOUT - 1, layout.LAYOUT + 1])
 def test_table_of_an_earlier_or_later_layout_is_refused(other: int) -> None:
     table = MemoryTable()
     note_layout(table)
     table.put(layout._LAYOUT_KEY, other.to_bytes(2, "big"))
     with pytest.raises(StorageError):
         check_layout(table)
-
-
-@pytest.mark.parametrize("earlier", sorted(layout.READABLE))
-def test_table_of_a_layout_that_is_read_is_of_this_one_from_now_on(earlier: int) -> None:
-    table = MemoryTable()
-    table.put(layout._LAYOUT_KEY, earlier.to_bytes(2, "big"))
-    check_layout(table)
-    note_layout(table)
-    assert table.get(layout._LAYOUT_KEY) == layout.LAYOUT.to_bytes(2, "big")
