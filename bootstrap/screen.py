@@ -148,9 +148,7 @@ def _summary(report: Report, names: dict[str, str]) -> Group:
     ]
     if busy:
         lines.append("slots: " + ", ".join(busy))
-    full = [
-        names.get(row["id"], row["id"]) for row in report["peers"] if row["disk_full"] or row["disk_stop"]
-    ]
+    full = [names.get(row["id"], row["id"]) for row in report["peers"] if row["is_out_of_space"]]
     if full:
         warning = f"disk full: {', '.join(full)} fetches nothing until there is space"
         return Group(*(Text(line, style="dim") for line in lines), Text(warning, style="yellow"))

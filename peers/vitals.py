@@ -20,10 +20,9 @@ from mesh.process.runtime import Runtime
 from mesh.process.workshop import Workshop
 from peers.crawler.controller import CrawlStatistics
 from peers.engine.index import Index
+from peers.gateway.model.quantity import Kind, kept_values, observed
 from peers.gateway.model.status import (
-    HOT_HOSTS_MAX,
     TEXT_CHARS_MAX,
-    FrontierSize,
     MemberMisconduct,
     PeerState,
     PeerStatus,
@@ -31,12 +30,11 @@ from peers.gateway.model.status import (
     StoreCounts,
     state_of,
 )
-from peers.gateway.searcher import SearcherStatistics
 from peers.handover.handover import HandoverStatistics
 from peers.handover.store import HolderStatistics
 from peers.history.event import Crawling, Standing
 from peers.history.messages import VitalsTaken
-from peers.history.sample import Counters, Gauges
+from peers.history.sample import Counts
 from peers.index.indexer import IndexerStatistics
 from peers.program_version import VERSION
 from peers.storage.cell import CellStatistics
@@ -91,62 +89,48 @@ class Vitals:
     def measure(self) -> PeerStatus:
         """The status now; takes well below a millisecond."""
         seen = self._runtime.observe()
-        crawl, cell, indexer, membership, handover, searcher = _of_actors(seen)
+        crawl, cell, indexer, membership, handover = _of_actors(seen)
         sent, seconds = self._member.transport.observe(), time.monotonic() - self._started
         waiting, stores = _waiting_count(cell, indexer), store_counts(seen.values(), handover.wanted)
         moved = sum(store.bytes_received for store in stores.values())
-        slots, disk = _slot_counts(handover, searcher), self._disk(cell)
-        return PeerStatus(
+        slots = observed(SlotCounts, seen, wanted=sum(handover.wanted.values()))
+        disk, misconduct = self._disk(cell), misconduct_of(seen)
+        is_full = cell.is_full or self._runtime.is_disk_full
+        return observed(
+            PeerStatus,
+            seen,
             id=self._member.peer_id,
             pid=os.getpid(),
             endpoint=self._member.record.endpoint,
             gateway=self._gateway,
-            pages_fetched=crawl.pages_fetched,
-            pages_stored=cell.stored,
-            pages_indexed=indexer.documents,
-            urls_seen=crawl.urls_seen,
-            fetch_status=crawl.fetch_status,
-            bytes_fetched=crawl.bytes_fetched,
-            links_found=crawl.links_found,
-            links_sent=crawl.links_sent,
+            machine=socket.gethostname()[:TEXT_CHARS_MAX],
+            version=VERSION,
             messages_sent=sent.messages_sent + sent.multicasts_sent,
             bytes_sent=sent.bytes_sent + sent.multicast_bytes_sent,
             seconds=seconds,
             pages_per_second=crawl.pages_fetched / seconds,
+            pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
             **self._used()._asdict(),
             documents=self._index.snapshot().document_count,
             index_bytes=self._index.snapshot().index_bytes,
-            archive_bytes=cell.archive_bytes,
+            disk_bytes=self._on_disk(cell),
+            disk_free_bytes=disk.free_bytes,
+            disk_bytes_per_s=disk.bytes_per_s,
+            disk_stop=disk.stop,
+            disk_full=is_full,
+            is_out_of_space=is_full or bool(disk.stop),
             idle=_is_at_rest(crawl, disk.stop) and not waiting and _is_settled(handover, membership),
-            disk_full=cell.is_full or self._runtime.is_disk_full,
-            frontier=FrontierSize(hosts=crawl.hosts, queued=crawl.due, in_flight=crawl.in_flight),
             pending=crawl.in_progress + crawl.outbox + crawl.anchors_changed + waiting,
-            members=membership.alive,
-            epoch=membership.epoch,
             activity=_activity(crawl, cell, indexer) + handover.takeovers + moved,
             state=_state(slots, membership, handover, self._runtime.clock.now()),
-            searches=searcher.searches,
-            searches_cached=searcher.cache_hits,
-            is_draining=membership.is_draining,
-            weight=membership.weight,
             slots=slots,
             stores=stores,
             bytes_moved=moved,
             bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
-            hot_hosts=crawl.hot_hosts[:HOT_HOSTS_MAX],
-            misconduct=misconduct_of(seen),
+            misconduct=misconduct,
+            members_quarantined=sum(each.is_quarantined for each in misconduct),
             unreachable=tuple(membership.unreachable.items()),
-            pages_max=crawl.pages_max,
-            policy_late_s=crawl.policy_late_s,
-            machine=socket.gethostname()[:TEXT_CHARS_MAX],
-            version=VERSION,
-            pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
-            disk_free_bytes=disk.free_bytes,
-            disk_bytes_per_s=disk.bytes_per_s,
-            relay=membership.relay,
             relayed=self._member.n_relayed,
-            disk_stop=disk.stop,
-            searched_words=crawl.searched_words,
         )
 
     def _used(self) -> _Used:
@@ -174,28 +158,13 @@ def vitals_of(status: PeerStatus, search_classes: tuple[int, ...]) -> VitalsTake
     """
     slots = status.slots
     return VitalsTaken(
-        Counters(
-            pages=status.pages_fetched,
-            fetched_bytes=status.bytes_fetched,
-            messages=status.messages_sent,
-            message_bytes=status.bytes_sent,
-            moved_bytes=status.bytes_moved,
-            cpu_s=status.cpu_seconds,
-            search_classes=search_classes,
-        ),
-        Gauges(
-            queued=status.frontier.queued,
-            documents=status.documents,
-            disk_bytes=status.archive_bytes + status.index_bytes,
-            private_bytes=status.private_bytes,
-            slots_owned=slots.owned,
-            slots_wanted=slots.wanted,
-        ),
+        Counts(kept_values(status, Kind.COUNTER), search_classes),
+        kept_values(status, Kind.GAUGE),
         Standing(
             version=status.version,
             slots_owned=slots.owned,
             slots_wanted=slots.wanted,
-            is_disk_full=status.disk_full or bool(status.disk_stop),
+            is_disk_full=status.is_out_of_space,
             is_draining=status.is_draining,
             quarantined=frozenset(each.peer for each in status.misconduct if each.is_quarantined),
             unreachable=frozenset(peer for peer, _ in status.unreachable),
@@ -226,19 +195,17 @@ class _OfActors(NamedTuple):
     indexer: IndexerStatistics
     membership: MembershipStatistics
     handover: HandoverStatistics
-    searcher: SearcherStatistics
 
 
 def _of_actors(seen: Mapping[str, Statistics]) -> _OfActors:
     crawl, cell, indexer = seen["controller"], seen["cell"], seen["indexer"]
-    membership, handover, searcher = seen["membership"], seen["handover"], seen["searcher"]
+    membership, handover = seen["membership"], seen["handover"]
     assert isinstance(crawl, CrawlStatistics)
     assert isinstance(cell, CellStatistics)
     assert isinstance(indexer, IndexerStatistics)
     assert isinstance(membership, MembershipStatistics)
     assert isinstance(handover, HandoverStatistics)
-    assert isinstance(searcher, SearcherStatistics)
-    return _OfActors(crawl, cell, indexer, membership, handover, searcher)
+    return _OfActors(crawl, cell, indexer, membership, handover)
 
 
 class Speed:
@@ -284,19 +251,6 @@ def _is_at_rest(crawl: CrawlStatistics, disk_stop: str) -> bool:
 def _is_settled(handover: HandoverStatistics, membership: MembershipStatistics) -> bool:
     """Will no slots move?"""
     return handover.is_quiet and _is_balanced(membership)
-
-
-def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> SlotCounts:
-    return SlotCounts(
-        owned=handover.owned,
-        held=handover.held,
-        kept=handover.kept,
-        complete=handover.complete,
-        answered=searcher.slots_answered,
-        wanted=sum(handover.wanted.values()),
-        strays=handover.strays,
-        stopping=handover.stopping,
-    )
 
 
 def _state(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Final
 
@@ -25,6 +25,7 @@ from peers.gateway.model.member_lines import (
     printable,
     searched_words,
 )
+from peers.gateway.model.quantity import text_of
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import PeerStatus, Report, Total
 from peers.gateway.site.texts import text_in
@@ -48,6 +49,25 @@ WATCH_S: Final = 2.0
 DOORS_SHOWN: Final = 4  # one that answers is enough
 NAME_CHARS: Final = 14
 DOOR: Final = "bootstrap"  # state of a node that is nothing else
+# The quantities of each table by the heads of their columns, short enough for 80 columns together.
+_OF_MEMBERS: Final = {
+    "documents": "pages_indexed",
+    "pages/s": "pages_per_second_now",
+    "queue": "frontier.queued",
+}
+_SINCE_START: Final = {
+    "pages": "pages_stored",
+    "pages/s": "pages_per_second",
+    "hosts": "frontier.hosts",
+    "queue": "frontier.queued",
+}
+_OF_SLOTS: Final = {
+    "crawls": "slots.held",
+    "answers": "slots.answered",
+    "copies": "slots.complete",
+    "to get": "slots.wanted",
+    "MB/s": "bytes_moved_per_s",
+}
 _say: Final = partial(text_in, "en")
 
 
@@ -97,8 +117,8 @@ def shown(report: Report, readiness: ReadinessJson) -> Group:
 def members_table(report: Report) -> Table:
     """A row a member, whether it answers or not, in 80 columns."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("member", "name", "state", "documents", "pages/s", "queue"):
-        is_text = name in ("member", "name", "state")
+    for name in ("member", "name", "state", *_OF_MEMBERS):
+        is_text = name not in _OF_MEMBERS
         table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
     for line in member_lines(report, _say):
         row = line.status
@@ -106,14 +126,9 @@ def members_table(report: Report) -> Table:
             style = "" if line.presence is Presence.DOOR else "red"
             table.add_row(line.peer, escape(line.name[:NAME_CHARS]), _state_of(line), "", "", "", style=style)
             continue
-        cells = (f"{row.pages_indexed:,}", f"{row.pages_per_second_now:.1f}")
-        table.add_row(
-            line.peer, escape(line.name[:NAME_CHARS]), _state_of(line), *cells, f"{row.frontier.queued:,}"
-        )
-    total = report.total
+        table.add_row(line.peer, escape(line.name[:NAME_CHARS]), _state_of(line), *_cells(row, _OF_MEMBERS))
     table.add_section()
-    cells = (f"{total.pages_indexed:,}", f"{total.pages_per_second_now:.1f}")
-    table.add_row("all", "", "", *cells, f"{total.frontier.queued:,}", style="bold")
+    table.add_row("all", "", "", *_cells(report.total, _OF_MEMBERS), style="bold")
     return table
 
 
@@ -143,41 +158,32 @@ def _relay_of(row: PeerStatus) -> tuple[str, str]:
 def status_table(report: Report) -> Table:
     """A report as a table of 80 columns: a row a peer, a last row for all."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("since its start", "pages", "pages/s", "hosts", "queue", "errors", "MB RAM"):
+    for name in ("since its start", *_SINCE_START, "errors", "MB RAM"):
         table.add_column(name, justify="right" if table.columns else "left", no_wrap=True)
     for row in report.peers:
-        table.add_row(row.id, *_cells(row))
+        table.add_row(row.id, *_work_cells(row))
     table.add_section()
-    table.add_row("all", *_cells(report.total), style="bold")
+    table.add_row("all", *_work_cells(report.total), style="bold")
     return table
 
 
 def slots_table(report: Report) -> Table:
     """The slots that each peer crawls, answers for and keeps, in 80 columns."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("peer", "crawls", "answers", "copies", "to get", "MB/s", "state"):
+    for name in ("peer", *_OF_SLOTS, "state"):
         is_text = name in ("peer", "state")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
     for row in report.peers:
-        table.add_row(row.id, *_slot_cells(row), row.state.value)
+        table.add_row(row.id, *_cells(row, _OF_SLOTS), row.state.value)
     table.add_section()
-    table.add_row("all", *_slot_cells(report.total), "", style="bold")
+    table.add_row("all", *_cells(report.total, _OF_SLOTS), "", style="bold")
     return table
 
 
-def _slot_cells(row: PeerStatus | Total) -> list[str]:
-    slots = row.slots
-    counts = (slots.held, slots.answered, slots.complete, slots.wanted)
-    return [*(f"{count:,}" for count in counts), f"{row.bytes_moved_per_s / 1e6:.1f}"]
+def _work_cells(row: Total) -> list[str]:
+    errors = f"{error_count(row.fetch_status):,}"
+    return [*_cells(row, _SINCE_START), errors, text_of(row, "private_bytes")]
 
 
-def _cells(row: PeerStatus | Total) -> list[str]:
-    frontier = row.frontier
-    return [
-        f"{row.pages_stored:,}",
-        f"{row.pages_per_second:.1f}",
-        f"{frontier.hosts:,}",
-        f"{frontier.queued:,}",
-        f"{error_count(row.fetch_status):,}",
-        f"{row.private_bytes / 1e6:,.0f}",
-    ]
+def _cells(row: Total, columns: Mapping[str, str]) -> list[str]:
+    return [text_of(row, path) for path in columns.values()]

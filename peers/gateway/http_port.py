@@ -29,7 +29,7 @@ from peers.crawler.parsing.parser_port import ReadStored, StoredText
 from peers.gateway.backend import Busy, Refused
 from peers.gateway.http.asgi import ReadBody, Request, Response, respond
 from peers.gateway.http.metrics import exposition
-from peers.gateway.http.peer_metrics import Family, Kind, Sample, families_of, histogram_family
+from peers.gateway.http.peer_metrics import Family, Sample, families_of, histogram_family
 from peers.gateway.http.process_metrics import process_families
 from peers.gateway.http.quotas import Quotas, client_of
 from peers.gateway.http.rights import Rights, borne_by, client_behind
@@ -57,6 +57,7 @@ from peers.gateway.model.messages import (
     WhyAnswered,
     WhyIdleAnswered,
 )
+from peers.gateway.model.quantity import Kind
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.status import PeerStatus
 from peers.gateway.routes import application

@@ -22,7 +22,7 @@ from mesh.tables.table import Table, TableSection
 from peers.history.event import Standing, continued, events_between
 from peers.history.event_log import EventLog
 from peers.history.messages import Happened, VitalsTaken
-from peers.history.sample import Counters, grown
+from peers.history.sample import Counts, grown
 from peers.history.series import Level, Series, level_for
 from peers.history.wire_messages import EVENTS_TOLD_MAX, SAMPLES_MAX, HistoryTold, HistoryWanted
 from peers.policy.decreed import number_of, policy_of
@@ -71,7 +71,7 @@ class Historian(Actor):
             taken_down=self._known.taken_down,
         )
         self._seen: Standing | None = None  # the last one told, before the members are known
-        self._counters = Counters()
+        self._counters = Counts()
         self._looked_at = 0.0
         # By level, until the next look: whoever asks often costs no more than one who asks once.
         self._answers: dict[Level, HistoryTold] = {}

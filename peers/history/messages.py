@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from mesh.actors.actor import Message
 from peers.history.event import Event, Standing
-from peers.history.sample import Counters, Gauges
+from peers.history.sample import Counts, Values
 
 
 class VitalsTaken(Message, frozen=True):
     """Meter to historian, every other second: how this peer is."""
 
-    counters: Counters  # since the start of the process
-    gauges: Gauges
+    counters: Counts  # since the start of the process
+    gauges: Values
     standing: Standing  # without the other members and the policy, of which others tell the historian
     has_joined: bool  # False before its mesh has let it in: nothing of that is worth telling
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import zip_longest
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,8 @@ from msgspec.structs import replace
 # 2^53: what JSON numbers hold exactly, and the sum over a mesh still fits 64 bits.
 COUNT_MAX: Final = 1 << 53
 SEARCH_CLASSES_MAX: Final = 32
+VALUES_MAX: Final = 64
+NAME_CHARS_MAX: Final = 64
 
 # Upper limits keep infinities out, lower ones what is no number: another peer may say anything.
 Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
@@ -21,28 +23,19 @@ Time = Annotated[float, Meta(ge=0, le=1e12)]  # seconds since the epoch
 Span = Annotated[float, Meta(gt=0, le=1e9)]  # seconds
 
 
-class Counters(msgspec.Struct, frozen=True, array_like=True):
+# Quantities by name; the gateway's table of quantities has their meanings. A name that one of two samples
+# lacks, as after an upgrade, is 0 there.
+Values = Annotated[
+    dict[Annotated[str, Meta(max_length=NAME_CHARS_MAX)], Count | Amount], Meta(max_length=VALUES_MAX)
+]
+
+
+class Counts(msgspec.Struct, frozen=True, array_like=True):
     """Numbers that only grow: since the start of a peer, or within a sample."""
 
-    pages: Count = 0  # fetched
-    fetched_bytes: Count = 0
-    messages: Count = 0  # to other peers
-    message_bytes: Count = 0
-    moved_bytes: Count = 0  # got from other peers, of slots
-    cpu_s: Amount = 0.0
+    values: Values = {}
     # Searches by how long they took, in the classes of the gateway's histogram.
     search_classes: Annotated[tuple[Count, ...], Meta(max_length=SEARCH_CLASSES_MAX)] = ()
-
-
-class Gauges(msgspec.Struct, frozen=True, array_like=True):
-    """Numbers that go up and down, at the end of a sample."""
-
-    queued: Count = 0  # URLs
-    documents: Count = 0  # in the index, copies included
-    disk_bytes: Count = 0  # archive and index
-    private_bytes: Count = 0  # of memory
-    slots_owned: Count = 0
-    slots_wanted: Count = 0  # to be brought here, as `HandoverStatistics.wanted`
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
@@ -51,16 +44,16 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     start_s: Time  # mesh clock; a whole multiple of the span
     span_s: Span
     seconds: Amount  # of the span, in which it ran and was measured
-    counters: Counters
-    gauges: Gauges
+    counters: Counts
+    gauges: Values  # numbers that go up and down, at its end
 
 
-def added(one: Counters, other: Counters) -> Counters:
+def added(one: Counts, other: Counts) -> Counts:
     """Add up the counts of two spans."""
     return _combined(one, other, lambda here, there: here + there)
 
 
-def grown(now: Counters, before: Counters) -> Counters:
+def grown(now: Counts, before: Counts) -> Counts:
     """Return the counts between two looks; a number that has become less was counted anew from 0."""
     has_begun_anew = any(map(int.__lt__, now.search_classes, before.search_classes))
     known = replace(before, search_classes=()) if has_begun_anew else before
@@ -90,12 +83,11 @@ def coarsened(samples: Iterable[Sample], span_s: float) -> list[Sample]:
     return spans
 
 
-def _combined(one: Counters, other: Counters, combine: Callable[[float, float], float]) -> Counters:
-    """Combine field by field, and class by class."""
-    fields: dict[str, Any] = {
-        name: combine(getattr(one, name), getattr(other, name))
-        for name in Counters.__struct_fields__
-        if name != "search_classes"
+def _combined(one: Counts, other: Counts, combine: Callable[[float, float], float]) -> Counts:
+    """Combine name by name, and class by class."""
+    values = {
+        name: combine(one.values.get(name, 0), other.values.get(name, 0))
+        for name in dict.fromkeys((*one.values, *other.values))
     }
     classes = zip_longest(one.search_classes, other.search_classes, fillvalue=0)
-    return Counters(**fields, search_classes=tuple(int(combine(*each)) for each in classes))
+    return Counts(values, tuple(int(combine(*each)) for each in classes))

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.tables.table import Table, TableSection
-from peers.history.sample import Counters, Gauges, Sample, coarsened, merged
+from peers.history.sample import Counts, Sample, Values, coarsened, merged
 
 POINTS: Final = 90  # in an answer: a chart has some 300 pixels; and the span of each is one of whole samples
 
@@ -57,7 +57,7 @@ class Series:
         self._rows = {level: TableSection(table, prefix) for level, prefix in _PREFIXES.items()}
         self._open: dict[Level, Sample] = {}
 
-    def note(self, now: float, seconds: float, counters: Counters, gauges: Gauges) -> None:
+    def note(self, now: float, seconds: float, counters: Counts, gauges: Values) -> None:
         """Put in the counts of so many seconds until now, and the gauges of now."""
         for level in LEVELS:
             start_s = now // level.span_s * level.span_s

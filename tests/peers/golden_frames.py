@@ -98,6 +98,8 @@ def _value(annotation: Any, name: str, numbers: Iterator[int]) -> Any:
     if origin is tuple:
         inside = arguments[:1] * 2 if arguments[-1] is Ellipsis else arguments
         return tuple(_value(each, name, numbers) for each in inside)
+    if origin is dict:
+        return {_value(arguments[0], name, numbers): _value(arguments[1], name, numbers)}
     if arguments:  # a union
         return _value(next(each for each in arguments if each is not type(None)), name, numbers)
     if isinstance(annotation, type) and issubclass(annotation, Enum):

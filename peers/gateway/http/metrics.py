@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from peers.gateway.http.peer_metrics import Family, Kind, Labels, Sample
+from peers.gateway.http.peer_metrics import Family, Labels, Sample
+from peers.gateway.model.quantity import Kind
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_MEDIA_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"

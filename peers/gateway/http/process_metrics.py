@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from peers.gateway.http.peer_metrics import Family, Kind, Sample
+from peers.gateway.http.peer_metrics import Family, Sample
+from peers.gateway.model.quantity import Kind
 
 _SELF: Final = Path("/proc/self")
 

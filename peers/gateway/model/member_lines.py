@@ -199,7 +199,7 @@ def stop_lines(report: Report, say: Say) -> list[str]:
 
 def policy_lines(report: Report, say: Say) -> list[str]:
     """Return a line when the policy should have been followed by another one."""
-    late_s = max((status.policy_late_s for status in report.peers), default=0.0)
+    late_s = report.total.policy_late_s
     return [say("policy_late", late=span_text(late_s, say))] if late_s else []
 
 

@@ -1,20 +1,42 @@
-"""The status of a peer, and the sum of those of all peers: the report of a mesh."""
+"""The table of quantities: all that a peer tells of itself, and the report of a mesh that is made of it.
+
+What an entry means, and what follows from it, is in `quantity`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from mesh.actors.conduct import MEMBERS_TOLD_MAX
 from mesh.errors import RemoteProtocolError
 from mesh.membership.members import State
 from mesh.membership.messages import UNREACHABLE_MAX
 from mesh.membership.wire_messages import Rumour
+from peers.gateway.model.quantity import (
+    ALL,
+    ANY,
+    COUNT_MAX,
+    MAX,
+    Amount,
+    Bilingual,
+    Chart,
+    Count,
+    Kind,
+    counter,
+    fact,
+    figure,
+    gauge,
+    longest,
+    ratio,
+    total_of,
+    without_private,
+)
 
 STATUS_BYTES_MAX: Final = 65_536  # encoded, as `StatusTold` takes it
 TEXT_CHARS_MAX: Final = 300  # of a name
@@ -26,52 +48,77 @@ STORES_MAX: Final = 64  # of one peer
 UNREACHABLE_TOLD_MAX: Final = UNREACHABLE_MAX + 1  # and the peer itself
 OFFENCES_MAX: Final = 64  # kinds
 
-# 2^53: what JSON numbers hold exactly, and the sum over a mesh still fits 64 bits.
-COUNT_MAX: Final = 1 << 53
-Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
-Amount = Annotated[float, Meta(ge=0)]
 Text = Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
+Words = Annotated[tuple[Text, ...], Meta(max_length=SEARCHED_WORDS_MAX)]
+
+
+# fmt: off
+# One entry is two or three lines here, and ten where a formatter breaks them.
 
 
 class FrontierSize(msgspec.Struct, frozen=True):
     """Counts of the hosts and URLs that a peer still has to fetch."""
 
-    hosts: Count = 0  # with anything queued
-    queued: Count = 0  # URLs
-    in_flight: Count = 0  # fetches
+    hosts: Annotated[Count, gauge("hosts", "Hosts with anything queued.", "队列中有网址的主机数",
+        "controller")] = 0
+    queued: Annotated[Count, gauge("URLs", "URLs that wait to be fetched.", "等待抓取的网址数",
+        "controller.due", metric="frontier_urls", label=Bilingual("queue", "队列"), chart=Chart("queued",
+        "URLs to fetch", "待抓取网址"))] = 0
+    in_flight: Annotated[Count, gauge("fetches", "Fetches under way.", "正在进行的抓取数", "controller",
+        metric="fetches_in_flight")] = 0
 
 
 class SlotCounts(msgspec.Struct, frozen=True):
     """The slots of a peer, counted by their present states."""
 
-    owned: Count = 0  # to be crawled by it
-    held: Count = 0  # crawled by it
-    kept: Count = 0  # as owner or standby
-    complete: Count = 0  # of those, everything is here
-    answered: Count = 0  # searched here
-    wanted: Count = 0  # to be brought here; one counts for every peer and store that has some of it
-    strays: Count = 0  # not to be kept here any more, and not yet safe elsewhere
-    stopping: Count = 0  # no longer to be crawled here, but pages of them are on their way
+    owned: Annotated[Count, gauge("slots", "Slots to be crawled by it.", "应由它抓取的槽数", "handover",
+        chart=Chart("slots_owned"))] = 0
+    held: Annotated[Count, gauge("slots", "Slots crawled by it, of those that it should crawl.",
+        "正由它抓取的槽数 / 应由它抓取的槽数", "handover", label=Bilingual("slots crawled", "抓取的槽"),
+        share_of="slots.owned")] = 0
+    kept: Annotated[Count, gauge("slots", "Slots kept, as owner or standby.",
+        "作为主节点或备用节点保存的槽数", "handover")] = 0
+    complete: Annotated[Count, gauge("slots", "Slots of which everything is here, of those kept.",
+        "内容完整的槽数 / 保存的槽数", "handover", label=Bilingual("complete copies", "完整副本"),
+        share_of="slots.kept")] = 0
+    answered: Annotated[Count, gauge("slots", "Slots searched here.", "在此应答查询的槽数",
+        "searcher.slots_answered", label=Bilingual("slots answered", "应答的槽"))] = 0
+    wanted: Annotated[Count, gauge("slots",
+        "Slots to be brought here; one counts for every peer and store that has some of it.",
+        "待取回的槽数，按拥有其内容的节点和存储分别计数", label=Bilingual("to get", "待取"),
+        chart=Chart("slots_wanted"))] = 0
+    strays: Annotated[Count, gauge("slots", "Slots not to be kept here any more, and not yet safe elsewhere.",
+        "不再由此保存、但别处尚未存好的槽数", "handover")] = 0
+    stopping: Annotated[Count, gauge("slots",
+        "Slots no longer to be crawled here, with pages still on their way.",
+        "不再由此抓取、但仍有网页在处理的槽数", "handover")] = 0
 
 
 class StoreCounts(msgspec.Struct, frozen=True):
     """One store of a peer: the number of slots that it has data of, and the transfers of that data."""
 
-    slots: Count = 0  # of which anything is here
-    wanted: Count = 0  # slots to be brought here; one counts for every peer that has some of it
-    moving: Count = 0  # transfers that are under way, in and out
-    unkept: Count = 0  # changes on their way to others who keep the same slots, in messages
-    bytes_received: Count = 0  # from other peers, when slots changed hands or were repaired
-    bytes_sent: Count = 0  # to other peers, then
+    slots: Annotated[Count, figure("slots", "Slots of which anything is here.", "存有任何内容的槽数")] = 0
+    wanted: Annotated[Count, figure("slots",
+        "Slots to be brought here; one counts for every peer that has some of it.",
+        "待取回的槽数，按拥有其内容的节点分别计数")] = 0
+    moving: Annotated[Count, figure("transfers", "Transfers under way, in and out.",
+        "正在进行的收发传输数")] = 0
+    unkept: Annotated[Count, figure("messages",
+        "Messages of changes on their way to others that keep the same slots.",
+        "正在发往同槽其他节点的变更消息数")] = 0
+    bytes_received: Annotated[Count, figure("B",
+        "Bytes got from others when slots changed hands or were repaired.", "槽移交或修复时收到的字节数")] = 0
+    bytes_sent: Annotated[Count, figure("B", "Bytes sent to others then.", "槽移交或修复时发出的字节数")] = 0
 
 
 class MemberMisconduct(msgspec.Struct, frozen=True):
     """The offences of another member that a peer has seen itself; see `mesh.actors.conduct`."""
 
-    peer: Text
-    points: Amount  # of now
-    is_quarantined: bool
-    offences: Annotated[dict[Text, Count], Meta(max_length=OFFENCES_MAX)]  # since the start
+    peer: Annotated[Text, fact("Id of the member.", "成员标识")]
+    points: Annotated[Amount, figure("points", "Points for offences, as of now.", "当前违规分数", rule=None)]
+    is_quarantined: Annotated[bool, fact("Whether nothing of it is believed.", "是否已被隔离")]
+    offences: Annotated[dict[Text, Count], Meta(max_length=OFFENCES_MAX), figure("offences",
+        "Offences since the start, by kind.", "启动以来各类违规次数", rule=None)]
 
 
 class PeerState(Enum):
@@ -89,115 +136,156 @@ class PeerState(Enum):
 class MemberRow(msgspec.Struct, frozen=True, kw_only=True):
     """A member of the mesh, whether it answers or not, as the peer that was asked believes."""
 
-    id: str
-    name: str = ""  # what people call it, as it says itself; may be anything
-    is_door: bool = False  # a bootstrap node: it has no slots, no gateway and no status
-    state: str  # alive, suspect, or down
-    down_s: float | None = None  # seconds for which it has been down; None when longer than that is known
-    endpoint: str = ""  # tcp://host:port of its inbox
-    door: str = ""  # where newcomers knock
-    key: str = ""  # that they must know then, Z85
-    gateway: str = ""
-
-
-class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One peer since its start, where nothing else is said; counters grow, gauges are as of now."""
-
-    id: Text
-    pid: Count = 0
-    endpoint: Text = ""  # tcp://host:port of its inbox
-    gateway: Text = ""  # http://host:port
-    pages_fetched: Count = 0
-    pages_stored: Count = 0  # ever, as the owner of their slots
-    pages_indexed: Count = 0  # found by searches that this peer answers: over all peers, every page once
-    urls_seen: Count = 0  # ever
-    fetch_status: Annotated[dict[Text, Count], Meta(max_length=REASONS_MAX)] = {}  # status or reason
-    bytes_fetched: Count = 0
-    links_found: Count = 0
-    links_sent: Count = 0  # to other peers
-    messages_sent: Count = 0  # to other peers
-    bytes_sent: Count = 0  # to other peers
-    seconds: Amount = 0.0  # since the start
-    cpu_seconds: Amount = 0.0  # user and system, of the process and those that work for it
-    pages_per_second: Amount = 0.0
-    rss_bytes: Count = 0  # likewise; all that is resident, also of files that the system caches
-    documents: Count = 0  # in the index, those of other owners included
-    index_bytes: Count = 0
-    archive_bytes: Count = 0
-    idle: bool = False  # nothing is due, in flight or waiting to be stored, sent or indexed
-    disk_full: bool = False  # it fetches nothing until there is space again
-    frontier: FrontierSize = FrontierSize()
-    pending: Count = 0  # pages and batches begun and not yet durable where they belong
-    members: Count = 0  # live members this peer sees, itself included
-    epoch: Annotated[str, Meta(max_length=64)] = ""  # hexadecimal
-    activity: Count = 0  # changes whenever anything happens: equal twice and idle means at rest
-    state: PeerState = PeerState.STEADY
-    is_draining: bool = False
-    weight: Count = 0  # its share of the slots, relative to those of others; see `mesh.membership.balance`
-    slots: SlotCounts = SlotCounts()
-    stores: Annotated[dict[Text, StoreCounts], Meta(max_length=STORES_MAX)] = {}  # by name
-    bytes_moved: Count = 0  # got from other peers when slots changed hands, or were repaired
-    bytes_moved_per_s: Amount = 0.0  # of now
-    hot_hosts: Annotated[
-        tuple[tuple[Text, Count], ...], Meta(max_length=HOT_HOSTS_MAX)
-    ] = ()  # longest queues
-    searches: Count = 0  # that it was asked for by people and programs
-    searches_cached: Count = 0  # of these, answered by a page of results that was shown before
-    misconduct: Annotated[tuple[MemberMisconduct, ...], Meta(max_length=MEMBERS_TOLD_MAX)] = ()
-    machine: Text = ""  # what its machine calls itself
-    version: Text = ""  # of tianmesh
-    pages_per_second_now: Amount = 0.0
-    private_bytes: Count = 0  # of memory: the part of `rss_bytes` that is of no file
-    pages_max: Count = 0  # of the whole mesh by its policy, when that is why this peer fetches nothing
-    # Peers that others do not reach and why: this one, or who asks to be let in here.
-    unreachable: Annotated[tuple[tuple[Text, Text], ...], Meta(max_length=UNREACHABLE_TOLD_MAX)] = ()
-    disk_free_bytes: Count = 0  # of the disk with archive and index; 0 when it is not told
-    disk_bytes_per_s: Amount = 0.0  # by which these grow, over the last ten minutes
-    relay: Text = ""  # the member over which others reach it
-    relayed: Count = 0  # peers that others reach over this one
-    searched_words: Annotated[
-        tuple[Text, ...], Meta(max_length=SEARCHED_WORDS_MAX)
-    ] = ()  # see `CrawlStatistics`
-    disk_stop: Text = ""  # why it fetches nothing, when that is a limit of its disk by its settings
-    policy_late_s: Amount = 0.0  # for how long the policy should have been followed by another
+    id: Annotated[str, fact("Id of the member.", "成员标识")]
+    name: Annotated[str, fact("Name among people, as it says itself; may be anything.", "节点自报的名称",
+        is_private=True)] = ""
+    is_door: Annotated[bool, fact("A bootstrap node: it has no slots, no gateway and no status.",
+        "引导节点：没有槽、网关和状态")] = False
+    state: Annotated[str, fact("Alive, suspect, or down.", "存活、疑似停机或停机")]
+    down_s: Annotated[float | None, figure("s",
+        "Seconds for which it has been down; null when longer than that is known.",
+        "停机秒数；更早停机则为 null", rule=None)] = None
+    endpoint: Annotated[str, fact("tcp://host:port of its inbox.", "收件地址", is_private=True)] = ""
+    door: Annotated[str, fact("Where newcomers knock.", "新节点加入时连接的地址", is_private=True)] = ""
+    key: Annotated[str, fact("The key that they must know then, Z85.", "加入时须知的公钥（Z85）",
+        is_private=True)] = ""
+    gateway: Annotated[str, fact("URL of its gateway.", "网关网址", is_private=True)] = ""
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):
-    """The peers of a report taken together."""
+    """The numbers of a peer, or of all peers of a report taken together.
 
-    pages_fetched: int = 0
-    pages_stored: int = 0
-    pages_indexed: int = 0
-    urls_seen: int = 0
-    fetch_status: dict[str, int] = {}
-    bytes_fetched: int = 0
-    links_found: int = 0
-    links_sent: int = 0
-    messages_sent: int = 0
-    bytes_sent: int = 0
-    seconds: float = 0.0  # the longest of any peer
-    cpu_seconds: float = 0.0
-    pages_per_second: float = 0.0  # all pages over `seconds`
-    rss_bytes: int = 0
-    documents: int = 0
-    index_bytes: int = 0
-    archive_bytes: int = 0
-    idle: bool = False  # every peer is
-    disk_full: bool = False  # any peer's is
+    Since the start of a peer, where nothing else is said; counters grow, gauges are as of now.
+    """
+
+    pages_fetched: Annotated[Count, counter("pages", "Pages that were asked for and answered.",
+        "已请求并得到应答的网页数", "controller", chart=Chart("pages_per_s", "Pages per second",
+        "每秒网页数"))] = 0
+    pages_stored: Annotated[Count, counter("pages", "Pages stored as owner of their slots, ever.",
+        "作为槽的主节点累计存储的网页数", "cell.stored")] = 0
+    pages_indexed: Annotated[Count, gauge("pages",
+        "Pages that searches find here; over all peers every page counts once.",
+        "在此可搜到的网页数；全部节点合计时每页只计一次", "indexer.documents", label=Bilingual("pages",
+        "网页"))] = 0
+    pages_per_second: Annotated[Amount, figure("pages/s", "Pages fetched per second since the start.",
+        "启动以来平均每秒抓取的网页数", rule=ratio("pages_fetched", "seconds"))] = 0.0
+    pages_per_second_now: Annotated[Amount, figure("pages/s",
+        "Pages fetched per second, over the last seconds.", "最近几秒平均每秒抓取的网页数",
+        label=Bilingual("pages/s", "网页/秒"))] = 0.0
+    urls_seen: Annotated[Count, counter("URLs", "URLs met, ever, of the slots held.", "累计见过的网址数",
+        "controller")] = 0
     frontier: FrontierSize = FrontierSize()
-    pending: int = 0
-    activity: int = 0
-    slots: SlotCounts = SlotCounts()
-    stores: dict[str, StoreCounts] = {}
-    bytes_moved: int = 0
-    bytes_moved_per_s: float = 0.0
-    hot_hosts: tuple[tuple[str, int], ...] = ()
-    searches: int = 0
-    searches_cached: int = 0
-    private_bytes: int = 0
-    pages_per_second_now: float = 0.0
+    fetch_status: Annotated[dict[Text, Count], Meta(max_length=REASONS_MAX), counter("fetches",
+        "Fetches by how they ended: a status of HTTP, or a reason.",
+        "按结果（HTTP 状态码或原因）统计的抓取数", "controller", metric="fetches", key="outcome",
+        is_private=True)] = {}
+    bytes_fetched: Annotated[Count, counter("B", "Bytes of bodies that were fetched.", "抓取到的正文字节数",
+        "controller", metric="fetched_bytes", chart=Chart("fetched_bytes_per_s"))] = 0
+    links_found: Annotated[Count, counter("links", "Links found on pages.", "网页中发现的链接数",
+        "controller")] = 0
+    links_sent: Annotated[Count, counter("links", "Links sent to other peers.", "发给其他节点的链接数",
+        "controller")] = 0
+    searches: Annotated[Count, counter("searches", "Searches that people and programs asked for.",
+        "用户和程序发起的查询数", "searcher", chart=Chart("searches_per_s", "Searches per second",
+        "每秒查询数"))] = 0
+    searches_cached: Annotated[Count, counter("searches", "Searches answered from memory.",
+        "直接由缓存应答的查询数", "searcher.cache_hits")] = 0
+    messages_sent: Annotated[Count, counter("messages", "Messages sent to other peers.",
+        "发给其他节点的消息数", chart=Chart("messages_per_s", "Messages per second", "每秒消息数"))] = 0
+    bytes_sent: Annotated[Count, counter("B", "Bytes sent to other peers.", "发给其他节点的字节数",
+        metric="sent_bytes", chart=Chart("message_bytes_per_s"))] = 0
+    seconds: Annotated[Amount, gauge("s", "Seconds since the start; of all, the longest.",
+        "启动以来的秒数；合计为最长者", rule=MAX, metric="up_seconds")] = 0.0
+    cpu_seconds: Annotated[Amount, counter("s", "Processor time, helping processes included.",
+        "处理器时间，含辅助进程", chart=Chart("cpu_cores", "Processors busy", "占用处理器数"))] = 0.0
+    slots: Annotated[SlotCounts, gauge("slots", "Slots by what is true of them; see `tianmesh status`.",
+        "按状态统计的槽数", key="what")] = SlotCounts()
+    stores: Annotated[dict[Text, StoreCounts], Meta(max_length=STORES_MAX), figure("stores",
+        "Stores by name.", "各存储，按名称")] = {}
+    bytes_moved: Annotated[Count, counter("B",
+        "Bytes received with slots that changed hands, or were repaired.", "槽移交或修复时收到的字节数",
+        metric="moved_bytes", chart=Chart("moved_bytes_per_s"))] = 0
+    bytes_moved_per_s: Annotated[Amount, figure("B/s",
+        "Bytes of slots received per second, over the last seconds.", "最近几秒平均每秒收到的槽内容",
+        label=Bilingual("MB/s", "MB/秒"))] = 0.0
+    private_bytes: Annotated[Count, gauge("B", "Memory that is of no file.", "不属于任何文件的内存",
+        label=Bilingual("MB memory", "内存 MB"), chart=Chart("memory_bytes", "Memory", "内存"))] = 0
+    rss_bytes: Annotated[Count, gauge("B", "Memory, files that the system caches included.",
+        "内存，含系统缓存的文件", metric="resident_bytes")] = 0
+    disk_bytes: Annotated[Count, gauge("B", "Size of archive and index on disk.", "存档与索引占用的磁盘空间",
+        chart=Chart("disk_bytes", "Archive and index", "存档与索引"))] = 0
+    archive_bytes: Annotated[Count, gauge("B", "Size of the archive on disk.", "存档占用的磁盘空间",
+        "cell")] = 0
+    index_bytes: Annotated[Count, gauge("B", "Size of the index on disk.", "索引占用的磁盘空间")] = 0
+    documents: Annotated[Count, gauge("documents", "Documents in the index, those of other owners included.",
+        "索引中的文档数，含其他主节点的", chart=Chart("documents"))] = 0
+    pending: Annotated[Count, gauge("pages", "Pages and batches begun, not yet durable where they belong.",
+        "已开始、尚未在应在之处存妥的网页与批次数")] = 0
+    activity: Annotated[Count, figure("1",
+        "Changes whenever anything happens: equal twice and idle means at rest.",
+        "有任何动作即变化；两次相等且空闲即为静止")] = 0
+    idle: Annotated[bool, gauge("", "1 when there is nothing to do.", "无事可做时为 1", rule=ALL)] = False
+    disk_full: Annotated[bool, figure("", "Nothing is fetched until the disk has space again.",
+        "磁盘已满，停止抓取", rule=ANY)] = False
+    is_out_of_space: Annotated[bool, gauge("", "1 while nothing is fetched for lack of space.",
+        "因空间不足而停止抓取时为 1", rule=ANY, metric="disk_full")] = False
+    disk_free_bytes: Annotated[Count, gauge("B",
+        "Space left on the disk of archive and index; 0 when that is not told.",
+        "存档与索引所在磁盘的剩余空间；未知时为 0", is_private=True)] = 0
+    disk_bytes_per_s: Annotated[Amount, figure("B/s",
+        "Bytes per second by which archive and index grow, over the last ten minutes.",
+        "最近十分钟存档与索引平均每秒的增长")] = 0.0
+    members: Annotated[Count, gauge("members", "Live members that this peer sees, itself included.",
+        "此节点可见的存活成员数，含自身", "membership.alive", rule=MAX)] = 0
+    members_quarantined: Annotated[Count, gauge("members",
+        "Members that this peer believes nothing of, for what they did.", "因违规被此节点隔离的成员数",
+        rule=MAX, is_private=True)] = 0
+    weight: Annotated[Count, gauge("1", "Share of the slots, relative to those of others.",
+        "相对于其他节点的槽份额", "membership")] = 0
+    relayed: Annotated[Count, figure("peers", "Peers that others reach over this one.",
+        "经此节点中继的节点数")] = 0
+    pages_max: Annotated[Count, figure("pages",
+        "Limit of the whole mesh by its policy, when that is why nothing is fetched; else 0.",
+        "因策略的网页总数上限而停止抓取时的上限，否则为 0", "controller", rule=MAX)] = 0
+    policy_late_s: Annotated[Amount, figure("s",
+        "Seconds since the policy should have been followed by another.", "策略应被下一策略取代以来的秒数",
+        "controller", rule=MAX)] = 0.0
+    hot_hosts: Annotated[tuple[tuple[Text, Count], ...], Meta(max_length=HOT_HOSTS_MAX), figure("URLs",
+        "Hosts with the longest queues, longest first, with the URLs queued.", "队列最长的主机及其排队网址数",
+        "controller", rule=longest(HOT_HOSTS_MAX), is_private=True)] = ()
 
 
+class PeerStatus(Total, frozen=True):
+    """One peer: its numbers, and the facts that are its own."""
+
+    id: Annotated[Text, fact("Id of the peer.", "节点标识", kind=Kind.INFO, metric="peer")]
+    pid: Annotated[Count, fact("Number of its process.", "进程号", is_private=True)] = 0
+    endpoint: Annotated[Text, fact("tcp://host:port of its inbox.", "收件地址", is_private=True)] = ""
+    gateway: Annotated[Text, fact("URL of its gateway.", "网关网址", is_private=True)] = ""
+    machine: Annotated[Text, fact("What its machine calls itself.", "机器名", is_private=True,
+        kind=Kind.INFO)] = ""
+    version: Annotated[Text, fact("Version of tianmesh.", "tianmesh 版本", kind=Kind.INFO)] = ""
+    state: Annotated[PeerState, fact("What the peer is busy with beside the crawl; as a metric 1 for it.",
+        "节点在抓取之外的状态", kind=Kind.GAUGE, key="state")] = PeerState.STEADY
+    epoch: Annotated[str, Meta(max_length=64), fact("Hexadecimal name of the slots' present owners.",
+        "当前槽分配的标识（十六进制）", "membership")] = ""
+    is_draining: Annotated[bool, fact("Whether it gives its slots away.", "是否正在移交各槽",
+        "membership")] = False
+    relay: Annotated[Text, fact("The member over which others reach it.", "其他节点经由哪个成员连接它",
+        "membership")] = ""
+    disk_stop: Annotated[Text, fact("The limit of its disk by which it fetches nothing.",
+        "令其停止抓取的磁盘限制", is_private=True)] = ""
+    misconduct: Annotated[tuple[MemberMisconduct, ...], Meta(max_length=MEMBERS_TOLD_MAX),
+        fact("Offences of other members, the worst first.", "其他成员的违规，最严重者在前",
+        is_private=True)] = ()
+    unreachable: Annotated[tuple[tuple[Text, Text], ...], Meta(max_length=UNREACHABLE_TOLD_MAX),
+        fact("Peers that others do not reach and why: this one, or those that ask to be let in here.",
+        "其他节点无法连接的节点及原因", is_private=True)] = ()
+    searched_words: Annotated[Words, fact("Guide words that the crawl takes from searches.",
+        "由查询得来的抓取引导词", "controller", is_private=True)] = ()
+
+
+# fmt: on
 class Report(msgspec.Struct, frozen=True):
     """The JSON of /api/status and of `--report`."""
 
@@ -207,54 +295,14 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def public_part(report: Report) -> Report:
-    """The part of a report that anybody may see: no addresses, no processes, no hosts that are crawled."""
-    peers = tuple(
-        replace(
-            peer,
-            pid=0,
-            endpoint="",
-            gateway="",
-            machine="",
-            hot_hosts=(),
-            fetch_status={},
-            misconduct=(),
-            unreachable=(),
-            disk_free_bytes=0,
-            disk_stop="",
-            searched_words=(),
-        )
-        for peer in report.peers
+    """Return the part of a report for everybody: no addresses, processes, hosts that are crawled."""
+    return Report(
+        tuple(map(without_private, report.peers)),
+        without_private(report.total),
+        tuple(map(without_private, report.members)),
     )
-    members = tuple(
-        replace(each, name="", endpoint="", door="", key="", gateway="") for each in report.members
-    )
-    return Report(peers, replace(report.total, hot_hosts=(), fetch_status={}), members)
 
 
-_ADDED: Final = [
-    "pages_fetched",
-    "pages_stored",
-    "pages_indexed",
-    "urls_seen",
-    "bytes_fetched",
-    "links_found",
-    "links_sent",
-    "messages_sent",
-    "bytes_sent",
-    "cpu_seconds",
-    "private_bytes",
-    "rss_bytes",
-    "documents",
-    "index_bytes",
-    "archive_bytes",
-    "pending",
-    "searches",
-    "searches_cached",
-    "activity",
-    "bytes_moved",
-    "bytes_moved_per_s",
-    "pages_per_second_now",
-]
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(PeerStatus)
 
@@ -262,7 +310,7 @@ _decoder = msgspec.msgpack.Decoder(PeerStatus)
 def report_of(peers: Iterable[PeerStatus], members: Iterable[MemberRow] = ()) -> Report:
     """Sort the peers by id and sum them up."""
     listed = tuple(sorted(peers, key=lambda peer: peer.id))
-    return Report(listed, total_of(listed), tuple(sorted(members, key=lambda each: each.id)))
+    return Report(listed, total_of(listed, Total), tuple(sorted(members, key=lambda each: each.id)))
 
 
 def member_rows(members: Iterable[Rumour], down_s: Mapping[str, float]) -> list[MemberRow]:
@@ -284,29 +332,6 @@ def member_rows(members: Iterable[Rumour], down_s: Mapping[str, float]) -> list[
 
 
 _STATES: Final = {State.ALIVE: "alive", State.SUSPECT: "suspect", State.DEAD: "down", State.LEFT: "gone"}
-
-
-def total_of(peers: Iterable[PeerStatus]) -> Total:
-    """Add up the counts of peers; seconds are the longest, pages_per_second all pages over those."""
-    peers = tuple(peers)
-    seconds = max((peer.seconds for peer in peers), default=0.0)
-    pages = sum(peer.pages_fetched for peer in peers)
-    return Total(
-        **{field: sum(getattr(peer, field) for peer in peers) for field in _ADDED},
-        fetch_status=_sum_by_key(peer.fetch_status for peer in peers),
-        seconds=seconds,
-        pages_per_second=pages / seconds if seconds else 0.0,
-        idle=bool(peers) and all(peer.idle for peer in peers),
-        disk_full=any(peer.disk_full for peer in peers),
-        frontier=FrontierSize(
-            hosts=sum(peer.frontier.hosts for peer in peers),
-            queued=sum(peer.frontier.queued for peer in peers),
-            in_flight=sum(peer.frontier.in_flight for peer in peers),
-        ),
-        slots=SlotCounts(*_sums(peer.slots for peer in peers)),
-        stores=_sum_stores(peers),
-        hot_hosts=_longest(host for peer in peers for host in peer.hot_hosts),
-    )
 
 
 def state_of(
@@ -367,29 +392,3 @@ def _most(counts: Mapping[str, int], limit: int) -> dict[str, int]:
     for name, n in (*named, *((OTHER, n) for _, n in most_first[n_named:])):
         kept[name] = min(kept.get(name, 0) + n, COUNT_MAX)
     return kept
-
-
-def _longest(hosts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """The hosts with most URLs to be fetched, longest first."""
-    return tuple(sorted(hosts, key=lambda host: (-host[1], host[0]))[:HOT_HOSTS_MAX])
-
-
-def _sums(counts: Iterable[msgspec.Struct]) -> Iterator[int]:
-    """Add up the fields, one by one, of structs that have nothing but numbers."""
-    return map(sum, zip(*map(astuple, counts), strict=True))
-
-
-def _sum_stores(peers: Sequence[PeerStatus]) -> dict[str, StoreCounts]:
-    names = sorted({name for peer in peers for name in peer.stores})
-    return {
-        name: StoreCounts(*_sums(peer.stores[name] for peer in peers if name in peer.stores))
-        for name in names
-    }
-
-
-def _sum_by_key(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for count in counts:
-        for key, value in count.items():
-            total[key] = total.get(key, 0) + value
-    return dict(sorted(total.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -14,6 +14,8 @@ from peers.gateway.model.time_words import utc
 from peers.gateway.site import charts
 from peers.gateway.site.charts import Chart, Unit
 from peers.gateway.site.history_view import (
+    FIGURES,
+    Figure,
     HistorySpan,
     HistoryView,
     ToldEvent,
@@ -35,17 +37,6 @@ _SPAN_TEXTS: Final = {
     HistorySpan.DAY: "history_day",
     HistorySpan.MONTH: "history_month",
 }
-_TITLES: Final[Mapping[str, str]] = {
-    "pages_per_s": "chart_pages",
-    "queued": "chart_queue",
-    "queue_wait_s": "chart_wait",
-    "searches_per_s": "chart_searches",
-    "slow_search_s": "chart_latency",
-    "messages_per_s": "chart_messages",
-    "cpu_cores": "chart_cpu",
-    "memory_bytes": "chart_memory",
-    "disk_bytes": "chart_disk",
-}
 
 
 class _SpanLink(NamedTuple):
@@ -58,6 +49,7 @@ class _Figure(NamedTuple):
     """A chart, with its title and the present value above it."""
 
     title: str
+    help: str
     now: str  # of all peers together
     drawing: Markup
 
@@ -164,22 +156,27 @@ def _drawn(view: HistoryView) -> list[str]:
 
 
 def _figures(reader: Reader, view: HistoryView, drawn: list[str]) -> Iterator[_Figure]:
-    for number, (name, key) in enumerate(_TITLES.items()):
-        unit, total = _unit(name, reader), view.total[name]
-        title, now = reader.say(key), _last(total, unit)
+    drawn_ones = [(name, each, each.title) for name, each in FIGURES.items() if each.title]
+    for number, (name, figure, titles) in enumerate(drawn_ones):
+        unit, total = _unit(name, figure, reader), view.total[name]
+        title, now = titles.in_language(reader.language), _last(total, unit)
         most = max((value for value in total if value is not None), default=None)
         told = {"now": now, "most": "–" if most is None else unit.text(most), "peers": len(view.peers)}
         lines = {peer: view.peers[peer][name] for peer in drawn}
         chart = Chart(title, reader.say("chart_about", **told), unit, total, lines, _ticks(reader, view.span))
-        yield _Figure(title, now, charts.svg(chart, number))
+        yield _Figure(title, figure.help.in_language(reader.language), now, charts.svg(chart, number))
 
 
-def _unit(name: str, reader: Reader) -> Unit:
-    if name.endswith("_bytes"):
-        return charts.BYTES
-    if name == "slow_search_s":
-        return charts.DURATION
-    return charts.wait_unit(partial(span_text, say=reader.say)) if name == "queue_wait_s" else charts.NUMBER
+def _unit(name: str, figure: Figure, reader: Reader) -> Unit:
+    match figure.unit:
+        case "B":
+            return charts.BYTES
+        case "s" if name == "queue_wait_s":
+            return charts.wait_unit(partial(span_text, say=reader.say))
+        case "s":
+            return charts.DURATION
+        case _:
+            return charts.NUMBER
 
 
 def _last(values: Values, unit: Unit) -> str:

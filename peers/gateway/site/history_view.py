@@ -6,7 +6,7 @@ still be untrue, of any size, and of any time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Final, NamedTuple
@@ -15,6 +15,8 @@ import msgspec
 
 from peers.gateway.model.histogram import SEARCH_BOUNDS_S, quantile_of
 from peers.gateway.model.messages import HistoryGathered
+from peers.gateway.model.quantity import Bilingual, Kind, table_of
+from peers.gateway.model.status import PeerStatus
 from peers.history.event import Event, EventKind
 from peers.history.sample import Sample
 from peers.history.series import POINTS
@@ -45,8 +47,10 @@ class HistorySpan(StrEnum):
 class Figure(NamedTuple):
     """Something of which there is a number for a peer, and for all of them together."""
 
-    name: str
     of: Callable[[Sequence[Sample]], float | None]  # of the samples of one moment, of one peer or of all
+    unit: str
+    help: Bilingual
+    title: Bilingual | None = None  # without one it is not drawn
 
 
 class RunningHandover(msgspec.Struct, frozen=True):
@@ -89,22 +93,21 @@ class HistoryView(msgspec.Struct, frozen=True):
 def _rate(counter: str) -> Callable[[Sequence[Sample]], float | None]:
     def of(samples: Sequence[Sample]) -> float | None:
         measured = [each for each in samples if each.seconds >= MEASURED_S_MIN]
-        return sum(getattr(each.counters, counter) / each.seconds for each in measured) if measured else None
+        return (
+            sum(each.counters.values.get(counter, 0) / each.seconds for each in measured)
+            if measured
+            else None
+        )
 
     return of
 
 
 def _level(gauge: str) -> Callable[[Sequence[Sample]], float | None]:
-    return lambda samples: float(sum(getattr(each.gauges, gauge) for each in samples)) if samples else None
+    return lambda samples: float(sum(each.gauges.get(gauge, 0) for each in samples)) if samples else None
 
 
 def _classes(samples: Sequence[Sample]) -> list[int]:
     return list(map(sum, zip_longest(*(each.counters.search_classes for each in samples), fillvalue=0)))
-
-
-def _searches_per_s(samples: Sequence[Sample]) -> float | None:
-    measured = [each for each in samples if each.seconds >= MEASURED_S_MIN]
-    return sum(sum(each.counters.search_classes) / each.seconds for each in measured) if measured else None
 
 
 def _slow_search_s(samples: Sequence[Sample]) -> float | None:
@@ -119,23 +122,38 @@ def _queue_wait_s(samples: Sequence[Sample]) -> float | None:
     return queued / speed if speed else None  # for nobody knows how long
 
 
-_QUEUED: Final = _level("queued")
-_PAGES: Final = _rate("pages")
-FIGURES: Final = (
-    Figure("pages_per_s", _PAGES),
-    Figure("queued", _QUEUED),
-    Figure("queue_wait_s", _queue_wait_s),
-    Figure("searches_per_s", _searches_per_s),
-    Figure("slow_search_s", _slow_search_s),
-    Figure("messages_per_s", _rate("messages")),
-    Figure("cpu_cores", _rate("cpu_s")),
-    Figure("memory_bytes", _level("private_bytes")),
-    Figure("disk_bytes", _level("disk_bytes")),
-    Figure("fetched_bytes_per_s", _rate("fetched_bytes")),
-    Figure("message_bytes_per_s", _rate("message_bytes")),
-    Figure("moved_bytes_per_s", _rate("moved_bytes")),
-    Figure("documents", _level("documents")),
-)
+_QUEUED: Final = _level("frontier.queued")
+_PAGES: Final = _rate("pages_fetched")
+_DERIVED: Final = {
+    "queue_wait_s": Figure(
+        _queue_wait_s,
+        "s",
+        Bilingual(
+            "Seconds until a page that is found now is fetched, at this speed.",
+            "按当前速度，新发现的网页等待抓取的秒数",
+        ),
+        Bilingual("Wait of a new page", "新网页等待时间"),
+    ),
+    "slow_search_s": Figure(
+        _slow_search_s,
+        "s",
+        Bilingual("Seconds within which 99 of 100 searches are answered.", "99% 的查询在多少秒内得到应答"),
+        Bilingual("99 of 100 searches within", "99% 的查询用时不超过"),
+    ),
+}
+
+
+def _figures() -> Iterator[tuple[str, Figure]]:
+    """Yield a figure for each quantity that is kept: the speed of a counter, the level of a gauge."""
+    for path, quantity in table_of(PeerStatus).items():
+        if chart := quantity.chart:
+            is_speed = quantity.kind is Kind.COUNTER
+            of, unit = (_rate(path), f"{quantity.unit}/s") if is_speed else (_level(path), quantity.unit)
+            title = Bilingual(chart.en, chart.zh) if chart.en else None
+            yield chart.name, Figure(of, unit, quantity.help, title)
+
+
+FIGURES: Final[Mapping[str, Figure]] = dict(_figures()) | _DERIVED
 
 
 def history_view(gathered: HistoryGathered, span: HistorySpan, *, is_admin: bool) -> HistoryView:
@@ -154,14 +172,19 @@ def history_view(gathered: HistoryGathered, span: HistorySpan, *, is_admin: bool
         start_s=first * step_s,
         step_s=step_s,
         now_s=gathered.now,
-        total={figure.name: _values(figure, together) for figure in FIGURES},
+        total={name: _values(figure, together) for name, figure in FIGURES.items()},
         peers={peer: _of_peer(samples) for peer, samples in laid.items()},
-        slots={peer: told.samples[-1].gauges.slots_owned for peer, told in gathered.told if told.samples},
+        slots={peer: _slots(told, "slots.owned") for peer, told in gathered.told if told.samples},
         handovers=tuple(_handovers(gathered)),
         events=tuple(events),
         silent=gathered.silent,
         names=dict(gathered.names) if is_admin else {},
     )
+
+
+def _slots(told: HistoryTold, gauge: str) -> int:
+    """Return the slots of a kind that a peer had last."""
+    return int(told.samples[-1].gauges.get(gauge, 0))
 
 
 def _laid(samples: Iterable[Sample], first: int, step_s: float) -> list[Sample | None]:
@@ -177,7 +200,7 @@ def _laid(samples: Iterable[Sample], first: int, step_s: float) -> list[Sample |
 
 def _of_peer(samples: Sequence[Sample | None]) -> dict[str, Values]:
     moments = [[] if each is None else [each] for each in samples]
-    return {figure.name: _values(figure, moments) for figure in FIGURES}
+    return {name: _values(figure, moments) for name, figure in FIGURES.items()}
 
 
 def _values(figure: Figure, moments: Iterable[Sequence[Sample]]) -> Values:
@@ -187,7 +210,7 @@ def _values(figure: Figure, moments: Iterable[Sequence[Sample]]) -> Values:
 
 def _handovers(gathered: HistoryGathered) -> Iterable[RunningHandover]:
     for peer, told in gathered.told:
-        slots = told.samples[-1].gauges.slots_wanted if told.samples else 0
+        slots = _slots(told, "slots.wanted") if told.samples else 0
         if slots and told.wanted_since_s:
             seconds = max(gathered.now - told.wanted_since_s, 0.0)
             done = told.wanted_most - slots

@@ -34,8 +34,9 @@ from peers.gateway.model.member_lines import (
     searched_words,
 )
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
+from peers.gateway.model.quantity import columns, text_of
 from peers.gateway.model.readiness_json import ReadinessJson
-from peers.gateway.model.status import PeerState, PeerStatus, Report, Total
+from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.stored_page import Kind, StoredPage, framed_html
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
@@ -202,28 +203,20 @@ class _StatusRow(NamedTuple):
     numbers: list[str]
 
 
+class _Column(NamedTuple):
+    label: str
+    help: str
+
+
 class _HotHost(NamedTuple):
     name: str
     href: str  # to what is known of its home page
     urls: str
 
 
-_STATUS_COLUMNS: Final = (
-    "status_peer",
-    "status_machine",
-    "status_version",
-    "status_state",
-    "status_pages",
-    "status_pages_now",
-    "status_queue",
-    "status_crawled",
-    "status_answered",
-    "status_complete",
-    "status_wanted",
-    "status_moved",
-    "status_memory",
-)
-_ABOUT_COLUMNS: Final = 4  # of these, before the numbers
+# Of a member, before the numbers, of which the table of quantities says which have a column.
+_ABOUT_COLUMNS: Final = ("status_peer", "status_machine", "status_version", "status_state")
+_NUMBERS: Final = tuple(columns(Total))
 # Operators that narrow, as `query_language` reads them; in a phrase they are text.
 _FILTER: Final = re.compile(
     r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|after|before):[^\s\"()]+)", re.IGNORECASE
@@ -376,7 +369,14 @@ def status_page(reader: Reader, report: Report, readiness: ReadinessJson, *, may
             searches=f"{total.searches:,}",
             cached=f"{100 * total.searches_cached / max(1, total.searches):.0f} %",
         ),
-        columns=[reader.say(column) for column in _STATUS_COLUMNS],
+        columns=[
+            *(_Column(reader.say(column), "") for column in _ABOUT_COLUMNS),
+            *(
+                _Column(*(text.in_language(reader.language) for text in (label, quantity.help)))
+                for _, quantity in _NUMBERS
+                if (label := quantity.label)
+            ),
+        ],
         advice=advice(report, readiness, reader.say),
         rows=[
             *(_status_row(reader, line) for line in member_lines(report, reader.say)),
@@ -653,8 +653,7 @@ def _status_row(reader: Reader, line: MemberLine) -> _StatusRow:
     status = line.status
     kind, state = _state(reader, line)
     if status is None:
-        blank = [""] * (len(_STATUS_COLUMNS) - _ABOUT_COLUMNS)
-        return _StatusRow(line.peer, "", [line.name, ""], state, kind, blank)
+        return _StatusRow(line.peer, "", [line.name, ""], state, kind, [""] * len(_NUMBERS))
     # What another peer says of itself becomes a link only if it looks like one.
     gateway = status.gateway if status.gateway.startswith("http://") else ""
     about = [line.name, printable(status.version)]
@@ -679,19 +678,10 @@ def _state(reader: Reader, line: MemberLine) -> tuple[str, str]:
     return line.status.state.name.lower(), state
 
 
-def _status_numbers(row: PeerStatus | Total) -> list[str]:
-    """The numbers of a row in the order of `_STATUS_COLUMNS`, behind the columns about the member."""
-    slots = row.slots
+def _status_numbers(row: Total) -> list[str]:
     return [
-        f"{row.pages_indexed:,}",
-        f"{row.pages_per_second_now:.1f}",
-        f"{row.frontier.queued:,}",
-        f"{slots.held:,} / {slots.owned:,}",
-        f"{slots.answered:,}",
-        f"{slots.complete:,} / {slots.kept:,}",
-        f"{slots.wanted:,}",
-        f"{row.bytes_moved_per_s / 1e6:.1f}",
-        f"{row.private_bytes / 1e6:,.0f}",
+        " / ".join(text_of(row, each) for each in (path, quantity.share_of) if each)
+        for path, quantity in _NUMBERS
     ]
 
 

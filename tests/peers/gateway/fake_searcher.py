@@ -39,7 +39,7 @@ from peers.gateway.model.messages import (
 )
 from peers.gateway.model.status import PeerState, PeerStatus, SlotCounts, encode
 from peers.history.event import Event, EventKind
-from peers.history.sample import Counters, Gauges, Sample
+from peers.history.sample import Counts, Sample
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
 from peers.storage.archive.warc import response_record
@@ -159,7 +159,7 @@ HISTORIES = tuple(
         HistoryTold(
             1,
             tuple(
-                Sample(DAY - 40.0 * n, 40.0, 40.0, Counters(pages=40), Gauges(slots_owned=25_000))
+                Sample(DAY - 40.0 * n, 40.0, 40.0, Counts({"pages_fetched": 40}), {"slots.owned": 25_000})
                 for n in range(9, -1, -1)
             ),
             (Event(DAY - 90.0, EventKind.DOWN, "<b>dan"), Event(DAY - 60.0, EventKind.QUARANTINED, "eve")),

@@ -14,10 +14,10 @@ from peers.gateway.model.messages import MeterRead, ReadMeter
 from peers.gateway.model.status import PeerStatus, encode
 from peers.history.event import Event, EventKind, Standing
 from peers.history.messages import Happened, VitalsTaken
-from peers.history.sample import Counters, Gauges
+from peers.history.sample import Counts
 
 SEARCHER = Address("ann", "searcher")
-VITALS = VitalsTaken(Counters(), Gauges(), Standing(version="1"), has_joined=True)
+VITALS = VitalsTaken(Counts(), {}, Standing(version="1"), has_joined=True)
 
 
 def meter_of(measure: Callable[[], PeerStatus] = lambda: PeerStatus(id="ann")) -> Meter:

@@ -16,7 +16,7 @@ from mesh.tables.memory_table import MemoryTable
 from peers.history.event import Event, EventKind, Standing
 from peers.history.historian import Historian
 from peers.history.messages import Happened, VitalsTaken
-from peers.history.sample import Counters, Gauges
+from peers.history.sample import Counts
 from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.policy.edits import taken_down
 from peers.policy.rules import Action, Rule, policy_bytes
@@ -30,7 +30,7 @@ ASKS = [Send(MEMBERSHIP, MembersWanted(()))]
 
 
 def vitals(pages: int = 0, standing: Standing = HERE, *, has_joined: bool = True) -> VitalsTaken:
-    return VitalsTaken(Counters(pages=pages), Gauges(queued=3), standing, has_joined)
+    return VitalsTaken(Counts({"pages": pages}), {"queued": 3}, standing, has_joined)
 
 
 def members(**states: State) -> MembersTold:
@@ -70,7 +70,7 @@ def test_what_was_counted_between_looks_is_told() -> None:
         look(historian, NOW + 2.0 * n, pages=100 + 10 * n)
     [sample] = ask(historian, NOW + 10.0).samples
     assert (sample.start_s, sample.span_s, sample.seconds) == (NOW, 40.0, 10.0)
-    assert (sample.counters.pages, sample.gauges.queued) == (50, 3)
+    assert (sample.counters.values, sample.gauges) == ({"pages": 50}, {"queued": 3})
 
 
 def test_answers_are_made_once_between_two_looks() -> None:
@@ -79,7 +79,7 @@ def test_answers_are_made_once_between_two_looks() -> None:
     look(historian, NOW + 2.0, pages=1)
     assert ask(historian, NOW + 2.5).samples is ask(historian, NOW + 3.5, 17.0).samples
     look(historian, NOW + 4.0, pages=2)
-    assert ask(historian, NOW + 4.0).samples[0].counters.pages == 2
+    assert ask(historian, NOW + 4.0).samples[0].counters.values["pages"] == 2
 
 
 def test_what_happens_is_logged_and_told() -> None:

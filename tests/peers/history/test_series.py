@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from mesh.tables.memory_table import MemoryTable
-from peers.history.sample import Counters, Gauges
+from peers.history.sample import Counts
 from peers.history.series import COARSE, FINE, MEDIUM, POINTS, Series, level_for
 
 NOW = 1_750_000_200.0  # some time; a whole multiple of two minutes
@@ -28,12 +28,12 @@ def run(series: Series, start: float, seconds: float, every: float = 2.0, queued
     """One page a second; returns when it ended."""
     steps = int(seconds / every)
     for n in range(1, steps + 1):
-        series.note(start + n * every, every, Counters(pages=int(every)), Gauges(queued=queued))
+        series.note(start + n * every, every, Counts({"pages": int(every)}), {"queued": queued})
     return start + steps * every
 
 
-def pages_in(series: Series, now: float, span_s: float) -> int:
-    return sum(each.counters.pages for each in series.last(now, level_for(span_s)))
+def pages_in(series: Series, now: float, span_s: float) -> float:
+    return sum(float(each.counters.values["pages"]) for each in series.last(now, level_for(span_s)))
 
 
 @pytest.mark.parametrize("span_s", [HOUR, DAY, MONTH])
@@ -41,7 +41,7 @@ def test_everything_is_in_every_span_that_is_long_enough(span_s: float) -> None:
     series = Series(MemoryTable())
     now = run(series, NOW, 3_000.0)
     assert pages_in(series, now, span_s) == 3_000
-    assert series.last(now, level_for(span_s))[-1].gauges.queued == 7
+    assert series.last(now, level_for(span_s))[-1].gauges["queued"] == 7
 
 
 @pytest.mark.parametrize("span_s", [HOUR, DAY, MONTH])
@@ -88,7 +88,7 @@ def test_a_half_hour_goes_on_after_a_restart() -> None:
     again = Series(table)
     now = run(again, now, 600.0)
     [half_hour] = again._from(COARSE, start)
-    assert half_hour.counters.pages >= 1_196
+    assert half_hour.counters.values["pages"] >= 1_196
 
 
 def test_what_the_hour_has_no_fine_samples_of_it_has_longer_ones_of() -> None:
@@ -98,7 +98,7 @@ def test_what_the_hour_has_no_fine_samples_of_it_has_longer_ones_of() -> None:
     now = run(again, now, 60.0)
     samples = again.last(now, FINE)
     assert {each.span_s for each in samples} == {MEDIUM.span_s, 4 * FINE.span_s}
-    assert sum(each.counters.pages for each in samples) == pytest.approx(1_860, abs=MEDIUM.span_s)
+    assert sum(each.counters.values["pages"] for each in samples) == pytest.approx(1_860, abs=MEDIUM.span_s)
 
 
 def test_a_clock_that_jumps_back_leaves_nothing_in_the_future_and_breaks_nothing() -> None:

@@ -19,7 +19,7 @@ from peers.gateway.http.metrics import MEDIA_TYPE, exposition, media_type_for
 from peers.gateway.http.peer_metrics import families_of, histogram_family
 from peers.gateway.http.process_metrics import process_families
 from peers.gateway.model.histogram import Histogram
-from peers.gateway.model.status import MemberMisconduct, PeerState, PeerStatus, SlotCounts
+from peers.gateway.model.status import PeerState, PeerStatus, SlotCounts
 
 MONITORING = Path(__file__).parents[4] / "docs" / "monitoring"
 STATUS = PeerStatus(
@@ -29,10 +29,10 @@ STATUS = PeerStatus(
     fetch_status={"200": 5, 'odd"\n\\': 2},
     slots=SlotCounts(owned=3),
     state=PeerState.MOVING,
-    disk_full=True,
+    is_out_of_space=True,
     machine="desk",
     version="1.2",
-    misconduct=(MemberMisconduct("bob", 9.0, True, {"forgery": 1}),),
+    members_quarantined=1,
 )
 
 

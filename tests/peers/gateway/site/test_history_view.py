@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from peers.gateway.model.histogram import SEARCH_BOUNDS_S, quantile_of
 from peers.gateway.model.messages import HistoryGathered
+from peers.gateway.model.quantity import table_of
+from peers.gateway.model.status import PeerStatus
 from peers.gateway.site.history_page import history_page
 from peers.gateway.site.history_view import (
     EVENTS_SHOWN_MAX,
@@ -18,7 +23,7 @@ from peers.gateway.site.history_view import (
 from peers.gateway.site.history_words import TEXTS_OF_KINDS
 from peers.gateway.site.pages import Reader
 from peers.history.event import Event, EventKind
-from peers.history.sample import COUNT_MAX, Counters, Gauges, Sample
+from peers.history.sample import COUNT_MAX, Counts, Sample
 from peers.history.series import POINTS
 from peers.history.wire_messages import HistoryTold
 
@@ -28,8 +33,10 @@ THIS = NOW // STEP * STEP  # when the last step begins
 ENGLISH = Reader("en", False)
 
 
-def sample(start_s: float, span_s: float = STEP, pages: int = 80, **gauges: int) -> Sample:
-    return Sample(start_s, span_s, span_s, Counters(pages=pages), Gauges(**gauges))
+def sample(
+    start_s: float, span_s: float = STEP, pages: int = 80, gauges: Mapping[str, int] = MappingProxyType({})
+) -> Sample:
+    return Sample(start_s, span_s, span_s, Counts({"pages_fetched": pages}), dict(gauges))
 
 
 def told(*samples: Sample, events: tuple[Event, ...] = (), since: float = 0.0, most: int = 0) -> HistoryTold:
@@ -65,7 +72,9 @@ def test_a_sample_that_is_longer_stands_at_all_steps_it_covers() -> None:
 
 def test_a_new_page_waits_as_long_as_the_queue_takes() -> None:
     def wait(pages: int, queued: int) -> float | None:
-        return view_of({"ann": told(sample(THIS, pages=pages, queued=queued))}).total["queue_wait_s"][-1]
+        return view_of({"ann": told(sample(THIS, pages=pages, gauges={"frontier.queued": queued}))}).total[
+            "queue_wait_s"
+        ][-1]
 
     assert wait(80, 100) == 50.0
     assert wait(80, 0) == wait(0, 0) == 0.0
@@ -73,8 +82,8 @@ def test_a_new_page_waits_as_long_as_the_queue_takes() -> None:
 
 
 def test_latency_of_all_is_that_of_all_searches() -> None:
-    fast = Sample(THIS, STEP, STEP, Counters(search_classes=(99,)), Gauges())
-    slow = Sample(THIS, STEP, STEP, Counters(search_classes=(0,) * 8 + (99,)), Gauges())
+    fast = Sample(THIS, STEP, STEP, Counts({"searches": 99}, (99,)), {})
+    slow = Sample(THIS, STEP, STEP, Counts({"searches": 99}, (0,) * 8 + (99,)), {})
     view = view_of({"ann": told(fast), "bob": told(slow), "cyd": told(sample(THIS))})
     assert view.peers["ann"]["slow_search_s"][-1] == pytest.approx(0.005, abs=1e-4)
     assert view.peers["cyd"]["slow_search_s"][-1] is None
@@ -98,8 +107,8 @@ def test_quantiles(counts: tuple[int, ...], share: float, seconds: float | None)
 
 
 def test_hostile_numbers_and_times_break_nothing() -> None:
-    huge = Counters(*(COUNT_MAX,) * 5, 1e15, (COUNT_MAX,) * 32)
-    gauges = Gauges(*(COUNT_MAX,) * 6)
+    huge = Counts(dict.fromkeys(table_of(PeerStatus), COUNT_MAX), (COUNT_MAX,) * 32)
+    gauges = huge.values
     odd = (
         Sample(0.0, 1e9, 5e-324, huge, gauges),
         Sample(1e12, 1e9, 1e15, huge, gauges),
@@ -124,7 +133,9 @@ def test_nobody_who_tells_anything_makes_a_page_all_the_same() -> None:
 
 def test_a_running_handover_has_a_time_to_go() -> None:
     def handover(most: int) -> float | None:
-        [each] = view_of({"ann": told(sample(THIS, slots_wanted=100), since=NOW - 60.0, most=most)}).handovers
+        [each] = view_of(
+            {"ann": told(sample(THIS, gauges={"slots.wanted": 100}), since=NOW - 60.0, most=most)}
+        ).handovers
         return each.left_s
 
     assert handover(300) == 30.0
@@ -196,7 +207,7 @@ def test_a_page_of_eight_peers_is_small() -> None:
     peers = {
         f"peer{n:012}": told(
             *(
-                sample(THIS - STEP * k, pages=(k * 37 + n * 11) % 90, queued=k * n)
+                sample(THIS - STEP * k, pages=(k * 37 + n * 11) % 90, gauges={"frontier.queued": k * n})
                 for k in range(POINTS, -1, -1)
             )
         )
