@@ -188,6 +188,12 @@ def binary_kind(body: bytes, content_type: str | None = None) -> str | None:
 # WHATWG MIME sniffing, 7.1, what occurs under the name of text/html.
 _MAGIC: Final = (
     (b"%PDF-", "PDF"),
+    # Programs that draw pages, as a printer or a file for DOS has them before: to run them takes Ghostscript.
+    *(
+        (begin, "PostScript, which nothing here runs")
+        for begin in (b"%!PS", b"\x04%!PS", b"\xc5\xd0\xd3\xc6")
+    ),
+    (b"\x1b%-12345X", "a job for a printer"),
     (b"\x89PNG\r\n", "PNG"),
     (b"GIF8", "GIF"),
     (b"\xff\xd8\xff", "JPEG"),

@@ -313,6 +313,8 @@ def test_empty_elements_of_xhtml_do_not_swallow_the_page() -> None:
     ("body", "kind"),
     [
         (b"%PDF-1.7 ...", "PDF"),
+        (b"%!PS-Adobe-3.0\n%%Title: (A paper)\n72 720 moveto (Hello) show showpage", "PostScript"),
+        (b"\x1b%-12345X@PJL ENTER LANGUAGE=POSTSCRIPT\r\n%!PS-Adobe-3.0\n", "printer"),
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "PNG"),
         (b"PK\x03\x04" + b"word" * 50, "ZIP"),
         (b"\x1f\x8b\x08\0" + b"x" * 50, "gzip"),
@@ -321,8 +323,9 @@ def test_empty_elements_of_xhtml_do_not_swallow_the_page() -> None:
     ],
 )
 def test_binary_data_as_html_is_refused(body: bytes, kind: str) -> None:
-    with pytest.raises(NotHtml, match=kind):
-        parse_page(URL, body, "text/html")
+    for media_type in ("text/html", "text/plain", "application/postscript", None):
+        with pytest.raises(NotHtml, match=kind):
+            parse_page(URL, body, media_type)
 
 
 def test_some_nuls_in_text_are_tolerated() -> None:
