@@ -216,7 +216,9 @@ def _pages_of_blocks(
                 n_pages += 1
                 yield page
         is_first = False
-    if end is None:
+    if is_first and last == 0:
+        _tell(path, Damage(-1, 0, "is empty, not a trace"), damages)
+    elif end is None:
         _tell(path, Damage(-1, last, "lacks its end: the crawl died, or the file was cut"), damages)
     elif end.get("pages") != n_pages:
         _tell(path, Damage(-1, last, f"has {n_pages} of the {end.get('pages')} pages of its end"), damages)

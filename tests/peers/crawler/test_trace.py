@@ -115,7 +115,7 @@ def header_of(**fields: object) -> bytes:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "lacks its end"),
+        (b"", "not a trace"),
         (b"some text", "not a trace"),
         (b"\xc1", "not a trace"),
         (msgpack.packb({"format": "other"}), "not a trace"),
