@@ -276,6 +276,16 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "Atom) that are linked or given as seeds"
         ),
     ] = True
+    audit_rate: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1.0,
+            description="share of the pages of other members kept here that are looked at once more, by this "
+            "peer and, where that differs, by another one: so a member that invents pages is found; 0 for "
+            "none; other members look at ours by their own",
+        ),
+    ] = 0.002
     is_recorded: Annotated[
         bool, Meta(description="record every page with its links in web.trace, for simulations")
     ] = False

@@ -112,6 +112,7 @@ class Known(NamedTuple):
     has_revisits: bool = True
     has_liar: bool = False
     has_machines: bool = False
+    has_domains: bool = False
 
     def run(self, bug: Bug | None, tell: Callable[[str], None] | None = None) -> Outcome:
         return run_faults(
@@ -122,6 +123,7 @@ class Known(NamedTuple):
             has_revisits=self.has_revisits,
             has_liar=self.has_liar,
             has_machines=self.has_machines,
+            has_domains=self.has_domains,
         )
 
     def finds(self, bug: Bug) -> bool:
@@ -161,6 +163,9 @@ KNOWN = {
     Bug.FOREIGN_NAMES: Known(1, 4, "did not find", has_liar=True),
     Bug.FOREIGN_LEASES: Known(1, 4, "too early", has_liar=True, has_machines=True),
     Bug.UNASKED_EXCERPTS: Known(1, 4, "by the word of", has_liar=True),
+    Bug.FREE_TURNS: Known(1, 4, "too early"),
+    Bug.HASTY_VERDICTS: Known(1, 4, "which is honest", has_liar=True),
+    Bug.BELIEVED_TEXTS: Known(1, 4, "it blames nobody", has_liar=True, has_domains=True),
 }
 
 
