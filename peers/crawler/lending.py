@@ -24,7 +24,7 @@ from typing import Final
 
 from mesh.actors.actor import Address, Send
 from mesh.actors.allowance import Allowance
-from mesh.urls import host_of
+from mesh.urls import host_of, is_canonical
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState
@@ -95,7 +95,10 @@ class Lending:
         return [Send(source, self._answer(source.peer, wanted, until_s, now))]
 
     def _answer(self, peer: str, wanted: LendTurn, until_s: float, now: float) -> TurnLent:
-        host, number = host_of(wanted.url), wanted.number
+        number = wanted.number
+        if not is_canonical(wanted.url):
+            return TurnLent(number, is_refused=True)
+        host = host_of(wanted.url)
         state = self._frontier.find(host)
         if state is None or self._frontier.is_stopped(state.slot) or until_s - now < TURN_S_MIN:
             return TurnLent(number, pause_s=BUSY_S)

@@ -37,7 +37,7 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.tables.lives import numbers_of
-from mesh.urls import has_host, host_of
+from mesh.urls import host_of, is_canonical
 from peers.crawler.auditing.audits import Audit, Seen, Stage, agree, differs, is_alike
 from peers.crawler.auditing.likeness import HASHES_MIN, hashes_of
 from peers.crawler.auditing.verdicts import Verdicts
@@ -62,6 +62,7 @@ ANSWER_S_MAX: Final = 120.0  # of the fetcher and the parser
 SECOND_AGAIN_S: Final = 30.0  # likewise, one for a second look
 SECOND_AFTER_S: Final = (10.0, 600.0)  # least and most, from the first look on
 ORDERS_A_MINUTE: Final = 60  # to one member, of turns and of looks
+TURN_S_MAX: Final = 5.0  # that is believed; nobody lends longer ones
 TURN_S_MIN: Final = 0.3  # of a turn that is left, with less nothing is asked
 TURNS_MAX: Final = 4  # that are used in vain
 CLOCKS_DIFFER: Final = 0.05  # those of two peers, in a second
@@ -168,7 +169,7 @@ class Auditor(Actor):
         if (known := self._answered.get((asker, number))) is not None:
             return [Send(asker, known)]
         of_asker = [each for each in self._audits.values() if each.asker == asker]
-        owner = self._owner_of(url) if has_host(url) else None
+        owner = self._owner_of(url) if is_canonical(url) else None
         if any(each.asker_number == number for each in of_asker) or owner in (None, self._me, asker.peer):
             return []
         if len(of_asker) < OF_MEMBER_MAX:
@@ -224,8 +225,8 @@ class Auditor(Actor):
             return []
         audit = self._audits[key]
         del self._orders[lent.number]
-        audit.delay_s = lent.delay_s
-        audit.turn_ends_s = audit.ordered_s + lent.seconds * (1.0 - CLOCKS_DIFFER)
+        audit.delay_s = min(lent.delay_s, self._settings.delay_max_s)
+        audit.turn_ends_s = audit.ordered_s + min(lent.seconds, TURN_S_MAX) * (1.0 - CLOCKS_DIFFER)
         if audit.turn_ends_s - now < TURN_S_MIN:
             least_s = AGAIN_S if lent.seconds > 0.0 else 0.0
             audit.due_s = now + max(lent.pause_s, REFUSED_S if lent.is_refused else least_s)

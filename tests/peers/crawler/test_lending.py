@@ -151,6 +151,12 @@ def test_a_page_that_robots_txt_forbids_is_lent_to_nobody() -> None:
     assert not turn(desk, number=2).is_refused
 
 
+def test_no_turn_is_lent_for_what_is_no_canonical_url() -> None:
+    desk = visited_desk()
+    desk.wake(DELAY_S)
+    assert all(turn(desk, url).is_refused for url in ("x", "http://", "HTTP://A.test/", "http:///"))
+
+
 def test_a_member_gets_a_turn_of_a_host_now_and_then_only() -> None:
     desk = visited_desk()
     desk.wake(DELAY_S)

@@ -1,4 +1,4 @@
-"""A member that invents the texts of its pages, in a mesh without faults: others find it out, and nobody else."""
+"""A member that invents texts of its pages, in a mesh without faults: it is found out, and nobody else is."""
 
 from __future__ import annotations
 

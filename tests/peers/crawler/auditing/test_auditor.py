@@ -121,6 +121,22 @@ def test_a_turn_that_comes_late_or_from_another_peer_lends_nothing() -> None:
     assert mesh.lend(order, after_s=1.8) == []
 
 
+def test_a_member_cannot_lend_for_long_nor_have_an_address_left_alone_for_long() -> None:
+    mesh = Auditing()
+    order = mesh.draw()
+    [send] = mesh.tell(TurnLent(order.number, 600.0, delay_s=600.0), "controller", OWNER)
+    assert isinstance(send.message, FetchPage)
+    assert send.message.within_s <= auditor.TURN_S_MAX
+    assert send.message.delay_s == CrawlSettings().delay_max_s
+
+
+def test_nothing_is_looked_at_that_is_no_canonical_url() -> None:
+    mesh = Auditing()
+    for number, url in enumerate(("x", "http://", "HTTP://A.test/", "http://h1.test/a b", "http:///")):
+        assert mesh.tell(LookAtPage(number, url), "auditor", HELPER) == []
+    assert mesh.counts() == {}
+
+
 def test_a_busy_address_is_asked_again_in_the_same_turn() -> None:
     mesh = Auditing()
     mesh.lend(mesh.draw())
