@@ -27,7 +27,6 @@ from peers.copies.wire_messages import CopiesNamed
 from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.auditing.auditor import Auditor
 from peers.crawler.auditing.audits import Seen, differs
-from peers.crawler.auditing.verdicts import Verdicts
 from peers.crawler.controller import Controller
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState
@@ -77,7 +76,6 @@ class Bug(StrEnum):
     FOREIGN_LEASES = "foreign-leases"  # an address is lent by whoever says so; where hosts share machines
     FREE_TURNS = "free-turns"  # who lends a turn of a host goes on asking it
     HASTY_VERDICTS = "hasty-verdicts"  # a member is found out by one page that another one sees otherwise
-    BELIEVED_TEXTS = "believed-texts"  # whoever invents texts is believed, whatever others see
     EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
@@ -307,15 +305,6 @@ def _hasty_verdicts() -> list[_Patch]:
     return [(Auditor, "_see", see_alone)]
 
 
-def _believed_texts() -> list[_Patch]:
-    """Find nobody out."""
-
-    def note_differing(self: Verdicts, peer: str, url: str, ip: str, now: float) -> str:
-        return ""
-
-    return [(Verdicts, "note_differing", note_differing)]
-
-
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
@@ -337,5 +326,4 @@ _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.FOREIGN_LEASES: _foreign_leases,
     Bug.FREE_TURNS: _free_turns,
     Bug.HASTY_VERDICTS: _hasty_verdicts,
-    Bug.BELIEVED_TEXTS: _believed_texts,
 }
