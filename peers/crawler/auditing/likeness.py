@@ -20,7 +20,7 @@ from typing import Final
 from xxhash import xxh32_intdigest
 
 HASHES_MAX: Final = 64  # an estimate is off by .06 at most, twice in three times
-TEXT_CHARS_MAX: Final = 16_384  # of a text, from its beginning: two milliseconds
+TEXT_CHARS_MAX: Final = 16_384  # of a text, from its beginning: .8 ms of English, 5 ms of Chinese
 HASHES_MIN: Final = 3  # texts with fewer shingles say nothing
 
 # A character of Chinese, Japanese or Korean, or a word of other letters and digits: one pass over the text.
