@@ -34,6 +34,7 @@ from mesh.tables.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.aliases.aliases import Aliases
+from peers.crawler.auditing.auditor import Auditor
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.frontier.link_texts import KeptTexts
 from peers.crawler.model.settings import CrawlSettings
@@ -48,6 +49,7 @@ from peers.index.answering import IndexView
 from peers.index.indexer import Indexer
 from peers.storage.cell import Cell
 from peers.storage.ledger.stored_versions import StoredVersions
+from peers.storage.sampling import Sampling
 from peers.storage.settings import CellSettings
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
@@ -56,7 +58,10 @@ HISTORIAN_SECTION: Final = b"H"
 COPIES_SECTION: Final = b"K"
 
 # By kind of decree, which of the actors are told what is in force.
-FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher", "historian", "http"), REVOCATION: ("http",)}
+FOLLOWERS: Final = {
+    POLICY: ("controller", "cell", "auditor", "searcher", "historian", "http"),
+    REVOCATION: ("http",),
+}
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
 MakeHolders: TypeAlias = Callable[[str, Table, int], list[StoreActor]]
@@ -72,6 +77,7 @@ def make_actors(
     gateway: GatewaySettings | None = None,
     further: MakeHolders = lambda me, table, life: [],
     cell: CellSettings | None = None,
+    secret: bytes = b"",
 ) -> list[Actor]:
     """Make the actors of a peer, which go on from the state that the table keeps.
 
@@ -83,6 +89,7 @@ def make_actors(
       table: of the whole peer; each actor gets its own section.
       index: what the indexer searches.
       life: of the peer, as `mesh.tables.lives` counts them; the numbers of its questions follow from it.
+      secret: that nobody else knows, in this life; by it the pages are drawn that are looked at once more.
       further: makes holders of stores that a peer does not have by itself.
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
@@ -90,7 +97,7 @@ def make_actors(
     frontier = TableSection(crawl, FRONTIER_SECTION)
     holders: list[StoreActor] = [
         Controller(me, crawl, settings, StoredVersions(section), life),
-        Cell(me, section, KeptTexts(frontier), cell, life),
+        Cell(me, section, KeptTexts(frontier), cell, life, Sampling(settings.audit_rate, secret)),
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         *further(me, table, life),
     ]
@@ -101,6 +108,7 @@ def make_actors(
         Searcher(me, life, gateway, settings.ordering),
         Lessor(me, life, handover.fence_s),
         Aliases(me, frontier, life),
+        Auditor(me, settings, life),
         Handover(me, [holder.keeps for holder in holders], life, handover),
         Importer(me, life),
         Historian(me, TableSection(table, HISTORIAN_SECTION)),

@@ -21,7 +21,9 @@ from peers.crawler.model.wire_messages import (
     ExplainUrl,
     HomesTold,
     HomeTold,
+    LendTurn,
     LinksFound,
+    LookAtPage,
     MarksWanted,
     WordsSearched,
 )
@@ -65,6 +67,8 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     ExplainUrl: _each(Quota.QUESTIONS),
     ExplainCrawl: _each(Quota.QUESTIONS),
     WordsSearched: _each(Quota.QUESTIONS),
+    LendTurn: _each(Quota.QUESTIONS),
+    LookAtPage: _each(Quota.QUESTIONS),
     Ping: _gossip,
     RumoursSpread: _gossip,
     MembersWanted: _members,

@@ -40,8 +40,8 @@ GONE: Final = {
         crawl.origins_per_host_max crawl.redirects_max crawl.attempts_max crawl.backoff_max_s
         crawl.host_failures_max crawl.revisit_min_s crawl.revisit_max_s crawl.revisit_share crawl.gone_visits
         crawl.lost_visits crawl.lost_after_s crawl.give_up_s crawl.retry_after_max_s crawl.robots_ttl_s
-        crawl.anchors_interval_s crawl.avoids_traps crawl.reads_sitemaps gateway.host_changes_per_hour balance
-        conduct""",
+        crawl.anchors_interval_s crawl.avoids_traps crawl.finds_aliases crawl.reads_sitemaps
+        gateway.host_changes_per_hour balance conduct""",
         "leave it out, all peers go by the same value now",
     ),
     "crawl.is_recorded": "leave it out, pages are recorded where web.trace names a file",

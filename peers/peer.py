@@ -8,6 +8,7 @@ from functools import partial
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
+from secrets import token_bytes
 from typing import Final, Protocol
 
 import msgspec
@@ -137,8 +138,8 @@ async def _run(
     with Archive(data / "archive", me, durable) as archive, _index_in(data, index_workshop) as index:
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
-        crawl, handover = crawl_settings(config), handover_settings(config)
-        actors = make_actors(me, table, crawl, reader, life, handover, settings, cell=cell)
+        parts = crawl_settings(config), reader, life, handover_settings(config), settings
+        actors = make_actors(me, table, *parts, cell=cell, secret=token_bytes())
         authority = Authority(bytes.fromhex(config.mesh.root_key), config.mesh.digest())
         told = reading_in(workshop), _visitor_of(config), fetcher.private_among, authority
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)

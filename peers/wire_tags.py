@@ -42,11 +42,15 @@ from peers.crawler.model.wire_messages import (
     HomeTold,
     LeaseAddress,
     LeasesTold,
+    LendTurn,
     LinksAccepted,
     LinksFound,
+    LookAtPage,
     MarksTold,
     MarksWanted,
+    PageSeen,
     TellLeases,
+    TurnLent,
     UrlExplained,
     WordsSearched,
 )
@@ -171,5 +175,10 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         107: HomesTold,
         # What people search for in vain
         120: WordsSearched,
+        # Second looks at pages
+        121: LendTurn,
+        122: TurnLent,
+        123: LookAtPage,
+        124: PageSeen,
     }
 )

@@ -141,6 +141,9 @@ def faults(
     machines: Annotated[
         bool, typer.Option("--machines", help="Hosts share the machines that serve them.")
     ] = False,
+    domains: Annotated[
+        bool, typer.Option("--domains", help="Each host is of a registrable domain of its own.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,
@@ -160,7 +163,7 @@ def faults(
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        told = _told(first_seed, sizes.of(first_seed), only, (revisits, byzantine, pins, machines))
+        told = _told(first_seed, sizes.of(first_seed), only, (revisits, byzantine, pins, machines, domains))
         result = sum_up([told], first_seed)
     else:
         with _progress("runs with faults") as progress:
@@ -171,6 +174,7 @@ def faults(
                 has_liar=byzantine,
                 has_pins=pins,
                 has_machines=machines,
+                has_domains=domains,
                 progress=lambda done, total, failed: progress(done, total),
             )
     _print(result, faults_report(result), as_json)
@@ -217,7 +221,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool]) -> Outcome:
+def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool, bool]) -> Outcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.faults.fault_run import run_faults
     from simulations.faults.faults import plan_of
@@ -227,7 +231,7 @@ def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool]
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
     tell = partial(print, file=sys.stderr)
-    has_revisits, has_liar, has_pins, has_machines = kinds
+    has_revisits, has_liar, has_pins, has_machines, has_domains = kinds
     return run_faults(
         seed,
         peers,
@@ -237,6 +241,7 @@ def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool]
         has_liar=has_liar,
         has_pins=has_pins,
         has_machines=has_machines,
+        has_domains=has_domains,
     )
 
 

@@ -66,6 +66,7 @@ class Offence(StrEnum):
     IMPOSSIBLE_SCORES = "hits with scores that no page can have"
     CONTRADICTED = "pages that it alone knows, or alone does not know"
     OVER_QUOTA = "more than its quotas"
+    INVENTED = "pages that show others another text"
 
 
 # Who is in quarantine has done some of these some dozen times in a few minutes.
@@ -78,6 +79,7 @@ POINTS: Final[Mapping[Offence, float]] = {
     Offence.DAMAGED_PARTS: 5.0,
     Offence.FOREIGN_HITS: 2.0,
     Offence.IMPOSSIBLE_SCORES: 5.0,  # they follow from the query alone
+    Offence.INVENTED: 100.0,  # of three domains at least, each as two others have seen it
     Offence.CONTRADICTED: 50.0,  # for three or more at once, half a minute after they were denied
     Offence.OVER_QUOTA: 50.0,  # for as much as the allowance of a minute; who is only fast repeats slower
 }

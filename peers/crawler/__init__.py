@@ -9,6 +9,7 @@ host may be asked says `model.politeness`, which one is next `frontier.host_turn
 - `fetching`: one question to a web server
 - `parsing`: bytes to a document with its links
 - `frontier`: URLs that wait for their visit, and what is known of their hosts
+- `auditing`: second looks at pages of other members; `lending` has the turns of our hosts for theirs
 - `aliases`: hosts that are names of one site
 - `links`: found links, to the peers that own their hosts
 """

@@ -51,6 +51,7 @@ from peers.crawler.model.web_request import FetchFailed, PageFetched
 from peers.crawler.model.wire_messages import (
     ExplainCrawl,
     ExplainUrl,
+    LendTurn,
     LinksAccepted,
     LinksFound,
     WordsSearched,
@@ -105,6 +106,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     anchors_changed: int  # stored pages, of all slots, of whose new link texts the cell has not heard yet
     slots_held: int  # that it crawls
     held_back: int  # pages that are done, which others do not hear of so far
+    turns_lent: int  # of hosts, to members that look at pages once more
     hot_hosts: tuple[tuple[str, int], ...]  # the longest queues, longest first: host and URLs queued
     deaf: int  # gauge: members that accept no links, which others get for them
     is_held_up: bool  # no fetch begins because other peers do not accept links
@@ -121,7 +123,7 @@ class Controller(StoreActor):
     name: ClassVar[str] = "controller"
     keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
     remote_messages: ClassVar[frozenset[type[Message]]] = (
-        QUESTIONS | STORE_MESSAGES | {LinksFound, LinksAccepted, WordsSearched}
+        QUESTIONS | STORE_MESSAGES | {LendTurn, LinksFound, LinksAccepted, WordsSearched}
     )
 
     def __init__(
@@ -211,6 +213,8 @@ class Controller(StoreActor):
                 sends = self._explain([(source, message)], now)
             case CallAlias(host, representative):
                 self._frontier.call_alias(host, representative)
+            case LendTurn():
+                sends = self._visits.lending.answer(source, message, self._licensed_until_s, now)
             case WebReached(how):
                 self._visits.recalling.note(b"web", how)
             case StopCrawl():
@@ -294,6 +298,7 @@ class Controller(StoreActor):
             anchors_changed=frontier.changed_texts.count,
             slots_held=0 if self._held is None else int(self._held.sum()),
             held_back=len(self._store.held_back),
+            turns_lent=visits.lending.lent_count,
             hot_hosts=frontier.hosts.longest_queues(HOT_HOSTS),
             deaf=len(links.deaf.now),
             is_held_up=self._is_held_up(),
@@ -324,14 +329,12 @@ class Controller(StoreActor):
 
     def _is_mismeasured(self) -> bool:
         """Is the queue much longer or shorter than the membership knows, or does each page count?"""
-        if self._limit.is_given and self._pages_told() != self._measured_pages:
-            return True
-        return abs(self._frontier.due_count - self._measured) * MEASURE_SHARE > self._measured
+        is_untold = self._limit.is_given and self._pages_told() != self._measured_pages
+        return is_untold or abs(self._frontier.due_count - self._measured) * MEASURE_SHARE > self._measured
 
     def _measure(self, now: float) -> Send:
-        self._measured = self._frontier.due_count
+        self._measured, self._measured_pages = self._frontier.due_count, self._pages_told()
         self._measure_at_s, self._measure_due_s = now + self._measure_s, inf
-        self._measured_pages = self._pages_told()
         return Send(self._addresses["membership"], QueueMeasured(self._measured, self._measured_pages))
 
     def _pages_told(self) -> int:
@@ -381,11 +384,9 @@ class Controller(StoreActor):
         return self._links.is_full or len(self._store.held_back) >= self._settings.pages_held_back_max
 
     def _lose(self, url: str, reason: str, now: float) -> list[Send]:
-        sends = self._pages.lose(url, reason, now)
-        if sends is None:
-            return []
-        self._visits.outcomes[reason] += 1
-        return sends
+        if (sends := self._pages.lose(url, reason, now)) is not None:
+            self._visits.outcomes[reason] += 1
+        return sends or []
 
     def _flush_due_s(self) -> float:
         return min(self._links.flush_at_s, self._pages.flush_at_s)
@@ -452,7 +453,7 @@ class Controller(StoreActor):
         self._stop_check_s = inf
         if not self._stopping:
             return []
-        busy = self._visits.slots() | self._pages.slots()
+        busy = self._visits.slots() | self._pages.slots() | self._visits.lending.slots(now)
         for key in list(self._store.held_back):
             slot = slot_in(key)
             if self._stopping.get(slot, inf) + STOP_PATIENCE_S <= now:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 
 from mesh.urls import has_host, host_of
 from peers.crawler.frontier.frontier import Frontier
@@ -21,6 +22,7 @@ class HostClocks:
     def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
         self.policy = OF_SEEDS
+        self.kept_until_s: dict[str, float] = {}  # by host: its next turn is for another peer, see `lending`
         self._frontier = frontier
 
     def change_policy(self, policy: Policy) -> None:
@@ -68,6 +70,8 @@ class HostClocks:
             self._frontier.save_quietly(state, politeness.wait_until(state.record, ready_s))
         rule = self.policy.host_rule(state.host, state.address)
         state.not_before_s = politeness.paused_until_s(rule, now)
+        if self.kept_until_s:
+            state.not_before_s = max(state.not_before_s, self.kept_until_s.get(state.host, -inf))
         return now >= ready_s and now >= state.not_before_s
 
     def _opens_at(self, host: str, now: float) -> float:
@@ -136,6 +140,19 @@ class HostClocks:
             record = politeness.after_question(answered, delay_s, now)
             is_later = record.next_fetch_s > state.record.next_fetch_s
             (self._frontier.save if is_later else self._frontier.save_quietly)(state, record)
+
+    def note_lent(self, state: HostState, seconds: float, now: float) -> float:
+        """Count a question that another peer may ask within so many seconds; return the delay after it.
+
+        The delay begins when the turn ends, used or not, so nothing has to be said of what came of it. Others
+        hear of the clock at once, since it is later than for who takes over from us.
+        """
+        rule = self.policy.host_rule(state.host, state.address)
+        day_max = politeness.requests_a_day(self.settings, rule)
+        record = politeness.with_answer(state.record, 0.0, day_max, now)
+        record = politeness.after_question(record, self.delay_s(state), now + seconds)
+        self._frontier.save(state, record)
+        return self._address_delay_s(state.host, rule)
 
     def forgive(self, state: HostState) -> None:
         self._frontier.save(state, politeness.after_success(state.record))

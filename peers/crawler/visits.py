@@ -18,6 +18,7 @@ from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState, OriginRules
 from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
+from peers.crawler.lending import Lending
 from peers.crawler.model import politeness
 from peers.crawler.model.messages import HostGrown, PageParsed
 from peers.crawler.model.politeness import Blame
@@ -71,8 +72,7 @@ class Visits:
         settings: CrawlSettings,
         limit: PageLimit,
     ) -> None:
-        self._settings = settings
-        self._limit = limit
+        self._settings, self._limit = settings, limit
         self._fetcher, self._aliases = Address(me, "fetcher"), Address(me, "aliases")
         self._frontier = frontier
         self._pages = pages
@@ -83,6 +83,7 @@ class Visits:
         self._questions = Questions(self.clocks, self.robots, settings)
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
+        self.lending = Lending(frontier, self.clocks, self.robots, budgets, self._asked)
         self._cookies = Cookies()
         self._paused_until_s = -inf
         self.recalling = Recalling(recalls, frontier, self.clocks)
@@ -257,7 +258,7 @@ class Visits:
     def _free_s(self, url: str, state: HostState, now: float) -> float:
         """When the host of a URL may be asked on behalf of another one."""
         host = host_of(url)
-        if host in self._asked:
+        if host in self._asked or self.lending.is_lent(host, now):
             return politeness.free_after_question_s(now)
         other = self._frontier.find(host) if host != state.host else None
         return now if other is None else politeness.free_s(other.record, self.clocks.delay_s(other), now)

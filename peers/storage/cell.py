@@ -50,7 +50,7 @@ from peers.storage.cell_store import CellStore
 from peers.storage.compaction import COMPACTION_TICKET, Compaction
 from peers.storage.dead_segments import DeadSegments
 from peers.storage.indexing import Indexing
-from peers.storage.intake import CELL, Intake
+from peers.storage.intake import CELL, NO_SAMPLE, Intake
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.link_texts import LinkTexts
@@ -67,9 +67,11 @@ from peers.storage.messages import (
     SegmentsRemoved,
     StorePage,
     UnindexedCounted,
+    WatchHosts,
 )
 from peers.storage.readings import Readings
 from peers.storage.repairs import Repairs
+from peers.storage.sampling import Sampling
 from peers.storage.scrubber import SCRUB_TICKET, Scrubber
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
@@ -134,6 +136,7 @@ class Cell(StoreActor):
         texts: LinkTexts,
         settings: CellSettings | None = None,
         life: int = 1,
+        sampling: Sampling = NO_SAMPLE,
     ) -> None:
         """Take up the work that the table says was left undone.
 
@@ -142,6 +145,7 @@ class Cell(StoreActor):
           table: the cell's own section.
           texts: of the links to pages, which its frontier keeps.
           life: of the peer, see `mesh.tables.lives`.
+          sampling: which pages of others the auditor is told of.
         """
         self._settings = settings = settings or CellSettings()
         self._archive = Address(peer, "archive")
@@ -157,7 +161,7 @@ class Cell(StoreActor):
         self._compaction = Compaction(peer, ledger, settings.compaction, settings.retention)
         self._news = SlotNews(ledger)
         self._repairs = Repairs(teams, ledger, settings)
-        self._intake = Intake(peer, teams, ledger, self._store, self._indexing, settings)
+        self._intake = Intake(peer, teams, ledger, self._store, self._indexing, settings, sampling)
         self._readings = Readings(
             peer, teams, ledger, self._indexing, self._repairs, self._news, take_downs, settings
         )
@@ -250,6 +254,9 @@ class Cell(StoreActor):
                 return [Send(source, UnindexedCounted(self._ledger.totals.pages_marked))]
             case ReplicatePage(page):
                 return intake.replicate(source.peer, page)
+            case WatchHosts(hosts):
+                intake.watched_hosts = hosts
+                return []
             case RecordsAppended():
                 return intake.note_appended(message, now)
             case PageNotReplicated(url, stamp):

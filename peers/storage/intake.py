@@ -17,18 +17,28 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.actors.actor import Address, Send
 from mesh.errors import LocalProtocolError
+from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
 from peers.storage.ledger.ledger import Kept, Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import Place, Version
-from peers.storage.messages import AppendRecords, PageRefused, PageStored, RecordsAppended
+from peers.storage.messages import (
+    AppendRecords,
+    HostVisited,
+    PageKept,
+    PageRefused,
+    PageStored,
+    RecordsAppended,
+)
 from peers.storage.replication import Replications
+from peers.storage.sampling import Sampling
 from peers.storage.settings import CellSettings
 from peers.storage.teams import Teams
 from peers.storage.wire_messages import PageNotReplicated, PageReplicated, ReplicatePage, StoredPage
 
+NO_SAMPLE: Final = Sampling()
 CELL: Final = "cell"  # the actor of other peers that keeps pages
 
 
@@ -56,11 +66,14 @@ class Intake:
         store: CellStore,
         indexing: Indexing,
         settings: CellSettings,
+        sampling: Sampling = NO_SAMPLE,
     ) -> None:
         self.is_full = False  # the disk was full, and nothing has been written since
         self.replicas_refused_count = 0  # not of our slots, malformed, or no room
         self.records_refused_count = 0  # pages whose records are not whole
-        self._archive = Address(me, "archive")
+        self._archive, self._auditor = Address(me, "archive"), Address(me, "auditor")
+        self._sampling = sampling
+        self.watched_hosts: frozenset[str] = frozenset()  # of whose pages the auditor is told
         self._teams = teams
         self._ledger = ledger
         self._store = store
@@ -158,6 +171,10 @@ class Intake:
             pending = self._begin(page, identity, sends)
             pending.replica_bytes = size
             self._replica_bytes += size
+            if self._sampling.rate and page.document is not None and self._sampling.has(page.url, page.stamp):
+                sends.append(Send(self._auditor, PageKept(page, owner)))
+            if self.watched_hosts and (host := host_of(page.url)) in self.watched_hosts:
+                sends.append(Send(self._auditor, HostVisited(host, owner)))
         if owner not in pending.askers:
             pending.askers.append(owner)
         return sends

@@ -30,6 +30,26 @@ class PageStored(Message, frozen=True):
     is_new: bool = True  # False: exactly this version was here before
 
 
+class PageKept(Message, frozen=True):
+    """Cell to auditor: this page, visited by another member, is in the sample to be looked at again."""
+
+    page: StoredPage
+    visitor: str  # that member
+
+
+class WatchHosts(Message, frozen=True):
+    """Auditor to cell: from now on tell of every page that others bring of these hosts, and of no others."""
+
+    hosts: frozenset[str]
+
+
+class HostVisited(Message, frozen=True):
+    """Cell to auditor: a page of this host was brought by the member that says it has visited it."""
+
+    host: str
+    visitor: str
+
+
 class CountUnindexed(Message, frozen=True):
     """Importer to cell: how far is the index behind? Answered by `UnindexedCounted`."""
 

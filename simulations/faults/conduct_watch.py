@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf
 from typing import Final, Protocol
 
 from mesh.actors.conduct import ConductSettings, Offence
+from simulations.faults.false_texts import FalseTexts, domain_of
 from simulations.faults.machine import Machine
+from simulations.faults.watch import Looked
 
 CONDUCT_LOOK_S: Final = 2.0  # between two looks
 # As much less as the meshes are smaller: no honest member comes near it, and a flood beyond.
@@ -15,6 +18,7 @@ CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000
 HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
 HEARD_S: Final = 60.0  # who hears the liar for so long on end has found it out; of 40 all had after 40
 
+INVENTED_MIN: Final = 5  # domains; three are enough
 DENIED_MIN: Final = 6  # pages of others; three contradictions with two members are enough
 
 
@@ -99,6 +103,38 @@ class ConductWatch:
             is_found = bool(machine.conduct().offences.get(Offence.CONTRADICTED))
             if len(others) > 1 and sum(answerers[peer] for peer in others) >= DENIED_MIN and not is_found:
                 self._violate(f"{machine.name} was denied {len(urls)} pages by one member, and blames nobody")
+
+    def judge_inventions(self, texts: FalseTexts, looks: Sequence[Looked]) -> None:
+        """Judge after some time in peace: a member must be found out that invents the texts of many domains.
+
+        Args:
+          looks: second looks of all at pages of others, in order.
+        """
+        for machine in self._present():
+            if machine is self.liar or not machine.is_running:
+                continue
+            told_s = texts.told_s(machine.peer)
+            contradicted = set()
+            for look in looks:
+                is_own = look.machine is machine and look.at > told_s.get(look.url, inf)
+                if is_own and look.at > machine.changed_s and self._is_seen_alike(look, looks):
+                    contradicted.add(domain_of(look.url))
+            is_found = bool(machine.conduct().offences.get(Offence.INVENTED))
+            if len(contradicted) >= INVENTED_MIN and not is_found:
+                self._violate(
+                    f"{machine.name} saw invented texts of {len(contradicted)} domains, and blames nobody"
+                )
+
+    def _is_seen_alike(self, look: Looked, looks: Sequence[Looked]) -> bool:
+        """Has another honest member seen the same page later, in the same life?"""
+        return any(
+            other.url == look.url
+            and other.machine not in (look.machine, self.liar)
+            and other.at > max(look.at, other.machine.changed_s)
+            and look.served.status == other.served.status == 200
+            and look.served.body == other.served.body
+            for other in looks
+        )
 
     def _judge_of_others(self, machine: Machine) -> None:
         for each in machine.conduct().members:

@@ -26,6 +26,7 @@ from simulations.faults.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWat
 from simulations.faults.false_answers import LASTS_S, FalseAnswers
 from simulations.faults.false_leases import FalseLeases
 from simulations.faults.false_names import FalseNames
+from simulations.faults.false_texts import FalseTexts
 from simulations.faults.faults import Flip, Plan, plan_of
 from simulations.faults.final_checks import check_rest, digests_on
 from simulations.faults.liar import Liar
@@ -62,6 +63,7 @@ REVISIT_S: Final = 60.0
 DRAINED_S_MAX: Final = 120.0
 NAMED_S: Final = 30.0  # from other owners of slots until all copies have their names by them
 HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
+AUDIT_RATE: Final = 0.3  # so that enough pages are looked at in some minutes
 GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from a visit to the next one, at most
@@ -76,6 +78,7 @@ class Outcome(msgspec.Struct, frozen=True):
     has_liar: bool
     has_pins: bool
     has_machines: bool
+    has_domains: bool
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -101,6 +104,7 @@ class Outcome(msgspec.Struct, frozen=True):
         options += " --byzantine" if self.has_liar else ""
         options += " --pins" if self.has_pins else ""
         options += " --machines" if self.has_machines else ""
+        options += " --domains" if self.has_domains else ""
         return (
             f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
         )
@@ -117,6 +121,7 @@ def run_faults(
     has_liar: bool = False,
     has_pins: bool = False,
     has_machines: bool = False,
+    has_domains: bool = False,
 ) -> Outcome:
     """Carry out the run of a seed.
 
@@ -129,6 +134,7 @@ def run_faults(
       has_liar: have one of the first peers say what may do harm, as long as there are faults.
       has_pins: have policies say, as long, who is to crawl which slots.
       has_machines: have hosts share the machines that serve them.
+      has_domains: have each host be of a registrable domain of its own.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -143,6 +149,7 @@ def run_faults(
             has_liar=has_liar,
             has_pins=has_pins,
             has_machines=has_machines,
+            has_domains=has_domains,
         ).run()
 
 
@@ -158,9 +165,10 @@ class FaultRun:
         has_liar: bool = False,
         has_pins: bool = False,
         has_machines: bool = False,
+        has_domains: bool = False,
     ) -> None:
         self.plan = plan
-        self.has_machines = has_machines
+        self.has_machines, self.has_domains = has_machines, has_domains
         self.has_liar = has_liar
         self.has_revisits = has_revisits
         seed = plan.seed
@@ -182,6 +190,7 @@ class FaultRun:
         )
         self.false_names: FalseNames | None = None
         self.false_answers = FalseAnswers(seed, lambda: self.world.now, self.tell)
+        self.false_texts = FalseTexts(seed, lambda: self.world.now, self.tell)
         self.conduct_watch = ConductWatch(
             self.world,
             self.present,
@@ -225,6 +234,7 @@ class FaultRun:
             has_liar=self.has_liar,
             has_pins=self.pinner is not None,
             has_machines=self.has_machines,
+            has_domains=self.has_domains,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -286,6 +296,7 @@ class FaultRun:
             self._visit_once_more()
         self.world.run(until=self.false_answers.until_s)
         self.conduct_watch.judge_denials(self.false_answers.kept_twice)
+        self.conduct_watch.judge_inventions(self.false_texts, self.watch.looks)
         if self.false_names is not None:
             self._take_slots_from_liar(self.false_names)
         self._rest(self._is_at_rest, "come to rest")
@@ -306,11 +317,12 @@ class FaultRun:
         self.false_names = names
         networks = [address_of(number) for number in range(self.web.shape.machines or 1)]
         leases = FalseLeases(self.plan.seed, machine, self.present, self.world, networks)
-        extras = self.false_answers, names, leases
+        extras = self.false_answers, names, leases, self.false_texts
         liar = Liar(machine, self.world, self.members, random, self.tell, urls, *extras)
         self.false_answers.answerer_of = machine.answerer_of
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         self.false_answers.until_s = until + LASTS_S
+        self.false_texts.until_s = until
         liar.lie(until)
 
     def _take_slots_from_liar(self, names: FalseNames) -> None:
@@ -361,12 +373,13 @@ class FaultRun:
             fetched=self._fetched,
             abandoned=self.watch.abandoned,
             unasked=self.watch.unasked,
+            looked=self.watch.looked,
             told=self.users.told,
             conduct=CONDUCT,
         )
 
     def _make_web(self) -> SyntheticWeb:
-        plan, shape = self.plan, _shape_of(self.plan)
+        plan, shape = self.plan, replace(_shape_of(self.plan), has_domains=self.has_domains)
         if self.has_machines:
             shape = replace(shape, machines=max(2, plan.hosts // HOSTS_PER_MACHINE))
         if self.has_revisits:
@@ -528,7 +541,13 @@ def _shape_of(plan: Plan) -> WebShape:
 
 def _settings_of(plan: Plan, *, has_revisits: bool) -> CrawlSettings:
     # No pause by the time that a host takes: nobody judges that here, and it only draws out the end of a run.
-    settings = CrawlSettings(delay_s=plan.delay_s, delay_factor=0.0, backoff_s=2.0, anchors_interval_s=30.0)
+    settings = CrawlSettings(
+        delay_s=plan.delay_s,
+        delay_factor=0.0,
+        backoff_s=2.0,
+        anchors_interval_s=30.0,
+        audit_rate=AUDIT_RATE,
+    )
     return _revisiting(settings, plan.seed) if has_revisits else settings
 
 

@@ -36,6 +36,7 @@ def run_all(
     has_liar: bool = False,
     has_pins: bool = False,
     has_machines: bool = False,
+    has_domains: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:
@@ -47,12 +48,13 @@ def run_all(
       has_liar: have one member be malicious.
       has_pins: have policies say who is to crawl which slots.
       has_machines: have hosts share the machines that serve them.
+      has_domains: have each host be of a registrable domain of its own.
       workers: processes; None for one on each core, 0 for none but this one.
       progress: is told how many runs are done, of how many, and how many have failed.
     """
     chosen = list(seeds)
     outcomes: list[Outcome] = []
-    extras = bug, has_revisits, has_liar, has_pins, has_machines
+    extras = bug, has_revisits, has_liar, has_pins, has_machines, has_domains
     orders = [Order(seed, sizes.of(seed), *extras) for seed in chosen]
     try:
         for outcome in outcomes_of(orders, workers):
@@ -131,6 +133,7 @@ class Order(NamedTuple):
     has_liar: bool = False
     has_pins: bool = False
     has_machines: bool = False
+    has_domains: bool = False
 
 
 def _run(order: Order) -> Outcome:
@@ -142,6 +145,7 @@ def _run(order: Order) -> Outcome:
         has_liar=order.has_liar,
         has_pins=order.has_pins,
         has_machines=order.has_machines,
+        has_domains=order.has_domains,
     )
 
 

@@ -1,8 +1,9 @@
 """A member that takes part as all others do, and also says in its own name anything that may do harm.
 
 What it says goes over the same network from its own address, so it is known who says it; what only the holder
-of another key could say it can but forge. It does not spoil the slots that are its own: so all that must hold
-without it must hold with it, for every page of the web.
+of another key could say it can but forge. It invents texts for its own slots, in which the words still stand
+by which their pages must be found: so all that must hold without it must hold with it, for every page of the
+web.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from simulations.faults.false_answers import FalseAnswers
     from simulations.faults.false_leases import FalseLeases
     from simulations.faults.false_names import FalseNames
+    from simulations.faults.false_texts import FalseTexts
     from simulations.faults.machine import Machine
     from simulations.world.members import Members
     from simulations.world.world import World
@@ -82,6 +84,7 @@ class Liar:
         answers: FalseAnswers,
         names: FalseNames,
         leases: FalseLeases,
+        texts: FalseTexts,
     ) -> None:
         """Begin.
 
@@ -90,12 +93,14 @@ class Liar:
           answers: what it says where its node is asked about pages.
           names: what it says of copies.
           leases: what it says of addresses of the web.
+          texts: what it says is on its pages.
         """
         self.n_lies = 0
         self._urls = urls
         self._answers = answers
         self._names = names
         self._leases = leases
+        self._texts = texts
         self._silent_until = 0.0
         self.fell_silent: Callable[[float], object] = lambda for_s: None  # for whom its silence excuses
         self._said: list[tuple[Address, Address, Message]] = []  # by its node
@@ -288,6 +293,7 @@ class Liar:
         if self._world.now >= self._until:
             return message
         message = self._leases.twisted(self._names.twisted(message))
+        message = self._texts.twisted(target.peer, message)
         if self._world.now < self._silent_until and not isinstance(message, _STILL_SAID):
             return None
         self._said = [*self._said, (source, target, message)][-SAID_MAX:]

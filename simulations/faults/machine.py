@@ -19,6 +19,7 @@ from mesh.tables.table import TableSection
 from mesh.urls import host_of
 from peers.actors import MakeHolders, make_actors
 from peers.charges import conduct_of
+from peers.crawler.auditing.auditor import Auditor, AuditorStatistics
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.model.messages import ChangeSettings, StopCrawl
 from peers.crawler.model.settings import CrawlSettings
@@ -32,7 +33,7 @@ from simulations.faults.disks import Disk, DiskArchive, DiskSegments
 from simulations.faults.overheard import Overheard
 from simulations.webs.web import Served, Web
 from simulations.world.members import Members, VirtualDoor
-from simulations.world.ports import Listener, VirtualFetcher, VirtualQuestions
+from simulations.world.ports import Listener, VirtualFetcher, VirtualQuestions, cut
 from simulations.world.words import WordyParser
 from simulations.world.world import Answer, VirtualPort, World
 
@@ -67,6 +68,7 @@ class Machine:
         abandoned: Callable[[Machine], None],
         told: Told,
         unasked: Callable[[Machine, str], None] = lambda machine, url: None,
+        looked: Fetched = lambda machine, url, served: None,
         further: MakeHolders = lambda me, table, life: [],
         conduct: ConductSettings | None = None,
     ) -> None:
@@ -74,6 +76,7 @@ class Machine:
 
         Args:
           unasked: is told of a URL that is not asked for, as it is not the turn of its address.
+          looked: is told instead of `fetched` of a second look at a page of another peer.
           further: makes the actors of stores that its peer has besides those of every peer.
           conduct: what its peer takes of others; None for the defaults.
         """
@@ -93,7 +96,7 @@ class Machine:
         self._doors = doors
         self._fetched = fetched
         self._abandoned = abandoned
-        self._unasked = unasked
+        self._unasked, self._looked = unasked, looked
         self._told = told
         self._further = further
         self._conduct_settings = conduct
@@ -128,13 +131,18 @@ class Machine:
         life = begin_life(disk.table, self._members.chance_of(peer, self._starts))
         disk.table.commit()
         reader = IndexReader(index)
-        actors = make_actors(peer, disk.table, self._settings, reader, life, further=self._further)
+        secret = self._members.chance_of(peer, self._starts).randbytes(16)
+        actors = make_actors(
+            peer, disk.table, self._settings, reader, life, further=self._further, secret=secret
+        )
         controller, *others = actors
         self._controller = Overheard(controller)
         membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._starts, actors)
         segments = DiskSegments(disk, index, self.config.slot_count)
         ports: list[VirtualPort] = [
-            _Fetcher(self, self._web, self._world, self._fetched, self._abandoned, self._unasked),
+            _Fetcher(
+                self, self._web, self._world, self._fetched, self._looked, self._abandoned, self._unasked
+            ),
             WordyParser(self._web),
             DiskArchive(peer, disk),
             segments,
@@ -228,6 +236,10 @@ class Machine:
         controller = self._controller
         return controller is not None and controller.would_crawl(host, self.local_time())
 
+    def has_lent(self, host: str, peer: str) -> bool:
+        """Has it lent a turn of a host to that peer, which lasts?"""
+        return self._controller is not None and self._controller.has_lent(host, peer, self.local_time())
+
     def local_time(self) -> float:
         """Return the time on its mesh clock; it is running."""
         return self._world.local_time(self.peer)
@@ -262,6 +274,9 @@ class Machine:
 
     def handover(self) -> HandoverStatistics:
         return self._statistics("handover", HandoverStatistics)
+
+    def audits(self) -> AuditorStatistics:
+        return self._statistics("auditor", AuditorStatistics)
 
     def conduct(self) -> ConductStatistics:
         return self._world.node(self.peer).conduct.observe()
@@ -323,6 +338,7 @@ class _Fetcher(VirtualFetcher):
         web: Web,
         world: World,
         fetched: Fetched,
+        looked: Fetched,
         abandoned: Callable[[Machine], None],
         unasked: Callable[[Machine, str], None],
     ) -> None:
@@ -331,21 +347,25 @@ class _Fetcher(VirtualFetcher):
         self._unasked = unasked
         self._machine = machine
         self._world = world
-        self._fetched = fetched
+        self._fetched, self._looked = fetched, looked
 
     def receive(self, source: Address, message: Message, now: float) -> list[Answer]:
         answers = super().receive(source, message, now)
         for _, _, answer in answers:
-            if isinstance(answer, FetchFailed) and answer.reason is FailureReason.ADDRESS_BUSY:
+            is_busy = isinstance(answer, FetchFailed) and answer.reason is FailureReason.ADDRESS_BUSY
+            if is_busy and isinstance(answer, FetchFailed) and source.actor != Auditor.name:
                 self._unasked(self._machine, answer.url)
         if isinstance(message, AbandonFetches):
             self._abandoned(self._machine)
         elif self._log:
             request = self._log.pop()
             served = self._web.serve(request.url)
-            if isinstance(message, FetchPage) and message.etag and message.etag == served.etag:
+            assert isinstance(message, FetchPage)
+            served = cut(served, message)
+            if message.etag and message.etag == served.etag:
                 served = served._replace(status=304)
-            self._fetched(self._machine, request.url, served)
+            tell = self._looked if source.actor == Auditor.name else self._fetched
+            tell(self._machine, request.url, served)
         return answers
 
     def dated(self, now: float) -> float:

@@ -31,6 +31,11 @@ class Overheard(Actor):
             return False
         return bool(self._held[self.ownership.slot_of(host)])
 
+    def has_lent(self, host: str, peer: str, now: float) -> bool:
+        """Has it lent a turn of a host to that peer, which lasts?"""
+        assert isinstance(self._controller, Controller)
+        return self._controller._visits.lending.has_lent(host, peer, now)
+
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
             case OwnershipChanged(ownership):

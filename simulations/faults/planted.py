@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message, Send
-from mesh.actors.conduct import Conduct
+from mesh.actors.conduct import CONDUCT, Conduct, Misbehaved, Offence
 from mesh.actors.ownership import Ownership
 from mesh.keys.certificate import Grant
 from mesh.keys.decree import Authority, Decree
@@ -25,12 +25,15 @@ from mesh.membership.wire_messages import Rumour
 from peers.copies.copies import Copies
 from peers.copies.wire_messages import CopiesNamed
 from peers.crawler.addresses.lessor import Lessor
+from peers.crawler.auditing.auditor import Auditor
+from peers.crawler.auditing.audits import Seen, differs
 from peers.crawler.controller import Controller
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState
 from peers.crawler.frontier.items import Located
 from peers.crawler.frontier.store import FrontierStore
 from peers.crawler.frontier.url_queues import QueuedUrl
+from peers.crawler.host_clocks import HostClocks
 from peers.crawler.links.links import Links
 from peers.crawler.model.url_rows import concluded
 from peers.crawler.model.web_request import PageFetched
@@ -71,6 +74,8 @@ class Bug(StrEnum):
     UNASKED_EXCERPTS = "unasked-excerpts"  # a page is confirmed by whoever sends an excerpt of it
     FOREIGN_NAMES = "foreign-names"  # a page is a copy if anybody says so
     FOREIGN_LEASES = "foreign-leases"  # an address is lent by whoever says so; where hosts share machines
+    FREE_TURNS = "free-turns"  # who lends a turn of a host goes on asking it
+    HASTY_VERDICTS = "hasty-verdicts"  # a member is found out by one page that another one sees otherwise
     EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
@@ -276,6 +281,30 @@ def _foreign_leases() -> list[_Patch]:
     return [(Lessor, "_note_leased", take_all)]
 
 
+def _free_turns() -> list[_Patch]:
+    """Lend turns, and leave the clocks of the hosts as they are."""
+
+    def note_lent(self: HostClocks, state: HostState, seconds: float, now: float) -> float:
+        return self.delay_s(state)
+
+    return [(HostClocks, "note_lent", note_lent)]
+
+
+def _hasty_verdicts() -> list[_Patch]:
+    """Want no second look, and no second domain."""
+    see = Auditor._see
+
+    def see_alone(self: Auditor, key: int, seen: Seen, now: float) -> list[Send]:
+        audit = self._audits[key]
+        if audit.asker is None and differs(audit.said, seen):
+            visitor = audit.visitor
+            self._end(key, "differing")
+            return [Send(Address(self._me, CONDUCT), Misbehaved(visitor, Offence.INVENTED))]
+        return see(self, key, seen, now)
+
+    return [(Auditor, "_see", see_alone)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
@@ -295,4 +324,6 @@ _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.UNASKED_EXCERPTS: _unasked_excerpts,
     Bug.FOREIGN_NAMES: _foreign_names,
     Bug.FOREIGN_LEASES: _foreign_leases,
+    Bug.FREE_TURNS: _free_turns,
+    Bug.HASTY_VERDICTS: _hasty_verdicts,
 }

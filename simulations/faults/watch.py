@@ -13,6 +13,8 @@ that made it, or when that has stood still for so long that it will read no answ
 under a licence that has not run out. Who does not reach a majority of the members, be it through others,
 begins no fetch later than `MINORITY_S` after it has lost them.
 
+*Looks.* Who looks at a page once more, by a turn that the crawler of its host has lent, is held to the same.
+
 *Once.* A URL that was answered for good is asked again when it is due, and before only if that answer was
 lost with, or locked up in, a peer to which something happened: who asks again must not have a row in its own
 table, be it committed or not, that is not due by its own clock, nor may a peer that has been up and connected
@@ -75,6 +77,15 @@ class Settled(NamedTuple):
     due_s: float  # by the clock of whoever looks at it
 
 
+class Looked(NamedTuple):
+    """A second look at a page."""
+
+    machine: Machine
+    url: str
+    at: float
+    served: Served
+
+
 class _HostClock(msgspec.Struct):
     """The last request to a host."""
 
@@ -108,6 +119,7 @@ class Watch:
         self.doubts = Doubts()
         self.n_requests = 0
         self.n_refetched = 0
+        self.looks: list[Looked] = []  # at pages that others have visited
         self.last: dict[str, Asked] = {}  # by URL: its last answer for good
         self.acknowledged: dict[str, dict[bytes, None]] = {}  # by URL: digests of bodies that count as stored
         self.stored: dict[str, float] = {}  # URL to when its page counted as stored for the first time
@@ -152,18 +164,11 @@ class Watch:
     def requested(self, machine: Machine, url: str, served: Served) -> None:
         """Judge a request that is made now."""
         now, host = self._now(), host_of(url)
-        self.n_requests += 1
         self._tell(f"{machine.name} asks {url}: {served.status or served.failure} in {served.seconds:.2f} s")
-        # Who asks for the rules of a host may not know the delay that they want.
-        delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(origin_of(url))
-        self._judge_politeness(machine, url, self._hosts.get(host), delay_s, now)
-        if served.ip:
-            self._judge_politeness(machine, url, self._addresses.get(served.ip), self._delay_s, now)
-            self._addresses[served.ip] = _HostClock(machine, now + served.seconds)
-        self._judge_crawler(machine, url, host, now)
-        if self._web.is_forbidden(url):
-            self.violate(f"{machine.name} asked {url}, which robots.txt forbids")
-        self._hosts[host] = _HostClock(machine, now + served.seconds)
+        self._judge_request(machine, url, served, now)
+        for other in self.machines:
+            if other is not machine and other.is_running and other.would_crawl(host):
+                self.violate(f"{machine.name} asked {url}, which {other.name} holds too")
         if url.endswith("/robots.txt") or served.status in _PASSING:
             return
         self._urls[fingerprint(url)] = url
@@ -172,6 +177,32 @@ class Watch:
         self.last[url] = Asked(machine, now, now + served.seconds, served.body, before)
         if before is not None:
             self._judge_repetition(machine, url, before, now)
+
+    def looked(self, machine: Machine, url: str, served: Served) -> None:
+        """Judge a second look at a page, by a turn that the peer must have lent that crawls the host."""
+        now, host = self._now(), host_of(url)
+        self.looks.append(Looked(machine, url, now, served))
+        self._tell(f"{machine.name} looks at {url}: {served.status or served.failure}")
+        self._judge_request(machine, url, served, now)
+        for other in self.machines:
+            is_crawler = other is not machine and other.is_running and other.would_crawl(host)
+            if is_crawler and not other.has_lent(host, machine.peer):
+                self.violate(f"{machine.name} looked at {url} without a turn of {other.name}")
+
+    def _judge_request(self, machine: Machine, url: str, served: Served, now: float) -> None:
+        """Judge that a host is asked now, be it for a visit or a second look."""
+        host = host_of(url)
+        self.n_requests += 1
+        # Who asks for the rules of a host may not know the delay that they want.
+        delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(origin_of(url))
+        self._judge_politeness(machine, url, self._hosts.get(host), delay_s, now)
+        if served.ip:
+            self._judge_politeness(machine, url, self._addresses.get(served.ip), self._delay_s, now)
+            self._addresses[served.ip] = _HostClock(machine, now + served.seconds)
+        self._judge_majority(machine, url, now)
+        if self._web.is_forbidden(url):
+            self.violate(f"{machine.name} asked {url}, which robots.txt forbids")
+        self._hosts[host] = _HostClock(machine, now + served.seconds)
 
     def ended(self, machine: Machine) -> None:
         """A machine's process has ended, and with it the requests that were under way."""
@@ -279,10 +310,7 @@ class Watch:
                 f"{machine.name} asked {url} {free_at - now:.3f} s too early, after {last.machine.name}"
             )
 
-    def _judge_crawler(self, machine: Machine, url: str, host: str, now: float) -> None:
-        for other in self.machines:
-            if other is not machine and other.is_running and other.would_crawl(host):
-                self.violate(f"{machine.name} asked {url}, which {other.name} holds too")
+    def _judge_majority(self, machine: Machine, url: str, now: float) -> None:
         since = self._isolated_since.get(machine.number)
         is_clear = now > self._members_changed_s + MEMBERS_STABLE_S
         if since is not None and is_clear and now > since + MINORITY_S:

@@ -105,6 +105,7 @@ class WebShape:
     split_share: float = 0.0  # hosts of two origins
     robots_share: float = 0.4  # origins with a robots.txt
     crawl_delay_share: float = 0.1  # of those: with a Crawl-delay
+    has_domains: bool = False  # each host is of a registrable domain of its own, not all of one
     machines: int = 0  # that serve all hosts between them; 0 when each has one of its own
     seconds_median: float = 0.25  # a fast host's answer
     bytes_median: int = 12_000  # of a page as received, log-normal
@@ -128,7 +129,7 @@ class SyntheticWeb:
         self.host_count = len(self.sizes)
         self._dead_count = round(self.host_count * shape.dead_hosts_share)
         self._hash_seed = seed & _MASK
-        self._suffix = f".s{seed % 1_000_000_007}.test"
+        self._suffix = f"{'' if shape.has_domains else '.'}s{seed % 1_000_000_007}.test"
         self._first_origins = [self._first_origin(host) for host in range(self.host_count + self._dead_count)]
         self._host_index = {origin: host for host, origin in enumerate(self._first_origins)}
         self._second_origins = self._split_hosts()
@@ -142,8 +143,9 @@ class SyntheticWeb:
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """The home page of the largest host."""
-        return (f"{self._first_origins[0]}/",)
+        """The home page of the largest host; of each, where a crawl goes to no other domain by itself."""
+        count = self.host_count if self.shape.has_domains else 1
+        return tuple(f"{origin}/" for origin in self._first_origins[:count])
 
     def serve(self, url: str) -> Served:
         name_end = url.index("/", 8)

@@ -104,11 +104,14 @@ class VirtualFetcher:
                 self._turns.release(ip, now)
                 return (answer,)
             case AbandonFetches():
-                abandoned = [_url_of(answer.message) for _, answer in self._fetching.values()]
+                abandoned = [
+                    answer._replace(delay_s=0.0, message=FetchFailed(_url_of(answer.message), _ABANDONED))
+                    for _, answer in self._fetching.values()
+                ]
                 for ip, _ in self._fetching.values():
                     self._turns.release(ip, now)
                 self._fetching.clear()
-                return [Answer(0.0, source, FetchFailed(url, _ABANDONED)) for url in abandoned]
+                return abandoned
             case AddressLent():
                 self._turns.lend(message, now)
                 return ()
@@ -131,6 +134,7 @@ class VirtualFetcher:
         if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now):
             pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now)
             return Answer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s))
+        served = cut(served, request)
         at_s = self.dated(now)
         self._log.append(Request(at_s, at_s + served.seconds, url, self._here.peer, served.status))
         is_known = bool(request.etag) and request.etag == served.etag
@@ -140,6 +144,13 @@ class VirtualFetcher:
         self._n_fetches += 1
         self._fetching[self._n_fetches] = served.ip, Answer(0.0, source, result)
         return Answer(served.seconds, self._here, _FetchEnds(self._n_fetches))
+
+
+def cut(served: Served, request: FetchPage) -> Served:
+    """Return the part of an answer that comes in time: all of it, or nothing."""
+    if served.seconds <= request.within_s:
+        return served
+    return served._replace(status=0, seconds=request.within_s, n_bytes=0, failure=_ABANDONED)
 
 
 def _url_of(result: Message) -> str:

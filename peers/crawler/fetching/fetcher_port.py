@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from math import inf
 from typing import ClassVar, NamedTuple, Protocol
 
 import trio
@@ -52,7 +53,7 @@ class FetcherPort:
     def receive(self, source: Address, message: Message) -> None:
         match message:
             case FetchPage():
-                scope = trio.CancelScope()
+                scope = trio.CancelScope(deadline=trio.current_time() + message.within_s)
                 self._scopes.add(scope)
                 self._orders.send_nowait(_Order(source.actor, message, scope))
             case AddressLent() | LeasesLost():
@@ -87,7 +88,7 @@ class FetcherPort:
         try:
             with scope:
                 result = await self._fetcher.fetch(request)
-                if self._renderer is not None:
+                if self._renderer is not None and request.within_s == inf:
                     result = await self._renderer.rendered(request, result)
         except Exception:  # a bug of ours, found by what a server sent; it must cost that URL only
             logger.exception("not fetched url=%s", request.url)

@@ -303,6 +303,10 @@ class Frontier:
         """Give out no more hosts of held slots."""
         self._turns.stop({slot for slot in slots if self._hosts.is_held(slot)})
 
+    def is_stopped(self, slot: int) -> bool:
+        """Tell whether no more hosts of a held slot are given out."""
+        return slot in self._turns.stopped
+
     def drop(self, slots: Iterable[int]) -> None:
         """Let slots go from memory; nothing of them may be out."""
         gone = {slot for slot in slots if self._hosts.is_held(slot)}

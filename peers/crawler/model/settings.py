@@ -126,13 +126,16 @@ class CrawlConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             "shown no more: seven days; less where sites are made anew often"
         ),
     ] = 604_800.0
-    finds_aliases: Annotated[
-        bool,
+    audit_rate: Annotated[
+        float,
         Meta(
-            description="find out by their pages which hosts are other names of one site, and crawl it under "
-            "one of them"
+            ge=0.0,
+            le=1.0,
+            description="share of the pages of other members kept here that are looked at once more, by this "
+            "peer and, where that differs, by another one: so a member that invents pages is found; 0 for "
+            "none; other members look at ours by their own",
         ),
-    ] = True
+    ] = 0.002
 
     @property
     def agent(self) -> str:
@@ -151,6 +154,9 @@ class CrawlSettings(CrawlConfig, frozen=True, forbid_unknown_fields=True, kw_onl
     Windows are those of a peer with a gigabyte; `peers.sizes` fits them to the memory that a peer has.
     """
 
+    # Find out by their pages which hosts are other names of one site, and crawl it under one of them; a
+    # mistake is undone by itself, within a day
+    finds_aliases: bool = True
     # Of the pause that `delay_factor` makes; a robots.txt may want a longer one.
     delay_max_s: Seconds = 30.0
     # The longest Crawl-delay of a robots.txt that we wait for, six pages a day; hosts that want more are left

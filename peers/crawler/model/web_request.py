@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
+from math import inf
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Message
@@ -82,6 +83,7 @@ class FetchPage(Message, frozen=True):
     etag: str = ""  # of the version that is there; with either of them 304 may be the answer
     last_modified: str = ""
     cookie: str = ""  # of its host, without which it only leads to itself
+    within_s: float = inf  # after which it is given up as unlicensed: when the turn ends that somebody lent
 
     @property
     def is_conditional(self) -> bool:

@@ -1,6 +1,6 @@
 """How links get to the controllers that own their hosts, how these explain their work, how lessors lend
-addresses to each other's peers, how it is found out which hosts are other names of one site, and what
-gateways tell of searches."""
+addresses to each other's peers, how it is found out which hosts are other names of one site, what gateways
+tell of searches, and how pages are looked at once more by others."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ Word: TypeAlias = Annotated[str, Meta(min_length=1, max_length=WORD_CHARS_MAX)]
 Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `address_turns.network_of`
 Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=PAUSE_S_MAX)]
 HostName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
+TextHashes: TypeAlias = Annotated[tuple[Annotated[int, Meta(ge=0, lt=1 << 32)], ...], Meta(max_length=64)]
 Mark: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 32)]  # see `alias_judging.mark_in`
 
 
@@ -204,3 +205,39 @@ class WordsSearched(Message, frozen=True, array_like=True, tag=120):
     """
 
     words: Annotated[tuple[Word, ...], Meta(max_length=WORDS_TOLD_MAX)] = ()
+
+
+class LendTurn(Message, frozen=True, array_like=True, tag=121):
+    """From an auditor to the controller that crawls a host: let me ask it for this page. Repeated."""
+
+    number: Count
+    url: Url
+
+
+class TurnLent(Message, frozen=True, array_like=True, tag=122):
+    """Answer to `LendTurn`: nobody else asks the host from the order on until so many seconds after it.
+
+    They count for the auditor from when it gave the order, so that they are over there before they are here.
+    """
+
+    number: Count
+    seconds: Pause = 0.0  # 0.0 when it is not lent now
+    pause_s: Pause = 0.0  # after which it is worth asking again
+    delay_s: Pause = 0.0  # for which the address of the host is left alone after the question
+    is_refused: bool = False  # that page is not to be asked for, by what is known here
+
+
+class LookAtPage(Message, frozen=True, array_like=True, tag=123):
+    """From one auditor to another, which the page and the day choose: look at this page as well. Repeated."""
+
+    number: Count
+    url: Url
+
+
+class PageSeen(Message, frozen=True, array_like=True, tag=124):
+    """Answer to `LookAtPage`, once there is one: the page as its server shows it."""
+
+    number: Count
+    text: TextHashes = ()  # of the page, see `auditing.likeness`; none when it has too little text
+    is_gone: bool = False  # the server knows no such page
+    is_unlent: bool = False  # nothing was seen: there was no turn of the host to be had

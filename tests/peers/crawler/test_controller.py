@@ -1329,6 +1329,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         anchors_changed=0,
         slots_held=int(owned_by((ME, OTHER)).owned.sum()),
         held_back=0,
+        turns_lent=0,
         hot_hosts=((host_of(MINE), 3),),
         deaf=0,
         is_held_up=False,

@@ -14,9 +14,13 @@ from simulations.faults.conduct_watch import (
     DENIED_MIN,
     HEARD_S,
     HONEST_LINKS,
+    INVENTED_MIN,
     ConductWatch,
 )
+from simulations.faults.false_texts import FalseTexts
 from simulations.faults.machine import Machine
+from simulations.faults.watch import Looked
+from simulations.webs.web import Served
 
 LOOKS = int(HEARD_S / CONDUCT_LOOK_S) + 1
 
@@ -31,6 +35,7 @@ class FakeMachine:
     name: str
     is_running: bool = True
     links_received: int = 0
+    changed_s: float = 0.0
     quarantined: list[str] = field(default_factory=list)
     offences: dict[str, int] = field(default_factory=dict)
 
@@ -143,4 +148,37 @@ def test_who_is_found_out_or_denies_pages_of_one_member_only_need_not_be(lab: La
     lab.watch.judge_denials(lambda asker: denied("a", "other", "liar"))
     lab.other.offences = {Offence.CONTRADICTED: 1}
     lab.watch.judge_denials(lambda asker: denied("a", "b"))
+    assert lab.violations == []
+
+
+def looks_at_invented_texts(lab: Lab, texts: FalseTexts, n_domains: int, body: bytes = b"") -> list[Looked]:
+    """Looks of two honest members at pages of which the first was told invented texts."""
+    third = cast(Machine, FakeMachine("third"))
+    looks = []
+    for number in range(n_domains):
+        url = f"http://h{number}s1.test/"
+        texts.told_s("other")[url] = 1.0
+        looks.append(Looked(cast(Machine, lab.other), url, 2.0, Served(200, 0.1, 100)))
+        looks.append(Looked(third, url, 3.0, Served(200, 0.1, 100, body=body)))
+    return looks
+
+
+def test_who_sees_invented_texts_of_many_domains_has_to_blame_somebody() -> None:
+    lab, texts = Lab(), FalseTexts(1, lambda: 0.0, lambda line: None)
+    lab.watch.judge_inventions(texts, looks_at_invented_texts(lab, texts, INVENTED_MIN - 1))
+    assert lab.violations == []
+    looks = looks_at_invented_texts(lab, texts, INVENTED_MIN)
+    lab.watch.judge_inventions(texts, looks)
+    assert len(lab.violations) == 1
+    lab.other.offences[Offence.INVENTED] = 1
+    lab.watch.judge_inventions(texts, looks)
+    assert len(lab.violations) == 1
+
+
+def test_who_has_lost_its_memory_or_saw_a_page_that_changed_need_not_blame_anybody() -> None:
+    lab, texts = Lab(), FalseTexts(1, lambda: 0.0, lambda line: None)
+    lab.watch.judge_inventions(texts, looks_at_invented_texts(lab, texts, INVENTED_MIN, b"changed"))
+    looks = looks_at_invented_texts(lab, texts, INVENTED_MIN)
+    lab.other.changed_s = 2.5
+    lab.watch.judge_inventions(texts, looks)
     assert lab.violations == []

@@ -39,6 +39,16 @@ class FakeMachine:
     def local_time(self) -> float:
         return self.now
 
+    is_crawler: bool = False
+    lends_to: str = ""
+    peer: str = "p0"
+
+    def would_crawl(self, host: str) -> bool:
+        return self.is_crawler
+
+    def has_lent(self, host: str, peer: str) -> bool:
+        return self.lends_to == peer
+
     def visit(self, number: int, due_s: float) -> None:
         """Write that a visit has ended now."""
         key = url_key(slot_of(host_of(URL), self.config.slot_count), fingerprint(URL))
@@ -97,3 +107,29 @@ def test_a_page_that_will_be_due_in_a_while_is_to_be_asked() -> None:
     assert (watch.is_to_be_asked(there, 29.0), watch.is_to_be_asked(there, 30.0)) == (False, True)
     machine.now = 130.0
     assert not watch.is_to_be_asked(there, 30.0), "it is due, as its peer knows"
+
+
+def look(watch: Watch, machine: FakeMachine) -> None:
+    watch.looked(cast(Machine, machine), URL, Served(200, 0.1, 100))
+
+
+def test_a_look_takes_a_turn_of_the_peer_that_crawls_the_host_and_is_no_visit() -> None:
+    watch, owner = watched()
+    owner.is_crawler = True
+    auditor = FakeMachine(number=1, name="p1", peer="p1", now=100.0)
+    watch.add(cast(Machine, auditor))
+    owner.lends_to = "p1"
+    look(watch, auditor)
+    assert watch.violations == []
+    assert watch.last[URL].machine is cast(Machine, owner)
+    owner.now += 10.0
+    owner.lends_to = "p2"
+    look(watch, auditor)
+    assert [each.split(" without")[0] for each in watch.violations] == [f"p1 looked at {URL}"]
+
+
+def test_a_look_is_held_to_the_delay_of_the_host() -> None:
+    watch, owner = watched()
+    look(watch, owner)
+    look(watch, owner)
+    assert "too early" in watch.violations[0]
