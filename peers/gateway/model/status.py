@@ -190,6 +190,8 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
         "每秒查询数"))] = 0
     searches_cached: Annotated[Count, counter("searches", "Searches answered from memory.",
         "直接由缓存应答的查询数", "searcher.cache_hits")] = 0
+    searches_incomplete: Annotated[Count, counter("searches", "Searches answered without all slots.",
+        "未能覆盖全部槽的查询数", "searcher.incomplete")] = 0
     messages_sent: Annotated[Count, counter("messages", "Messages sent to other peers.",
         "发给其他节点的消息数", chart=Chart("messages_per_s", "Messages per second", "每秒消息数"))] = 0
     bytes_sent: Annotated[Count, counter("B", "Bytes sent to other peers.", "发给其他节点的字节数",
