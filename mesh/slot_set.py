@@ -57,7 +57,7 @@ def _split(slots: npt.NDArray[np.int64], mask_bytes: int) -> bytes:
     above = slots >> n_low
     if _SPLIT_HEAD.size + (n * n_low + 7) // 8 + (int(above[-1]) + n + 7) // 8 > mask_bytes:
         return b""
-    low = (slots[:, None] >> np.arange(n_low)[::-1] & 1).astype(np.uint8)
+    low = np.unpackbits(slots.astype(">u2").view(np.uint8)).reshape(n, 16)[:, 16 - n_low :]
     bitmap = np.zeros(int(above[-1]) + n, np.uint8)
     bitmap[above + np.arange(n)] = 1
     head = _SPLIT_HEAD.pack(_SPLIT, n_low, n, mask_bytes)

@@ -82,7 +82,9 @@ class Suspicions:
         return [peer for peer, suspicion in self._suspicions.items() if suspicion.due_at <= now]
 
     def wake_at(self) -> float:
-        return min([suspicion.due_at for suspicion in self._suspicions.values()], default=inf)
+        if not self._suspicions:  # as nearly always
+            return inf
+        return min(suspicion.due_at for suspicion in self._suspicions.values())
 
     def grant(self, stall_s: float, now: float) -> None:
         """Give all suspects the time anew for which we were not there to hear them.

@@ -69,13 +69,14 @@ class Comparing:
         chosen = standing.nothing()
         standby = np.flatnonzero(ownership.kept & ~ownership.owned & standing.complete)
         if len(standby):
-            owners = ownership.table.ranking[0][standby].astype(np.int64)
-            places = np.sort(owners * SLOTS_MAX + standby)
+            owners = ownership.table.ranking[0][standby]
+            by_owner = np.argsort(owners, kind="stable")  # radix sort, as these have 16 bits
+            places = owners[by_owner].astype(np.int64) * SLOTS_MAX + standby[by_owner]
             start = int(np.searchsorted(places, self._compared_to))
             settings = self._settings
             share = ceil(len(places) * settings.compare_every_s / settings.compare_round_s)
             count = min(max(settings.compare_slots_min, share), len(places))
-            next_places = np.take(places, range(start, start + count), mode="wrap")
+            next_places = np.take(places, np.arange(start, start + count), mode="wrap")
             self._compared_to = int(next_places[-1]) + 1
             chosen[next_places % SLOTS_MAX] = True
         return chosen

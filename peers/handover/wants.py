@@ -108,6 +108,8 @@ class Wants:
             ((peer, source) for (name, peer), source in self._sources.items() if name == store),
             key=lambda item: item[0],
         )
+        if not mine:
+            return []
         room = tasks_max - sum(len(source.tasks) for _, source in mine)
         chosen: list[Want] = []
         for is_urgent in (True, False):
@@ -171,14 +173,16 @@ class Wants:
     def next_time(self, tasks_max: int) -> float:
         """When `due` will have something, as far as time alone decides."""
         at = inf
-        for store in self._stores:
-            mine = [source for (name, _), source in self._sources.items() if name == store]
+        by_store: dict[str, list[_Source]] = {}
+        for (store, _), source in self._sources.items():
+            by_store.setdefault(store, []).append(source)
+        for mine in by_store.values():
             if sum(len(source.tasks) for source in mine) >= tasks_max:
                 continue
             for source in mine:
-                for is_urgent in (True, False):
-                    if not source.is_running(is_urgent):
-                        at = min(at, source.waiting(is_urgent).at)
+                for waiting, is_urgent in ((source.urgent, True), (source.copies, False)):
+                    if waiting.at < at and not source.is_running(is_urgent):
+                        at = waiting.at
         return at
 
     def _source(self, store: str, peer: str) -> _Source:

@@ -41,7 +41,11 @@ class VirtualClock:
         Args:
           least: the time that `world` was asked for, when `now` is the answer: rounding must not lose it.
         """
-        self._shown = max(self._shown, least, self._start + (now - self._started) * self._rate)
+        local = self._start + (now - self._started) * self._rate
+        if least > local:
+            local = least
+        if local > self._shown:  # no `max`: this is asked at each event
+            self._shown = local
         return self._shown
 
     def world(self, local: float) -> float:
