@@ -22,13 +22,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bootstrap import config_commands, governing, service_commands, start_command
+from bootstrap import config_commands, owner_commands, service_commands, start_command
 from bootstrap.demo_web import serve_demo_web
 from bootstrap.doctor import command as doctor_command
 from bootstrap.fleet import commands as fleet_commands
 from bootstrap.fleet.plan import relay_ports
 from bootstrap.invitation import DOORS_MAX, doors_in
-from bootstrap.lab import Lab, LabOptions, Report, Scope, gateway_of, running_lab
+from bootstrap.lab import CrawlScope, Lab, LabOptions, Report, gateway_of, running_lab
 from bootstrap.provision import (
     BOOTSTRAP,
     MeshFolder,
@@ -49,11 +49,11 @@ from bootstrap.standstill import LEFT_FOR_LATER, WAIT_S, LeftForLater
 from mesh.client.gateway_client import GatewayClient
 from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
-from mesh.lending import RELAYED_MAX
+from mesh.port_leases import RELAYED_MAX
 from mesh.process.places import check_place
 from mesh.process.process import first_error, run_node
 from mesh.trace import merge_traces
-from mesh.trace_blocks import Damage
+from mesh.trace_blocks import TraceDamage
 from mesh.transport.tcp_endpoint import checked_host
 from mesh.urls import canonical
 from peers.config import PeerConfig, setting_value
@@ -149,7 +149,7 @@ def register(app: typer.Typer) -> None:
         "tianmesh up https://intra.example/ --allow-private --set machine.memory_max_bytes=4000000000"
     )(up)
     app.command(epilog="Example: tianmesh demo --once --json")(demo)
-    governing.register(app)
+    owner_commands.register(app)
     app.command(epilog=doctor_command.EPILOG)(doctor_command.doctor)
     app.add_typer(config_commands.app, name="config")
     app.add_typer(service_commands.app, name="service")
@@ -303,7 +303,9 @@ def up(
         is_traced=record is not None,
         is_supervised=restart,
     )
-    scope = Scope(tuple(within or ()), Rule(action=Action.CRAWL), is_anywhere=anywhere, pages_max=pages_max)
+    scope = CrawlScope(
+        tuple(within or ()), Rule(action=Action.CRAWL), is_anywhere=anywhere, pages_max=pages_max
+    )
     _crawl(options, urls, scope, _wait_s(once, wait), report=report, record=record, as_json=as_json)
 
 
@@ -347,7 +349,7 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 def _crawl(
     options: LabOptions,
     urls: list[str],
-    scope: Scope,
+    scope: CrawlScope,
     wait_s: float | None,
     *,
     report: Path | None,
@@ -367,7 +369,7 @@ def _crawl(
 
 
 async def _up(
-    options: LabOptions, urls: list[str], scope: Scope, wait_s: float | None, screen: Screen
+    options: LabOptions, urls: list[str], scope: CrawlScope, wait_s: float | None, screen: Screen
 ) -> dict[str, Any]:
     is_new = not (options.folder / "mesh.toml").exists()
     async with _lab_on(screen, options) as lab:
@@ -461,7 +463,7 @@ def _write_results(
         except OSError as error:
             raise ConfigError(f"cannot write {report}: {error.strerror}; give another file name") from error
     if record is not None:
-        damages: list[Damage] = []
+        damages: list[TraceDamage] = []
         merge_traces(sorted(options.folder.glob("peer-*/trace")), record, damages)
         for damage in damages:
             print(f"tianmesh: the trace of a peer {damage}", file=sys.stderr)
@@ -492,7 +494,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
             draw_serials(create_mesh(data, "demo", replicas=2), LAB_PEERS, list(served.resolver))
             options = LabOptions(data, LAB_PEERS, 2, settings, gateway=gateway)
             async with _lab_on(screen, options) as lab:
-                await lab.widen(served.seeds, Scope((), ALL_ELSE, is_anywhere=False))
+                await lab.widen(served.seeds, CrawlScope((), ALL_ELSE, is_anywhere=False))
                 await lab.add_seeds(served.seeds)
                 report, is_done, _ = await _watch(lab, WAIT_S, screen)
                 if not is_done:

@@ -59,7 +59,7 @@ class StoredResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ServedRequest:
     """One line of the access log."""
 
     at_s: float  # trio's clock when the request was complete
@@ -107,7 +107,7 @@ class ServedDemoWeb:
 
     resolver: dict[str, ResolverEntry]
     seeds: list[str]
-    accesses: deque[Access]  # the latest ACCESSES_MAX, oldest first
+    accesses: deque[ServedRequest]  # the latest ACCESSES_MAX, oldest first
 
 
 @asynccontextmanager
@@ -198,7 +198,7 @@ async def open_one_port(addresses: list[str]) -> list[trio.SocketListener]:
 class ConnectionHandler:
     """Answers the requests of one connection after the other; shared by all connections."""
 
-    def __init__(self, web: DemoWeb, accesses: deque[Access]) -> None:
+    def __init__(self, web: DemoWeb, accesses: deque[ServedRequest]) -> None:
         self._web = web
         self._accesses = accesses
         self._connections = trio.CapacityLimiter(CONNECTIONS_MAX)
@@ -240,7 +240,7 @@ class ConnectionHandler:
             response = plain_response(405, b"only GET and HEAD", (b"allow", b"GET, HEAD"))
         else:
             response = self._web.find(host, target) or plain_response(404, b"not in the demo web")
-        self._accesses.append(Access(trio.current_time(), host, target, response.status))
+        self._accesses.append(ServedRequest(trio.current_time(), host, target, response.status))
         return response
 
 

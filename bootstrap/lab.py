@@ -36,7 +36,7 @@ from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.gateway.model.settings import GatewaySettings
 from peers.policy.edits import ALL_ELSE
-from peers.policy.issuing import PolicyIssuer
+from peers.policy.policy_issuer import PolicyIssuer
 from peers.policy.rules import Rule
 
 JOIN_S: Final = 30.0
@@ -67,7 +67,7 @@ class LabOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CrawlScope:
     """Where the crawl of a lab stays."""
 
     within: tuple[str, ...]  # see `peers.policy.edits.target`; none for the domains of the seeds
@@ -119,7 +119,7 @@ class Lab:
                     continue
         raise NoReport("no peer answers")
 
-    async def widen(self, urls: list[str], scope: Scope) -> str:
+    async def widen(self, urls: list[str], scope: CrawlScope) -> str:
         """Have the mesh crawl these URLs and pages around them; return the bounds of the crawl in words."""
         pages = [url for url in map(canonical, urls) if url is not None]
         folder = self.mesh_folder.folder

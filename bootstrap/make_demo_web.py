@@ -61,7 +61,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DemoPage:
     url: str
     body: bytes
     modified: datetime
@@ -273,14 +273,14 @@ def package_names() -> list[str]:
     return sorted({mount.package for host in HOSTS for mount in host.mounts})
 
 
-def host_pages(host: Host, packages: Path) -> list[Page]:
+def host_pages(host: Host, packages: Path) -> list[DemoPage]:
     """Return robots.txt, the start page and the real pages of a host."""
     pages = [page for mount in host.mounts for page in gather(host, mount, packages)]
     newest = max(page.modified for page in pages)
     return [robots_page(host, newest), start_page(host, newest), *pages]
 
 
-def gather(host: Host, mount: Mount, packages: Path) -> Iterator[Page]:
+def gather(host: Host, mount: Mount, packages: Path) -> Iterator[DemoPage]:
     """Yield the pages of a mount that links lead to from its first pages, breadth first."""
     root = packages / mount.package / mount.folder
     queue = deque(mount.starts)
@@ -289,7 +289,7 @@ def gather(host: Host, mount: Mount, packages: Path) -> Iterator[Page]:
         name = queue.popleft()
         source = (root / name).read_bytes()
         modified = datetime.fromtimestamp(int((root / name).stat().st_mtime), UTC)
-        yield Page(mount.url + name, bundled_copy(source, mount), modified, host.content_type)
+        yield DemoPage(mount.url + name, bundled_copy(source, mount), modified, host.content_type)
         for link in links_of(source, mount.url + name, "utf-8"):
             target = link.removeprefix(mount.url)
             if target not in seen and is_taken(target, mount) and (root / target).is_file():
@@ -332,7 +332,7 @@ def declare_charset(text: str, charset: str) -> str:
     return re.sub(r"<head[^>]*>", lambda head: head[0] + meta, text, count=1)
 
 
-def start_page(host: Host, modified: datetime) -> Page:
+def start_page(host: Host, modified: datetime) -> DemoPage:
     """Make the page at the root of a host: links to its documents and to the other hosts."""
     documents = (
         (urlsplit(mount.url).path + name, f"{mount.title} ({name})")
@@ -346,7 +346,7 @@ def start_page(host: Host, modified: datetime) -> Page:
         others=list_items(others),
         charset=host.mounts[0].charset,
     )
-    return Page(f"http://{host.name}/", text.encode(host.mounts[0].encoding), modified, host.content_type)
+    return DemoPage(f"http://{host.name}/", text.encode(host.mounts[0].encoding), modified, host.content_type)
 
 
 def list_items(links: Iterable[tuple[str, str]]) -> str:
@@ -375,14 +375,14 @@ START_PAGE = """<!DOCTYPE html>
 """
 
 
-def robots_page(host: Host, modified: datetime) -> Page:
+def robots_page(host: Host, modified: datetime) -> DemoPage:
     """Make a robots.txt that allows the bundled pages and forbids most linked pages that are not bundled."""
     rules = "".join(f"Disallow: {path}\n" for path in host.disallow)
     text = f"User-agent: *\n{rules}Allow: /\n"
-    return Page(f"http://{host.name}/robots.txt", text.encode(), modified, "text/plain")
+    return DemoPage(f"http://{host.name}/robots.txt", text.encode(), modified, "text/plain")
 
 
-def redirects(pages: list[Page]) -> list[Page]:
+def redirects(pages: list[DemoPage]) -> list[DemoPage]:
     """Make a redirect for every short name in a link that the real server would complete.
 
     It does so by content negotiation: `/manual/` to `/manual/index.en.html`, `/ch12` to `/ch12.en.html`.
@@ -402,7 +402,7 @@ def redirects(pages: list[Page]) -> list[Page]:
             (stem + end for end in (".html", ".en.html", ".zh-cn.html") if stem + end in by_url), None
         )
         if target is not None:
-            found.append(Page(url, b"", by_url[target].modified, "text/html", target))
+            found.append(DemoPage(url, b"", by_url[target].modified, "text/html", target))
     return found
 
 
@@ -434,7 +434,7 @@ def licence_record(place: tuple[Path, str]) -> bytes:
     return record("resource", url, modified, "text/plain; charset=utf-8", path.read_bytes())
 
 
-def response_record(page: Page) -> bytes:
+def response_record(page: DemoPage) -> bytes:
     """Write the response as the demo's server repeats it."""
     status = "200 OK" if page.location is None else "302 Found"
     headers = {

@@ -77,14 +77,14 @@ SystemCallArchitectures=native
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ServiceUnit:
     """A node as systemd knows it."""
 
     name: str  # of its file
     text: str
 
 
-def units_of(folder: Path, *, user: str = "") -> list[Unit]:
+def units_of(folder: Path, *, user: str = "") -> list[ServiceUnit]:
     """Return a unit for each node that has a configuration in a folder, or in one below it.
 
     Args:
@@ -115,7 +115,7 @@ def unit_folder(*, is_system: bool) -> Path:
     return (Path(home) if home else Path.home() / ".config") / "systemd" / "user"
 
 
-def install(units: Sequence[Unit], place: Path, *, is_system: bool, starts: bool) -> None:
+def install(units: Sequence[ServiceUnit], place: Path, *, is_system: bool, starts: bool) -> None:
     """Write units, and start them now and whenever the machine starts.
 
     Raises:
@@ -135,7 +135,7 @@ def install(units: Sequence[Unit], place: Path, *, is_system: bool, starts: bool
     _systemctl(["enable", *(["--now"] if starts else []), *names], is_system=is_system)
 
 
-def remove(units: Sequence[Unit], place: Path, *, is_system: bool) -> list[str]:
+def remove(units: Sequence[ServiceUnit], place: Path, *, is_system: bool) -> list[str]:
     """Stop those of the units that are installed, and forget them; return their names.
 
     Raises:
@@ -151,7 +151,7 @@ def remove(units: Sequence[Unit], place: Path, *, is_system: bool) -> list[str]:
     return names
 
 
-def _unit(config: Path, user: str) -> Unit:
+def _unit(config: Path, user: str) -> ServiceUnit:
     settings = _settings_in(config)
     kind = kind_of(config.parent.name)
     data = (config.parent / str(settings.get("storage", {}).get("folder", "data"))).resolve()
@@ -176,7 +176,7 @@ def _unit(config: Path, user: str) -> Unit:
         more=more,
         target="multi-user.target" if user else "default.target",
     )
-    return Unit(f"tianmesh-{name}.service", text)
+    return ServiceUnit(f"tianmesh-{name}.service", text)
 
 
 def _settings_in(config: Path) -> dict[str, Any]:

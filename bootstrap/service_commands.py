@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bootstrap.service import Unit, install, remove, unit_folder, units_of
+from bootstrap.service import ServiceUnit, install, remove, unit_folder, units_of
 from peers.options import DATA
 
 app = typer.Typer(
@@ -66,6 +66,6 @@ def remove_units(folder: FolderArgument = DATA, user: UserOption = False) -> Non
     typer.echo("\n".join(f"{name}  removed" for name in removed) or "none of these nodes is a service here")
 
 
-def _units(folder: Path, is_of_user: bool, run_as: str) -> list[Unit]:
+def _units(folder: Path, is_of_user: bool, run_as: str) -> list[ServiceUnit]:
     user = "" if is_of_user else run_as or os.environ.get("SUDO_USER", "") or getpass.getuser()
     return units_of(folder, user=user)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from mesh.lending import PORTS_EACH
+from mesh.port_leases import PORTS_EACH
 from mesh.reach import Reach
 from mesh.slot_limits import SLOTS_MAX
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import msgpack
 
 from mesh.errors import ConfigError
-from mesh.trace_blocks import MAGIC, Block, Damage, pack_block, read_blocks
+from mesh.trace_blocks import MAGIC, Block, TraceDamage, pack_block, read_blocks
 
 TRACE_FORMAT: Final = "tianmesh-trace"
 TRACE_VERSION: Final = 2
@@ -78,7 +78,7 @@ def pack_end(pages: int, blocks: int) -> bytes:
     return pack_block(msgpack.packb({"pages": pages, "blocks": blocks}))
 
 
-def read_trace(path: Path, damages: list[Damage] | None = None) -> Iterator[TracedPage]:
+def read_trace(path: Path, damages: list[TraceDamage] | None = None) -> Iterator[TracedPage]:
     """Yield the pages of a trace in the order in which they are written.
 
     Args:
@@ -117,7 +117,7 @@ def write_trace(path: Path, pages: Iterable[TracedPage], about: Mapping[str, str
     return n_pages
 
 
-def merge_traces(parts: Iterable[Path], path: Path, damages: list[Damage] | None = None) -> int:
+def merge_traces(parts: Iterable[Path], path: Path, damages: list[TraceDamage] | None = None) -> int:
     """Write the traces of the peers of one crawl as one, and return how many pages it has.
 
     Pages stand in the order in which they were fetched, each visit once, numbered anew, and with the time at
@@ -165,7 +165,7 @@ def whole_part(path: Path) -> TraceEnd:
             raise ConfigError(_foreign(path))
         file.seek(0)
         for number, block in enumerate(read_blocks(file)):
-            if isinstance(block, Damage):
+            if isinstance(block, TraceDamage):
                 break
             values = _values_in(block)
             if values is None:
@@ -181,7 +181,7 @@ def whole_part(path: Path) -> TraceEnd:
 # --- Reading ---
 
 
-def _pages_in(path: Path, damages: list[Damage] | None) -> Iterator[TracedPage]:
+def _pages_in(path: Path, damages: list[TraceDamage] | None) -> Iterator[TracedPage]:
     with path.open("rb") as file:
         begin = file.read(len(MAGIC))
         if not MAGIC.startswith(begin):
@@ -191,18 +191,18 @@ def _pages_in(path: Path, damages: list[Damage] | None) -> Iterator[TracedPage]:
 
 
 def _pages_of_blocks(
-    path: Path, blocks: Iterable[Block | Damage], damages: list[Damage] | None
+    path: Path, blocks: Iterable[Block | TraceDamage], damages: list[TraceDamage] | None
 ) -> Iterator[TracedPage]:
     is_first, end, last = True, None, 0
     n_pages = 0
     for block in blocks:
-        if isinstance(block, Damage):
+        if isinstance(block, TraceDamage):
             _tell(path, block, damages)
             continue
         last = block.end
         values = _values_in(block)
         if values is None:
-            _tell(path, Damage(block.number, block.offset, "holds no MessagePack"), damages)
+            _tell(path, TraceDamage(block.number, block.offset, "holds no MessagePack"), damages)
         elif is_first:
             _check_header(values[0] if values else None, path)
         elif _is_end(values):
@@ -211,20 +211,22 @@ def _pages_of_blocks(
             for value in values:
                 page = _page_of(value)
                 if page is None:
-                    _tell(path, Damage(block.number, block.offset, "holds what is not a page"), damages)
+                    _tell(path, TraceDamage(block.number, block.offset, "holds what is not a page"), damages)
                     continue
                 n_pages += 1
                 yield page
         is_first = False
     if is_first and last == 0:
-        _tell(path, Damage(-1, 0, "is empty, not a trace"), damages)
+        _tell(path, TraceDamage(-1, 0, "is empty, not a trace"), damages)
     elif end is None:
-        _tell(path, Damage(-1, last, "lacks its end: the crawl died, or the file was cut"), damages)
+        _tell(path, TraceDamage(-1, last, "lacks its end: the crawl died, or the file was cut"), damages)
     elif end.get("pages") != n_pages:
-        _tell(path, Damage(-1, last, f"has {n_pages} of the {end.get('pages')} pages of its end"), damages)
+        _tell(
+            path, TraceDamage(-1, last, f"has {n_pages} of the {end.get('pages')} pages of its end"), damages
+        )
 
 
-def _tell(path: Path, damage: Damage, damages: list[Damage] | None) -> None:
+def _tell(path: Path, damage: TraceDamage, damages: list[TraceDamage] | None) -> None:
     if damages is None:
         raise ConfigError(
             f"the trace {path} {damage}; give --partial to go on with the rest, or write it anew first with "

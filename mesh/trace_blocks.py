@@ -27,7 +27,7 @@ class Block(NamedTuple):
     content: bytes
 
 
-class Damage(NamedTuple):
+class TraceDamage(NamedTuple):
     """A place at which a trace is not whole."""
 
     block: int  # -1 for none
@@ -46,8 +46,8 @@ def pack_block(content: bytes) -> bytes:
     return packer.compress(content)
 
 
-def read_blocks(file: BinaryIO) -> Iterator[Block | Damage]:
-    """Yield all blocks from the position of the file on, and a `Damage` for each part that is none."""
+def read_blocks(file: BinaryIO) -> Iterator[Block | TraceDamage]:
+    """Yield all blocks from the position of the file on, and a `TraceDamage` for each part that is none."""
     window = _Window(file)
     number = 0
     while window.fill(_HEAD_BYTES):
@@ -55,10 +55,10 @@ def read_blocks(file: BinaryIO) -> Iterator[Block | Damage]:
         try:
             content = _content_of_next(window)
         except _CutOffError:
-            yield Damage(number, offset, "is cut off")
+            yield TraceDamage(number, offset, "is cut off")
             return
         except zstandard.ZstdError as error:
-            yield Damage(number, offset, f"is damaged ({error})")
+            yield TraceDamage(number, offset, f"is damaged ({error})")
             window.go_to_next(offset)
         else:
             yield Block(number, offset, window.offset, content)

@@ -7,6 +7,7 @@
 - `actors` makes all of them, and tells the ways of pages, queries and slots between them; `peer` composes
 - `wire_tags` numbers the messages between peers, `charges` says what they cost of their senders' quotas
 - `config` is the configuration, `vitals` the status, `program_version` that of it all
-- `cli` begins the command line, `application` and `commands/` are it, with `options`, `waiting`, `workers`
+- `cli` begins the command line, `application` and `commands/` are it, with `options`, `mesh_readiness`,
+  `workers`
 - `memory_keeper` [io] gives memory back that was freed, `damaged_data` [io] begins anew
 """

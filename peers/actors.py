@@ -8,7 +8,7 @@ The way of a page:
     -LinksFound-> the controllers that own the links
 
 The way of a copy: indexer -PagesCommitted-> copies -ContentsTold-> copies of who answers for the slot of its
-content -CopiesNamed-> copies of who answers for it -MarkCopies-> indexer
+content -RolesTold-> copies of who answers for it -MarkCopies-> indexer
 
 The way of a query:
 
@@ -36,7 +36,7 @@ from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.auditing.auditor import Auditor
 from peers.crawler.controller import FRONTIER_SECTION, Controller
-from peers.crawler.frontier.link_texts import KeptTexts
+from peers.crawler.frontier.text_rows import KeptTexts
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.searcher import Searcher
@@ -45,11 +45,11 @@ from peers.handover.settings import HandoverSettings
 from peers.handover.store import StoreActor
 from peers.history.historian import Historian
 from peers.importing.importer import Importer
-from peers.index.answering import IndexView
+from peers.index.answerer import IndexView
 from peers.index.indexer import Indexer
+from peers.storage.audit_sample import Sampling
 from peers.storage.cell import Cell
 from peers.storage.ledger.stored_versions import StoredVersions
-from peers.storage.sampling import Sampling
 from peers.storage.settings import CellSettings
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer

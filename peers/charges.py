@@ -15,7 +15,7 @@ from mesh.membership.wire_messages import (
     PingRequested,
     RumoursSpread,
 )
-from peers.copies.wire_messages import ContentsTold, CopiesNamed
+from peers.copies.wire_messages import ContentsTold, RolesTold
 from peers.crawler.model.wire_messages import (
     ExplainCrawl,
     ExplainUrl,
@@ -39,7 +39,7 @@ def _links(message: LinksFound) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.links)
 
 
-def _pages(message: ContentsTold | CopiesNamed) -> tuple[Quota, float]:
+def _pages(message: ContentsTold | RolesTold) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.pages)
 
 
@@ -58,7 +58,7 @@ def _members(message: MembersWanted | MembersTold) -> tuple[Quota, float]:
 CHARGES: Final[Mapping[type[Message], Charge]] = {
     LinksFound: _links,
     ContentsTold: _pages,
-    CopiesNamed: _pages,
+    RolesTold: _pages,
     MarksWanted: _marks,
     HomeTold: _each(Quota.LINKS),
     HomesTold: _each(Quota.LINKS),
@@ -81,7 +81,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
 CONTENT: Final[frozenset[type[Message]]] = frozenset(
-    {LinksFound, ReplicatePage, ImportPage, ContentsTold, CopiesNamed, WordsSearched}
+    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, WordsSearched}
 )
 
 

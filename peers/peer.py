@@ -38,7 +38,7 @@ from mesh.tables.table import TableSection
 from peers.actors import CELL_SECTION, FOLLOWERS, make_actors
 from peers.charges import conduct_of
 from peers.config import PeerConfig, StorageConfig, WebConfig
-from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.addresses.addresses import AddressPolicy, is_public
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetching.contact import Visitor, visitor_of
@@ -319,7 +319,7 @@ def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visit
         _resolver(folder, config),
         decode_beginning=decoding_in(workshop),
         addresses=AddressPolicy.of(config.allow_private, is_anonymous=visitor.is_anonymous),
-        turns=AddressTurns((lambda _: True) if config.spares_private else is_public, is_leasing=True),
+        turns=AddressQueues((lambda _: True) if config.spares_private else is_public, is_leasing=True),
         proxy=Proxy(config.proxy) if config.proxy else None,
     )
 

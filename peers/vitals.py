@@ -32,7 +32,7 @@ from peers.gateway.model.status import (
 )
 from peers.handover.handover import HandoverStatistics
 from peers.handover.store import HolderStatistics
-from peers.history.event import Crawling, Standing
+from peers.history.event import Crawling, PeerCondition
 from peers.history.messages import VitalsTaken
 from peers.history.sample import Counts
 from peers.index.indexer import IndexerStatistics
@@ -160,7 +160,7 @@ def vitals_of(status: PeerStatus, search_classes: tuple[int, ...]) -> VitalsTake
     return VitalsTaken(
         Counts(kept_values(status, Kind.COUNTER), search_classes),
         kept_values(status, Kind.GAUGE),
-        Standing(
+        PeerCondition(
             version=status.version,
             slots_owned=slots.owned,
             slots_wanted=slots.wanted,

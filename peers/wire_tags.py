@@ -31,7 +31,7 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
     Welcomed,
 )
-from peers.copies.wire_messages import ContentsNoted, ContentsTold, CopiesNamed, CopiesNoted
+from peers.copies.wire_messages import ContentsNoted, ContentsTold, RolesNoted, RolesTold
 from peers.crawler.model.wire_messages import (
     AddressLeased,
     AddressReturned,
@@ -48,7 +48,7 @@ from peers.crawler.model.wire_messages import (
     LookAtPage,
     MarksTold,
     MarksWanted,
-    PageSeen,
+    PageObserved,
     TellLeases,
     TurnLent,
     UrlExplained,
@@ -58,12 +58,12 @@ from peers.gateway.model.wire_messages import StatusTold, StatusWanted
 from peers.handover.wire_messages import (
     ClaimSlots,
     CompareSlots,
-    CopiesWanted,
     ItemsChanged,
     ItemsKept,
     ItemsSent,
     ItemsTaken,
     OfferSlots,
+    ReplicasWanted,
     SendItems,
     SlotsCompared,
     SlotsTaken,
@@ -152,7 +152,7 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         65: ItemsSent,
         66: ItemsTaken,
         67: SlotsTaken,
-        68: CopiesWanted,
+        68: ReplicasWanted,
         69: OfferSlots,
         # Versions of a page; 70 to 74 and from 77 on are others'
         75: ListVersions,
@@ -166,8 +166,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Copies
         100: ContentsTold,
         101: ContentsNoted,
-        102: CopiesNamed,
-        103: CopiesNoted,
+        102: RolesTold,
+        103: RolesNoted,
         # Aliases of hosts
         104: MarksWanted,
         105: MarksTold,
@@ -179,6 +179,6 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         121: LendTurn,
         122: TurnLent,
         123: LookAtPage,
-        124: PageSeen,
+        124: PageObserved,
     }
 )

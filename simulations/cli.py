@@ -24,7 +24,7 @@ from simulations.studies import commands as studies
 from simulations.traces import commands as traces
 
 if TYPE_CHECKING:
-    from simulations.faults.fault_run import Outcome
+    from simulations.faults.fault_run import RunOutcome
     from simulations.faults.fault_runs import Sizes
     from simulations.world.results import FaultsResult
 
@@ -221,7 +221,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool, bool]) -> Outcome:
+def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool, bool]) -> RunOutcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.faults.fault_run import run_faults
     from simulations.faults.faults import plan_of

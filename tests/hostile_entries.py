@@ -13,7 +13,7 @@ import h11
 from mesh.errors import ConfigError, CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical
-from peers.crawler.fetching.decoding import Undecodable, decode
+from peers.crawler.fetching.content_encoding import Undecodable, decode
 from peers.crawler.fetching.response_lines import head_end, readable_head
 from peers.crawler.frontier.traps import patterns_of
 from peers.crawler.model.robots import line_of, parse, sitemaps_named
@@ -30,7 +30,7 @@ from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.query_language import Remarks, read
 from peers.gateway.site.difference import difference
-from peers.gateway.site.marked_copy import hrefs_in, style_of_links, with_marks
+from peers.gateway.site.marked_snapshot import hrefs_in, style_of_links, with_marks
 from peers.gateway.site.stored_page import file_headers, framed_html, stored_page, with_said
 from peers.policy.policy_file import read_policy
 from peers.storage.archive.warc import read_records, response_record

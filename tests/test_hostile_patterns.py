@@ -58,7 +58,7 @@ def test_patterns_that_are_written_in_place_see_no_text_of_strangers() -> None:
     assert set(in_place()) == {
         "mesh.config",  # faults of configurations, 200 characters at most
         "peers.gateway.http.connection",  # one class, at its first sign
-        "peers.gateway.site.marked_copy",  # words of the person who asks, and the letters behind
+        "peers.gateway.site.marked_snapshot",  # words of the person who asks, and the letters behind
         "peers.gateway.model.settings",  # a setting
         "peers.storage.archive.archive",  # names of own files, an own id
         "peers.text.characters",  # all of Unicode, once, at import

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from bootstrap.doctor.finding import Finding, Grade, fault, good, worst_of
+from bootstrap.doctor.finding import DoctorFinding, Grade, fault, good, worst_of
 from bootstrap.doctor.machine import machine_findings
 from bootstrap.doctor.mesh import mesh_findings
 from bootstrap.doctor.node import gateway_of, node_findings
@@ -46,7 +46,7 @@ def doctor(
     Changes nothing. The exit code is 1 if something does not work.
     """
     console = Console(highlight=False, soft_wrap=True)
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     for finding in _findings(folder, gateway, token):
         findings.append(finding)
         if not as_json:
@@ -59,7 +59,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _findings(folder: Path, gateway: str, token: str) -> Iterator[Finding]:
+def _findings(folder: Path, gateway: str, token: str) -> Iterator[DoctorFinding]:
     yield from machine_findings()
     configs = configs_in(folder)
     if folder != DATA and not folder.is_dir():
@@ -69,7 +69,7 @@ def _findings(folder: Path, gateway: str, token: str) -> Iterator[Finding]:
         yield good("machine", "nodes", f"none in {folder}, whose configurations would be looked at")
     for config in configs:
         yield from node_findings(config)
-    tried: list[Finding] = []
+    tried: list[DoctorFinding] = []
     for each in [gateway] if gateway else filter(None, map(gateway_of, configs)):
         of_it = [config.parent for config in configs if gateway_of(config) == each]
         tried = _asked(each, token, [*of_it, folder, *(config.parent for config in configs)])
@@ -78,7 +78,7 @@ def _findings(folder: Path, gateway: str, token: str) -> Iterator[Finding]:
     yield from tried
 
 
-def _asked(gateway: str, token: str, folders: Sequence[Path]) -> list[Finding]:
+def _asked(gateway: str, token: str, folders: Sequence[Path]) -> list[DoctorFinding]:
     """Ask a gateway, with the token of the first folder that has one for it."""
     try:
         data = next((each for each in folders if tokens_for(each)()), folders[0])
@@ -88,7 +88,7 @@ def _asked(gateway: str, token: str, folders: Sequence[Path]) -> list[Finding]:
         return [fault("mesh", "gateway", str(error))]
 
 
-def _line(finding: Finding) -> Text:
+def _line(finding: DoctorFinding) -> Text:
     sign, style = _SIGNS[finding.grade]
     line = Text(f"{sign:<8}", style=style)
     line.append(f"{finding.about} {finding.subject}: {finding.said}", style="")
@@ -97,7 +97,7 @@ def _line(finding: Finding) -> Text:
     return line
 
 
-def _summary(findings: list[Finding]) -> str:
+def _summary(findings: list[DoctorFinding]) -> str:
     counts = Counter(finding.grade for finding in findings)
     faults, warnings = counts[Grade.FAULT], counts[Grade.WARNING]
     if not faults and not warnings:

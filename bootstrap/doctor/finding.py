@@ -15,7 +15,7 @@ class Grade(StrEnum):
     FAULT = "fault"  # something does not work
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """The result of one check: its subject, its grade, and the text for people."""
 
     about: str  # "machine", a folder, "mesh"
@@ -25,19 +25,19 @@ class Finding(NamedTuple):
     advice: str = ""  # what to do; "" where nothing is, or where it is said already
 
 
-def good(about: str, subject: str, said: str) -> Finding:
-    return Finding(about, subject, Grade.GOOD, said)
+def good(about: str, subject: str, said: str) -> DoctorFinding:
+    return DoctorFinding(about, subject, Grade.GOOD, said)
 
 
-def warning(about: str, subject: str, said: str, advice: str = "") -> Finding:
-    return Finding(about, subject, Grade.WARNING, said, advice)
+def warning(about: str, subject: str, said: str, advice: str = "") -> DoctorFinding:
+    return DoctorFinding(about, subject, Grade.WARNING, said, advice)
 
 
-def fault(about: str, subject: str, said: str, advice: str = "") -> Finding:
-    return Finding(about, subject, Grade.FAULT, said, advice)
+def fault(about: str, subject: str, said: str, advice: str = "") -> DoctorFinding:
+    return DoctorFinding(about, subject, Grade.FAULT, said, advice)
 
 
-def worst_of(findings: Iterable[Finding]) -> Grade:
+def worst_of(findings: Iterable[DoctorFinding]) -> Grade:
     """Return the gravest of the grades; good when there is nothing."""
     order = list(Grade)
     return max((finding.grade for finding in findings), key=order.index, default=Grade.GOOD)

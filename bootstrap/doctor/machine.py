@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bootstrap.doctor.finding import Finding, fault, good, warning
+from bootstrap.doctor.finding import DoctorFinding, fault, good, warning
 from mesh.process.cores import core_count
 
 ABOUT: Final = "machine"
@@ -26,7 +26,7 @@ DESCRIPTORS_WISHED: Final = 8_192
 ASK_S: Final = 3.0  # for the time service
 
 
-def machine_findings() -> Iterator[Finding]:
+def machine_findings() -> Iterator[DoctorFinding]:
     """Look at this machine."""
     yield python_finding(sys.version_info[:3], platform.python_implementation())
     total, available = _memory()
@@ -40,7 +40,7 @@ def machine_findings() -> Iterator[Finding]:
     yield confinement_finding(_lacking())
 
 
-def confinement_finding(lacking: Sequence[str]) -> Finding:
+def confinement_finding(lacking: Sequence[str]) -> DoctorFinding:
     """Judge the rights that a process working on pages could not give up."""
     if lacking:
         advice = (
@@ -50,14 +50,14 @@ def confinement_finding(lacking: Sequence[str]) -> Finding:
     return good(ABOUT, "confinement", "what works on pages reads no keys, and has no network")
 
 
-def python_finding(version: tuple[int, ...], implementation: str) -> Finding:
+def python_finding(version: tuple[int, ...], implementation: str) -> DoctorFinding:
     said = f"{implementation} {'.'.join(map(str, version))}, {core_count()} cores"
     if version < PYTHON_MIN:
         return fault(ABOUT, "python", said, "install Python 3.11 or later, and tianmesh for it")
     return good(ABOUT, "python", said)
 
 
-def memory_finding(total: int, available: int) -> Finding:
+def memory_finding(total: int, available: int) -> DoctorFinding:
     """Judge how much memory there is, and how much of it could be had now; bytes."""
     said = f"{total / 1e9:.1f} GB, {available / 1e9:.1f} GB of them free"
     if total < MEMORY_MIN:
@@ -68,7 +68,7 @@ def memory_finding(total: int, available: int) -> Finding:
     return good(ABOUT, "memory", said)
 
 
-def descriptors_finding(soft: int, hard: int) -> Finding:
+def descriptors_finding(soft: int, hard: int) -> DoctorFinding:
     """Judge how many files and connections a process may have open: now, and if it asks for more."""
     said = "no limit" if soft == resource.RLIM_INFINITY else f"{soft:,} open files and connections a process"
     if soft == resource.RLIM_INFINITY or soft >= DESCRIPTORS_WISHED:
@@ -80,7 +80,7 @@ def descriptors_finding(soft: int, hard: int) -> Finding:
     return good(ABOUT, "descriptors", f"{said}; for more than some hundred members {advice}")
 
 
-def clock_finding(*, is_synchronised: bool) -> Finding:
+def clock_finding(*, is_synchronised: bool) -> DoctorFinding:
     if is_synchronised:
         return good(ABOUT, "clock", "kept right by the network")
     advice = "`timedatectl set-ntp true`, or install chrony: pages and certificates go by the clock"

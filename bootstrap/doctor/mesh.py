@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 from urllib.request import urlopen
 
-from bootstrap.doctor.finding import Finding, fault, good, warning
+from bootstrap.doctor.finding import DoctorFinding, fault, good, warning
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from peers.gateway.model.member_lines import (
     down_lines,
@@ -32,7 +32,7 @@ ASK_S: Final = 3.0
 ASKED_AT_ONCE: Final = 16
 
 
-def mesh_findings(client: GatewayClient) -> Iterator[Finding]:
+def mesh_findings(client: GatewayClient) -> Iterator[DoctorFinding]:
     """Ask one gateway about its mesh, then all gateways in its report for their clocks."""
     try:
         report = read_told(client.status(), Report)
@@ -46,7 +46,7 @@ def mesh_findings(client: GatewayClient) -> Iterator[Finding]:
     yield from clock_findings(_clocks([peer.gateway for peer in report.peers if peer.gateway]))
 
 
-def member_findings(report: Report, readiness: ReadinessJson) -> Iterator[Finding]:
+def member_findings(report: Report, readiness: ReadinessJson) -> Iterator[DoctorFinding]:
     """Judge the members by the report and the readiness that a gateway gives."""
     say = partial(text_in, "en")
     faults = [*missing_lines(readiness, say), *down_lines(report, say)]
@@ -59,7 +59,7 @@ def member_findings(report: Report, readiness: ReadinessJson) -> Iterator[Findin
         yield good(ABOUT, "members", said)
 
 
-def version_findings(peers: Sequence[PeerStatus], installed: str) -> Iterator[Finding]:
+def version_findings(peers: Sequence[PeerStatus], installed: str) -> Iterator[DoctorFinding]:
     """Judge the versions that the members run, and that which is installed here."""
     versions = Counter(printable(peer.version) for peer in peers if peer.version)
     if len(versions) > 1:
@@ -74,7 +74,7 @@ def version_findings(peers: Sequence[PeerStatus], installed: str) -> Iterator[Fi
         yield good(ABOUT, "versions", installed)
 
 
-def clock_findings(apart_s: Mapping[str, float]) -> Iterator[Finding]:
+def clock_findings(apart_s: Mapping[str, float]) -> Iterator[DoctorFinding]:
     """Judge by how much the clocks of others differ from ours, by gateway."""
     wrong = {gateway: seconds for gateway, seconds in apart_s.items() if abs(seconds) > CLOCK_S_MAX}
     for gateway, seconds in sorted(wrong.items()):

@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import Final
 
-from bootstrap.doctor.finding import Finding, fault, good, warning
+from bootstrap.doctor.finding import DoctorFinding, fault, good, warning
 from bootstrap.provision import BOOTSTRAP
 from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import NODE_KEY, DoorConfig, MemberConfig, MeshConfig, load_config
@@ -36,7 +36,7 @@ SYNC_BYTES: Final = 64 << 10
 CONNECT_S: Final = 3.0
 
 
-def node_findings(config_file: Path) -> Iterator[Finding]:
+def node_findings(config_file: Path) -> Iterator[DoctorFinding]:
     """Look at the node of a configuration, whether it runs or not."""
     folder = config_file.parent
     about = folder.name
@@ -72,7 +72,9 @@ def gateway_of(config_file: Path) -> str:
     return "" if port == "0" else f"http://{_reachable(host)}:{port}"
 
 
-def certificate_finding(about: str, certificate: Certificate | None, mesh: MeshConfig, now: float) -> Finding:
+def certificate_finding(
+    about: str, certificate: Certificate | None, mesh: MeshConfig, now: float
+) -> DoctorFinding:
     """Judge a certificate; `now` in seconds since the epoch."""
     again = "have another made: `tianmesh invite` where the root key is, `tianmesh join` here"
     if certificate is None or not certificate.is_valid(bytes.fromhex(mesh.root_key)):
@@ -88,7 +90,7 @@ def certificate_finding(about: str, certificate: Certificate | None, mesh: MeshC
     return good(about, "certificate", f"for {days:,.0f} days more")
 
 
-def space_finding(about: str, free: int, total: int) -> Finding:
+def space_finding(about: str, free: int, total: int) -> DoctorFinding:
     """Judge the space that a disk has left, in bytes."""
     said = f"{free / 1e9:,.1f} of {total / 1e9:,.1f} GB free"
     if free < FREE_MIN or free < FREE_SHARE_MIN * total:
@@ -97,7 +99,7 @@ def space_finding(about: str, free: int, total: int) -> Finding:
     return good(about, "disk", said)
 
 
-def sync_finding(about: str, seconds: float) -> Finding:
+def sync_finding(about: str, seconds: float) -> DoctorFinding:
     """Judge how long the disk takes until something is durable."""
     said = f"{1e3 * seconds:.0f} ms until a page is durable"
     if seconds > SYNC_S_MAX:
@@ -106,14 +108,14 @@ def sync_finding(about: str, seconds: float) -> Finding:
     return good(about, "disk speed", said)
 
 
-def run_finding(about: str, *, is_running: bool, kind: str, config: Path) -> Finding:
+def run_finding(about: str, *, is_running: bool, kind: str, config: Path) -> DoctorFinding:
     if is_running:
         return good(about, "process", "runs")
     advice = f"`tianmesh {kind} --config {config}`, or `tianmesh service install {config.parent}`"
     return warning(about, "process", "does not run", advice)
 
 
-def address_finding(about: str, member: MemberConfig) -> Finding:
+def address_finding(about: str, member: MemberConfig) -> DoctorFinding:
     """Judge the address under which others are to find a node."""
     announced = member.announce or member.listen
     said = f"others find it at {announced}"
@@ -136,7 +138,9 @@ def address_finding(about: str, member: MemberConfig) -> Finding:
     return good(about, "address", said)
 
 
-def door_findings(about: str, doors: Sequence[DoorConfig], why_closed: Sequence[str]) -> Iterator[Finding]:
+def door_findings(
+    about: str, doors: Sequence[DoorConfig], why_closed: Sequence[str]
+) -> Iterator[DoctorFinding]:
     """Judge the doors of the mesh that are not its own; one is enough to come in.
 
     Args:
@@ -171,7 +175,7 @@ def _loaded(config_file: Path, *, is_door: bool) -> PeerConfig | BootstrapConfig
 
 def _certificate_findings(
     about: str, folder: Path, mesh: MeshConfig, member: MemberConfig
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     try:
         identity = load_identity(folder / NODE_KEY)
     except ConfigError as error:
@@ -182,7 +186,7 @@ def _certificate_findings(
     yield certificate_finding(about, certificate, mesh, time.time())
 
 
-def _disk_findings(about: str, home: Path, data: Path) -> Iterator[Finding]:
+def _disk_findings(about: str, home: Path, data: Path) -> Iterator[DoctorFinding]:
     try:
         check_place(data)
         check_disk(home, data)
@@ -226,7 +230,7 @@ def _is_running(config: PeerConfig | BootstrapConfig) -> bool:
     return any(not _why_unreachable(_reachable(host), port) for host, port in places if port)
 
 
-def _port_findings(about: str, member: MemberConfig) -> Iterator[Finding]:
+def _port_findings(about: str, member: MemberConfig) -> Iterator[DoctorFinding]:
     own = {each: getattr(member, each) for each in ("inbox_port", "multicast_port", "door_port")}
     for name, port in (*own.items(), *(("relay_ports", port) for port in member.ports_lent())):
         family = socket.AF_INET6 if ":" in member.listen else socket.AF_INET
@@ -238,7 +242,7 @@ def _port_findings(about: str, member: MemberConfig) -> Iterator[Finding]:
                 yield _port_finding(about, name, member.listen, port, error)
 
 
-def _port_finding(about: str, name: str, listen: str, port: int, error: OSError) -> Finding:
+def _port_finding(about: str, name: str, listen: str, port: int, error: OSError) -> DoctorFinding:
     if error.errno == errno.EADDRINUSE:
         advice = f"end the program that has it, or set member.{name} to another port"
         return fault(about, "port", f"{port} is taken", advice)

@@ -4,10 +4,10 @@
 `remote`     asks a machine something: by ssh, and `agent`, a small program that is sent along each time and
              needs nothing but Python there
 `plan`       what is to be done, from what the machines have told; pure
-`package`    what is installed on them; `example` is an inventory to begin with
+`package`    what is installed on them
 `crew`       the machines of an inventory, asked all at once
-`launching`  from the inventory to a mesh that answers for all slots, again and again with the same result
+`deployment` from the inventory to a mesh that answers for all slots, again and again with the same result
 `upkeep`     stop, start, restart, upgrade, back up, change settings, remove
-`orders`     seeds, policy, pauses, take-downs, expulsions, given where the keys are
+`mesh_commands` seeds, policy, pauses, take-downs, expulsions, given where the keys are
 `commands`   the commands, and what they show
 """

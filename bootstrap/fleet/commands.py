@@ -14,12 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from bootstrap.config_commands import KeyArgument, ValueArgument
-from bootstrap.fleet import launching, upkeep
+from bootstrap.fleet import deployment, upkeep
 from bootstrap.fleet.crew import Crew, Note
-from bootstrap.fleet.example import EXAMPLE
-from bootstrap.fleet.inventory import Inventory, Machine, chosen, load_inventory
-from bootstrap.fleet.launching import Outcome, gateway_of, is_ready, reached, survey
-from bootstrap.fleet.orders import EXAMPLES, ORDERS, order
+from bootstrap.fleet.deployment import MachineOutcome, gateway_of, is_ready, reached, survey
+from bootstrap.fleet.inventory import Inventory, LabMachine, chosen, load_inventory
+from bootstrap.fleet.mesh_commands import EXAMPLES, ORDERS, run_command
 from bootstrap.fleet.plan import Facts
 from mesh.errors import ConfigError
 from peers.options import JsonOption, print_json
@@ -67,7 +66,7 @@ def launch(
     more machines in the file: what is there stays as it is.
     """
     lab = load_inventory(inventory)
-    outcomes = launching.launch(lab, lab.machines, inventory, _note_to(as_json))
+    outcomes = deployment.launch(lab, lab.machines, inventory, _note_to(as_json))
     _tell(outcomes, as_json)
     if not as_json and any(each.state == "new" for each in outcomes):
         where = "" if inventory == FILE else f" -i {inventory}"
@@ -109,7 +108,7 @@ def restart(names: NamesArgument = None, inventory: FileOption = FILE, as_json: 
 
 def _give(context: typer.Context, inventory: FileOption = FILE) -> None:
     name = context.info_name or ""
-    typer.echo(order(load_inventory(inventory), inventory, name, context.args), nl=False)
+    typer.echo(run_command(load_inventory(inventory), inventory, name, context.args), nl=False)
 
 
 def _add_orders() -> None:
@@ -231,7 +230,7 @@ def remove(
     _tell(outcomes, as_json)
 
 
-def _read(file: Path, names: list[str] | None) -> tuple[Inventory, list[Machine]]:
+def _read(file: Path, names: list[str] | None) -> tuple[Inventory, list[LabMachine]]:
     inventory = load_inventory(file)
     return inventory, chosen(inventory, names or [])
 
@@ -256,30 +255,30 @@ def _silent(name: str, doing: str) -> None:
 
 
 def _standing(
-    machine: Machine,
+    machine: LabMachine,
     crew: Crew,
     facts: dict[str, Facts],
     waits_for: dict[str, str],
     unreached: dict[str, str],
-) -> Outcome:
+) -> MachineOutcome:
     name = machine.name
     if name in crew.failed:
-        return Outcome(name, "failed", said=crew.failed[name])
+        return MachineOutcome(name, "failed", said=crew.failed[name])
     each = facts[name]
     if "peer" not in each.has:
-        return Outcome(name, "empty", said="`tianmesh lab launch` brings a peer there")
+        return MachineOutcome(name, "empty", said="`tianmesh lab launch` brings a peer there")
     if set(each.has) - set(each.running):
         if each.is_expelled:
-            return Outcome(
+            return MachineOutcome(
                 name, "expelled", said=f"the mesh has expelled its peer: `tianmesh lab remove {name}`"
             )
         lacking = ", ".join(node for node in each.has if node not in each.running)
-        return Outcome(name, "down", said=f"{lacking} does not run: `tianmesh lab start {name}`")
+        return MachineOutcome(name, "down", said=f"{lacking} does not run: `tianmesh lab start {name}`")
     state = "waits" if waits_for[name] else "unreached" if unreached[name] else "ready"
-    return Outcome(name, state, gateway_of(machine), waits_for[name] or unreached[name])
+    return MachineOutcome(name, state, gateway_of(machine), waits_for[name] or unreached[name])
 
 
-def _tell(outcomes: Sequence[Outcome], as_json: bool) -> None:
+def _tell(outcomes: Sequence[MachineOutcome], as_json: bool) -> None:
     if as_json:
         print_json(msgspec.to_builtins(outcomes))
     else:
@@ -297,3 +296,39 @@ def _tell(outcomes: Sequence[Outcome], as_json: bool) -> None:
 def _end(failed: Any) -> None:
     if any(True for _ in failed):
         raise typer.Exit(1)
+
+
+# An inventory to begin with, as `tianmesh lab init` writes it.
+EXAMPLE: Final = """\
+# The machines of a lab. `tianmesh lab launch {file}` brings a peer onto each of them, by ssh.
+name = "campus"                  # of the mesh
+contact = ""                     # e-mail or URL for webmasters; without it no public host is visited
+
+# What pip installs there: the folder of the project, of which a wheel is built here and sent along; a wheel
+# file; or a URL that ends in #sha256= and its checksum. Paths are relative to this file.
+install = "."
+# command = "/opt/tianmesh/bin/tianmesh"   # where it is installed already; then `install` is not needed
+
+# allow_private = ["intranet.example.org", "10.1.0.0/16"]   # what of an intranet may be crawled
+# replicas = 2                   # copies of every page, in a new mesh
+# relays = 4                     # machines that can only dial out, which the first one relays
+# ssh_options = ["-i", "lab.key"]   # words for every ssh
+
+[defaults]                       # for machines that do not say otherwise
+# user = "li"                    # who logs in and runs the peer; as ssh is configured
+folder = "tianmesh"              # in the home folder, or /srv/tianmesh
+gateway = "127.0.0.1:8017"       # where people ask; "0.0.0.0:8017" answers the whole network
+# python = "python3.12"          # 3.11 or later
+
+[[machines]]
+address = "10.0.0.1"             # by which all other machines reach it
+
+[[machines]]
+name = "mill"
+address = "10.0.0.2"
+# ssh = "mill.example.org"       # where ssh finds it, if not at its address
+# port = 2222                    # of sshd
+# weight = 50                    # half the share of the others; 0 answers queries only
+# url = "https://mill.example.org"   # where people reach its gateway, behind a proxy with TLS
+# group = "rack-2"               # a name for several: `tianmesh lab stop rack-2`
+"""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Final, TypeVar
 
-from bootstrap.fleet.inventory import Inventory, Machine
+from bootstrap.fleet.inventory import Inventory, LabMachine
 from bootstrap.fleet.remote import MachineError, Remote
 
 AT_ONCE: Final = 32
@@ -20,7 +20,7 @@ Note = Callable[[str, str], None]
 class Crew:
     """Some machines, and the errors of those that have failed so far."""
 
-    def __init__(self, machines: Iterable[Machine], inventory: Inventory, note: Note) -> None:
+    def __init__(self, machines: Iterable[LabMachine], inventory: Inventory, note: Note) -> None:
         self.remotes = {machine.name: Remote(machine, inventory) for machine in machines}
         self.failed: dict[str, str] = {}  # by name, why and what to do
         self._note = note

@@ -13,7 +13,7 @@ from msgspec import Meta
 from mesh.client.gateway_client import place_in
 from mesh.config import NAME_CHARS_MAX, WEIGHT_DEFAULT, load_config
 from mesh.errors import ConfigError
-from mesh.lending import RELAYED_MAX
+from mesh.port_leases import RELAYED_MAX
 from mesh.transport.tcp_endpoint import checked_host
 from peers.gateway.model.settings import checked_listen
 
@@ -27,7 +27,7 @@ _WORDS: Final = {
 }
 
 
-class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class LabMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One machine. Fields left out are as in `[defaults]`."""
 
     address: Annotated[str, Meta(description="name or address by which all other machines reach it")]
@@ -69,7 +69,7 @@ class Inventory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """A lab: the mesh, how it gets onto the machines, and these."""
 
     name: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX, description="of the mesh")]
-    machines: Annotated[tuple[Machine, ...], Meta(min_length=1, max_length=MACHINES_MAX)]
+    machines: Annotated[tuple[LabMachine, ...], Meta(min_length=1, max_length=MACHINES_MAX)]
     defaults: Defaults = Defaults()
     replicas: Annotated[int, Meta(ge=1, le=8, description="copies of every page, in a new mesh")] = 2
     relays: Annotated[
@@ -127,7 +127,7 @@ def load_inventory(path: Path) -> Inventory:
     return msgspec.structs.replace(inventory, machines=machines)
 
 
-def chosen(inventory: Inventory, wanted: list[str]) -> list[Machine]:
+def chosen(inventory: Inventory, wanted: list[str]) -> list[LabMachine]:
     """Return the machines of these names and groups; all when none is given.
 
     Raises:
@@ -142,7 +142,7 @@ def chosen(inventory: Inventory, wanted: list[str]) -> list[Machine]:
     return [m for m in inventory.machines if not wanted or {m.name, m.group} & set(wanted)]
 
 
-def _whole(machine: Machine, defaults: Defaults, path: Path) -> Machine:
+def _whole(machine: LabMachine, defaults: Defaults, path: Path) -> LabMachine:
     name = machine.name or machine.address
     if re.fullmatch(_NAME, name) is None:
         raise ConfigError(f"{path}: {name!r} is no name for a machine: take letters, digits, dots and dashes")

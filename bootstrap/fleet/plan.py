@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from bootstrap.fleet.inventory import Machine
-from mesh.lending import PORTS_EACH
+from bootstrap.fleet.inventory import LabMachine
+from mesh.port_leases import PORTS_EACH
 
-_EXPELLED: Final = "was expelled from the mesh"  # as `membership.learning` says it
+_EXPELLED: Final = "was expelled from the mesh"  # as `membership.rumour_intake` says it
 PYTHON_MIN: Final = (3, 11)
 FREE_MIN: Final = 2 << 30  # bytes: an environment has 200 MiB, and a crawl wants the rest
 CLOCK_S_MAX: Final = 5.0
@@ -44,7 +44,7 @@ def facts_of(told: dict[str, Any]) -> Facts:
     return msgspec.convert(told, Facts)
 
 
-def trouble_of(machine: Machine, facts: Facts, ahead_s: float) -> str:
+def trouble_of(machine: LabMachine, facts: Facts, ahead_s: float) -> str:
     """Say why a machine cannot be of the lab as it is; "" when it can.
 
     Args:
@@ -73,7 +73,7 @@ def clock_ahead_s(told_s: float, began_s: float, ended_s: float) -> float:
     return min(told_s - began_s, 0.0)
 
 
-def ports_of(machine: Machine, facts: Facts, founder: str, relays: int = 0) -> tuple[int, ...]:
+def ports_of(machine: LabMachine, facts: Facts, founder: str, relays: int = 0) -> tuple[int, ...]:
     """Return the ports of a machine that all others have to reach.
 
     Args:
@@ -89,7 +89,7 @@ def relay_ports(relays: int) -> range:
     return range(RELAY_FIRST_PORT, RELAY_FIRST_PORT + PORTS_EACH * relays)
 
 
-def founder_among(machines: Sequence[Machine], facts: Mapping[str, Facts], noted: str) -> str:
+def founder_among(machines: Sequence[LabMachine], facts: Mapping[str, Facts], noted: str) -> str:
     """Return the machine that has the root key, or is to make it; "" when that is to be left alone.
 
     Args:
@@ -133,7 +133,7 @@ def _fewest(deaf: dict[str, list[str]], why: Mapping[tuple[str, str], str]) -> d
     return out
 
 
-def why_cut_off(machine: Machine, ports: Sequence[int], failed: Collection[str]) -> str:
+def why_cut_off(machine: LabMachine, ports: Sequence[int], failed: Collection[str]) -> str:
     """Name the machines that cannot reach this one, and the remedy."""
     named = ", ".join(sorted(failed)[:3]) + (f" and {len(failed) - 3} more" if len(failed) > 3 else "")
     spans = f"{ports[0]} to {ports[-1]}"
@@ -143,7 +143,7 @@ def why_cut_off(machine: Machine, ports: Sequence[int], failed: Collection[str])
     )
 
 
-def rewritten(machine: Machine, facts: Facts) -> dict[str, str]:
+def rewritten(machine: LabMachine, facts: Facts) -> dict[str, str]:
     """Return the settings of a peer that the inventory has otherwise by now, as `config set` names them."""
     wanted = {"announce": machine.address, "gateway": machine.gateway, "name": machine.name}
     names = {"announce": "member.announce", "gateway": "gateway.listen", "name": "member.name"}
@@ -151,7 +151,7 @@ def rewritten(machine: Machine, facts: Facts) -> dict[str, str]:
     return {names[each]: value for each, value in wanted.items() if has.get(each, value) != value}
 
 
-def differing(machine: Machine, facts: Facts) -> str:
+def differing(machine: LabMachine, facts: Facts) -> str:
     """Say in which setting a peer still differs from the inventory; "" for none."""
     there, here = facts.settings.get("weight", ""), str(machine.weight)
     if there in ("", here):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bootstrap.fleet.inventory import Inventory, Machine
+from bootstrap.fleet.inventory import Inventory, LabMachine
 from mesh.errors import TianmeshError
 
 CONNECT_S: Final = 10
@@ -27,7 +27,7 @@ class MachineError(TianmeshError):
 class Remote:
     """One machine, at the other end of ssh."""
 
-    def __init__(self, machine: Machine, inventory: Inventory) -> None:
+    def __init__(self, machine: LabMachine, inventory: Inventory) -> None:
         self.machine = machine
         self._command = inventory.command
         self._ssh = ssh_words(machine, inventory.ssh_options)
@@ -84,14 +84,14 @@ class Remote:
         return str(done["out"])
 
 
-def ssh_words(machine: Machine, options: Sequence[str]) -> list[str]:
+def ssh_words(machine: LabMachine, options: Sequence[str]) -> list[str]:
     """Return the ssh command that runs the words after it on a machine, without ever asking a person."""
     words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}", *options]
     words += ["-p", str(machine.port)] if machine.port else []
     return [*words, "--", f"{machine.user}@{machine.ssh}" if machine.user else machine.ssh]
 
 
-def why_failed(machine: Machine, code: int, said: str) -> str:
+def why_failed(machine: LabMachine, code: int, said: str) -> str:
     """Explain an error message of ssh, or of Python there, and give the remedy."""
     whom = f"{machine.user}@{machine.ssh}" if machine.user else machine.ssh
     port = f" -p {machine.port}" if machine.port else ""

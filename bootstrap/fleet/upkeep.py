@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bootstrap.fleet.crew import Crew, Note
-from bootstrap.fleet.inventory import Inventory, Machine
-from bootstrap.fleet.launching import (
+from bootstrap.fleet.deployment import (
     READY_EVERY_S,
     READY_S,
-    Outcome,
+    MachineOutcome,
     gateway_of,
     install,
     is_ready,
@@ -21,6 +20,7 @@ from bootstrap.fleet.launching import (
     note_of_founder,
     survey,
 )
+from bootstrap.fleet.inventory import Inventory, LabMachine
 from bootstrap.fleet.package import Package, package_of
 from bootstrap.fleet.plan import Facts
 from bootstrap.fleet.remote import STOP_S, Remote
@@ -32,17 +32,19 @@ BACKUP_S: Final = 86_400.0  # of a terabyte to a disk of 20 MB a second there ar
 _FOLDERS: Final = {"bootstrap": "mesh", "peer": "peer"}  # where each node of a machine is, with its keys
 
 
-def start(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
+def start(inventory: Inventory, machines: Sequence[LabMachine], note: Note) -> list[MachineOutcome]:
     """Start the nodes that do not run."""
     return _all(inventory, machines, note, "starting", "started", lambda remote: remote.ask_nodes("start"))
 
 
-def stop(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
+def stop(inventory: Inventory, machines: Sequence[LabMachine], note: Note) -> list[MachineOutcome]:
     """Stop the nodes that run, in good order."""
     return _all(inventory, machines, note, "stopping", "stopped", _stopped)
 
 
-def upgrade(inventory: Inventory, machines: Sequence[Machine], file: Path, note: Note) -> list[Outcome]:
+def upgrade(
+    inventory: Inventory, machines: Sequence[LabMachine], file: Path, note: Note
+) -> list[MachineOutcome]:
     """Install anew and restart, one machine after the other.
 
     Raises:
@@ -52,14 +54,14 @@ def upgrade(inventory: Inventory, machines: Sequence[Machine], file: Path, note:
     return _in_turn(inventory, machines, package, "upgraded", note)
 
 
-def restart(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
+def restart(inventory: Inventory, machines: Sequence[LabMachine], note: Note) -> list[MachineOutcome]:
     """Stop and start, one machine after the other: configurations are read again, and searches go on."""
     return _in_turn(inventory, machines, None, "restarted", note)
 
 
 def _in_turn(
-    inventory: Inventory, machines: Sequence[Machine], package: Package | None, done: str, note: Note
-) -> list[Outcome]:
+    inventory: Inventory, machines: Sequence[LabMachine], package: Package | None, done: str, note: Note
+) -> list[MachineOutcome]:
     """Renew each machine once the one before answers for all slots; where one does not, leave the rest."""
     crew = Crew(machines, inventory, note)
     facts = survey(crew, inventory)
@@ -69,15 +71,17 @@ def _in_turn(
         if name in facts and not crew.failed:
             _upgrade(crew, name, package)
         if name in crew.failed:
-            outcomes.append(Outcome(name, "failed", said=crew.failed[name]))
+            outcomes.append(MachineOutcome(name, "failed", said=crew.failed[name]))
         elif crew.failed:
-            outcomes.append(Outcome(name, "unchanged", said="left alone, as another one failed"))
+            outcomes.append(MachineOutcome(name, "unchanged", said="left alone, as another one failed"))
         else:
-            outcomes.append(Outcome(name, done, gateway_of(machine)))
+            outcomes.append(MachineOutcome(name, done, gateway_of(machine)))
     return outcomes
 
 
-def back_up(inventory: Inventory, machines: Sequence[Machine], place: str, note: Note) -> list[Outcome]:
+def back_up(
+    inventory: Inventory, machines: Sequence[LabMachine], place: str, note: Note
+) -> list[MachineOutcome]:
     """Have every machine back up its nodes into a folder on it; a later backup copies only new data.
 
     Args:
@@ -87,31 +91,35 @@ def back_up(inventory: Inventory, machines: Sequence[Machine], place: str, note:
     facts = survey(crew, inventory)
     saved = crew.each("backing up", lambda remote: _saved(remote, facts[remote.machine.name], place))
     return [
-        Outcome(machine.name, "failed", said=crew.failed[machine.name])
+        MachineOutcome(machine.name, "failed", said=crew.failed[machine.name])
         if machine.name in crew.failed
-        else Outcome(machine.name, "saved" if saved[machine.name] else "empty", said=saved[machine.name])
+        else MachineOutcome(
+            machine.name, "saved" if saved[machine.name] else "empty", said=saved[machine.name]
+        )
         for machine in machines
     ]
 
 
 def configure(
-    inventory: Inventory, machines: Sequence[Machine], key: str, value: str, note: Note
-) -> list[Outcome]:
+    inventory: Inventory, machines: Sequence[LabMachine], key: str, value: str, note: Note
+) -> list[MachineOutcome]:
     """Change a setting of each machine's peer, and have it reload the settings that need no restart."""
     crew = Crew(machines, inventory, note)
     survey(crew, inventory)
     said = crew.each("setting", lambda remote: _configured(remote, key, value))
     return [
-        Outcome(machine.name, "failed", said=crew.failed[machine.name])
+        MachineOutcome(machine.name, "failed", said=crew.failed[machine.name])
         if machine.name in crew.failed
-        else Outcome(machine.name, "set" if said[machine.name] else "unchanged", said=said[machine.name])
+        else MachineOutcome(
+            machine.name, "set" if said[machine.name] else "unchanged", said=said[machine.name]
+        )
         for machine in machines
     ]
 
 
 def remove(
-    inventory: Inventory, machines: Sequence[Machine], file: Path, note: Note, *, is_drained: bool
-) -> list[Outcome]:
+    inventory: Inventory, machines: Sequence[LabMachine], file: Path, note: Note, *, is_drained: bool
+) -> list[MachineOutcome]:
     """Take machines out of the lab, and all that it has there.
 
     Args:
@@ -138,22 +146,22 @@ def remove(
     if is_all and not crew.failed:
         noted.unlink(missing_ok=True)
     return [
-        Outcome(machine.name, "failed", said=crew.failed[machine.name])
+        MachineOutcome(machine.name, "failed", said=crew.failed[machine.name])
         if machine.name in crew.failed
-        else Outcome(machine.name, "removed" if removed[machine.name]["removed"] else "unchanged")
+        else MachineOutcome(machine.name, "removed" if removed[machine.name]["removed"] else "unchanged")
         for machine in machines
     ]
 
 
 def _all(
-    inventory: Inventory, machines: Sequence[Machine], note: Note, doing: str, done: str, ask: Any
-) -> list[Outcome]:
+    inventory: Inventory, machines: Sequence[LabMachine], note: Note, doing: str, done: str, ask: Any
+) -> list[MachineOutcome]:
     crew = Crew(machines, inventory, note)
     told = crew.each(doing, ask)
     return [
-        Outcome(machine.name, "failed", said=crew.failed[machine.name])
+        MachineOutcome(machine.name, "failed", said=crew.failed[machine.name])
         if machine.name in crew.failed
-        else Outcome(machine.name, done if told[machine.name][done] else "unchanged")
+        else MachineOutcome(machine.name, done if told[machine.name][done] else "unchanged")
         for machine in machines
     ]
 

@@ -271,7 +271,7 @@ class _PinnedConnection(http.client.HTTPSConnection):
             )
 
 
-class Place(NamedTuple):
+class GatewayAddress(NamedTuple):
     """Where a gateway is."""
 
     scheme: str  # http or https
@@ -280,7 +280,7 @@ class Place(NamedTuple):
     pin: bytes = b""  # SHA-256 of the one certificate that it may show; empty for any that is good
 
 
-def place_in(url: str) -> Place:
+def place_in(url: str) -> GatewayAddress:
     """Return where a gateway is.
 
     Args:
@@ -296,7 +296,7 @@ def place_in(url: str) -> Place:
         pin = _PIN.fullmatch(parts.fragment) if parts.scheme == "https" else None
         if parts.scheme in ("", "http", "https") and parts.hostname and port and (pin or not parts.fragment):
             digest = bytes.fromhex(pin[1].replace(":", "")) if pin else b""
-            return Place(parts.scheme or "http", parts.hostname, port, digest)
+            return GatewayAddress(parts.scheme or "http", parts.hostname, port, digest)
     except ValueError:  # a port that is none, or half a pair of brackets
         pass
     raise ConfigError(

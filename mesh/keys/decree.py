@@ -4,8 +4,8 @@ Theory of operation
 ===================
 There is one mechanism for all that somebody has the last word on, and no peer: expulsions, renewals, orders
 to single peers, the mesh-wide policy with its take-downs. A decree is spread by gossip and kept on disk by
-every member (`membership.decrees`, `membership.proclaiming`), so it is obeyed when its issuer is long gone
-and by members that were away when it was issued. It needs no trust in whoever passes it on.
+every member (`membership.decrees`, `membership.decree_dissemination`), so it is obeyed when its issuer is
+long gone and by members that were away when it was issued. It needs no trust in whoever passes it on.
 
 *Which one rules.* Decrees of a kind about a subject replace each other: of those whose time has come the
 one with the highest number is *in force*, until its own end; then none is. So an old decree never returns by

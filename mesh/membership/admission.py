@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from mesh.membership.catching_up import CatchingUp
+from mesh.membership.catch_up import CatchUp
 from mesh.membership.connections import addresses_of
 from mesh.membership.credentials import Credentials
-from mesh.membership.learning import Learning
+from mesh.membership.decree_dissemination import DecreeDissemination
+from mesh.membership.lifecycle import Lifecycle
 from mesh.membership.members import MemberList, State, is_live
 from mesh.membership.messages import (
     UNREACHABLE_MAX,
@@ -24,9 +25,8 @@ from mesh.membership.messages import (
     PortsAsked,
     TryAddresses,
 )
-from mesh.membership.outbox import Outbox
-from mesh.membership.proclaiming import Proclaiming
-from mesh.membership.standing import Standing
+from mesh.membership.rumour_intake import RumourIntake
+from mesh.membership.turn_outbox import TurnOutbox
 from mesh.membership.wire_messages import (
     MEMBERS_MAX,
     JoinMesh,
@@ -52,11 +52,11 @@ class Admission:
         mesh_digest: bytes,
         members: MemberList,
         credentials: Credentials,
-        learning: Learning,
-        proclaiming: Proclaiming,
-        catching_up: CatchingUp,
-        standing: Standing,
-        outbox: Outbox,
+        intake: RumourIntake,
+        decree_news: DecreeDissemination,
+        catch_up: CatchUp,
+        lifecycle: Lifecycle,
+        outbox: TurnOutbox,
         lends_ports: bool,
     ) -> None:
         self.n_admitted = 0  # count, repeated knocks too
@@ -68,10 +68,10 @@ class Admission:
         self._mesh_digest = mesh_digest
         self._members = members
         self._credentials = credentials
-        self._learning = learning
-        self._proclaiming = proclaiming
-        self._catching_up = catching_up
-        self._standing = standing
+        self._intake = intake
+        self._decree_news = decree_news
+        self._catch_up = catch_up
+        self._lifecycle = lifecycle
         self._outbox = outbox
         self._lends_ports = lends_ports
 
@@ -123,13 +123,13 @@ class Admission:
 
     def unreachable(self, me: str) -> dict[str, str]:
         """Return why others do not reach this peer and strangers that knocked here of late, by peer."""
-        own = self._standing.unreachable
+        own = self._lifecycle.unreachable
         strangers = {peer: why for peer, (_, why) in sorted(self._unreachable.items())}
         return ({me: own} if own else {}) | strangers
 
     def _is_answered_here(self, knock: DoorKnocked) -> bool:
-        standing = self._standing
-        return standing.is_member and not standing.is_ended and self._may_admit(knock.join.record.peer)
+        lifecycle = self._lifecycle
+        return lifecycle.is_member and not lifecycle.is_ended and self._may_admit(knock.join.record.peer)
 
     def _is_refused(self, knock: DoorKnocked, now: float) -> bool:
         """Tell a stranger that may never come in as it is why; is it one?"""
@@ -140,13 +140,13 @@ class Admission:
             mesh_digest=self._mesh_digest,
             members=self._members,
             credentials=self._credentials,
-        ) or self._learning.why_not_new(record, now)
+        ) or self._intake.why_not_new(record, now)
         is_asking = not record.certificate and self._members.get(record.peer) is None
         if is_asking and record.curve_key == knock.curve_key:
             reason = self._reserve(record, now) or reason
         if reason:
             self.n_refused += 1
-            proof = self._proclaiming.fate_of(record.peer, now)
+            proof = self._decree_news.fate_of(record.peer, now)
             self._outbox.tell("door", AnswerDoor(knock.handle, JoinRefused(reason, proof)))
         return bool(reason)
 
@@ -171,7 +171,7 @@ class Admission:
     def _lend(self, asked: PortsAsked, now: float) -> None:
         """Have ports lent to a peer that may be let in; also without a majority, which may be behind them."""
         borrow = asked.borrow
-        if self._standing.is_ended:
+        if self._lifecycle.is_ended:
             return
         if not self._lends_ports:
             refusal = JoinRefused("this member is no relay: it lends no ports", is_final=False)
@@ -199,11 +199,11 @@ class Admission:
 
     def _admit(self, knock: DoorKnocked, now: float) -> None:
         self.n_admitted += 1
-        self._learning.learn(Rumour(knock.join.record, State.ALIVE), now)
+        self._intake.learn(Rumour(knock.join.record, State.ALIVE), now)
         welcome = Welcomed(
             tuple(self._members),
-            self._proclaiming.welcome(now),
-            self._catching_up.is_done,
+            self._decree_news.welcome(now),
+            self._catch_up.is_done,
             tuple(sorted(self._members.newcomers)),
         )
         self._outbox.tell("door", AnswerDoor(knock.handle, welcome))

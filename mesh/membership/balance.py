@@ -47,7 +47,7 @@ class BalanceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     page_cost: Annotated[float, Meta(ge=0)] = 0.1
 
 
-class Share(NamedTuple):
+class MemberLoad(NamedTuple):
     """The weights, the queue and the pages of a member, as it tells them."""
 
     weight: int
@@ -64,7 +64,7 @@ def fraction_to_move(longest: int, shortest: int) -> float:
 def weight_for(
     me: str,
     wanted: int,
-    shares: Mapping[str, Share],
+    shares: Mapping[str, MemberLoad],
     settings: BalanceSettings,
     *,
     unchanged_s: float,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from mesh.membership.members import State
 from mesh.membership.messages import ConnectPeer, DisconnectPeer
-from mesh.membership.outbox import Outbox
+from mesh.membership.turn_outbox import TurnOutbox
 from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
 class Connections:
     """The orders to the network, which keeps the connections that they add up to."""
 
-    def __init__(self, me: str, outbox: Outbox) -> None:
+    def __init__(self, me: str, outbox: TurnOutbox) -> None:
         self._me = me
         self._outbox = outbox
 

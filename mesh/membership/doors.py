@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
-from mesh.membership.joiner import Door
+from mesh.membership.knock_schedule import DoorAddress
 from mesh.membership.members import MemberList, is_live
 from mesh.membership.messages import Knock
-from mesh.membership.outbox import Outbox
 from mesh.membership.own_record import OwnRecord
+from mesh.membership.turn_outbox import TurnOutbox
 from mesh.membership.wire_messages import JoinMesh
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ class Doors:
 
     def __init__(
         self,
-        named: Iterable[Door],
+        named: Iterable[DoorAddress],
         mesh_digest: bytes,
         own: OwnRecord,
         members: MemberList,
-        outbox: Outbox,
+        outbox: TurnOutbox,
         random: Random,
     ) -> None:
         others = (door for door in named if door.server_key != own.record.curve_key)
@@ -37,15 +37,15 @@ class Doors:
         self._random = random
         self._n_unheard = 0  # knocks at doors behind which nobody was heard
 
-    def knock_at(self, door: Door) -> None:
+    def knock_at(self, door: DoorAddress) -> None:
         """Send our record to a door; the answer is `Knocked`."""
         join = JoinMesh(self._own.record, self._mesh_digest, is_callable=True)
         self._outbox.tell("door", Knock(door.endpoint, door.server_key, join))
 
-    def all(self) -> list[Door]:
+    def all(self) -> list[DoorAddress]:
         """Those named, then those of all members that are known, live or not."""
         records = [rumour.record for rumour in self._members if rumour.record.peer != self._own.peer]
-        of_members = [Door(record.door, record.curve_key) for record in records if record.door]
+        of_members = [DoorAddress(record.door, record.curve_key) for record in records if record.door]
         return list(dict.fromkeys((*self.named, *of_members)))
 
     def knock_at_any(self) -> None:
@@ -72,6 +72,6 @@ class Doors:
             self.knock_at(unheard[self._n_unheard % len(unheard)])
             self._n_unheard += 1
 
-    def _knock_at_one_of(self, doors: list[Door]) -> None:
+    def _knock_at_one_of(self, doors: list[DoorAddress]) -> None:
         if doors:
             self.knock_at(self._random.choice(doors))

@@ -6,15 +6,15 @@ from math import inf
 
 from msgspec.structs import replace
 
-from mesh.membership.learning import Learning
+from mesh.membership.lifecycle import Lifecycle
 from mesh.membership.members import MemberList, State
 from mesh.membership.others import Others
-from mesh.membership.outbox import Outbox
 from mesh.membership.own_record import OwnRecord
 from mesh.membership.queues import Queues
+from mesh.membership.rumour_intake import RumourIntake
 from mesh.membership.rumours import RumourQueue
-from mesh.membership.standing import Standing
 from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.turn_outbox import TurnOutbox
 from mesh.membership.wire_messages import (
     GOSSIP_MAX,
     MemberRecord,
@@ -36,9 +36,9 @@ class Gossip:
         others: Others,
         rumours: RumourQueue,
         queues: Queues,
-        learning: Learning,
-        standing: Standing,
-        outbox: Outbox,
+        intake: RumourIntake,
+        lifecycle: Lifecycle,
+        outbox: TurnOutbox,
         settings: SwimSettings,
     ) -> None:
         self._own = own
@@ -46,8 +46,8 @@ class Gossip:
         self._others = others
         self._rumours = rumours
         self._queues = queues
-        self._learning = learning
-        self._standing = standing
+        self._intake = intake
+        self._lifecycle = lifecycle
         self._outbox = outbox
         self._settings = settings
         self._spread_at = 0.0
@@ -55,11 +55,11 @@ class Gossip:
         self._corrected: dict[str, tuple[float, dict[str, int]]] = {}
 
     def wake_at(self) -> float:
-        return self._spread_at if self._rumours and self._standing.is_member else inf
+        return self._spread_at if self._rumours and self._lifecycle.is_member else inf
 
     def spread(self, now: float) -> None:
         """Tell a few members the news."""
-        if not self._rumours or now < self._spread_at or not self._standing.is_member:
+        if not self._rumours or now < self._spread_at or not self._lifecycle.is_member:
             return
         self._spread_at = now + self._settings.gossip_interval_s
         others = self._others.all()
@@ -86,8 +86,8 @@ class Gossip:
         Their refutation may have got lost on its way to it, and is not spread any more. Each is told once in
         `news_s`: where answers take long, who is wrong says so many times before it hears of it.
         """
-        self._standing.unreachable = ""  # whoever says so, this has reached us
-        self._learning.learn_all(rumours, now, teller=teller)
+        self._lifecycle.unreachable = ""  # whoever says so, this has reached us
+        self._intake.learn_all(rumours, now, teller=teller)
         corrections = [
             known
             for rumour in rumours

@@ -1,7 +1,7 @@
 """The weighing of bad news that others tell of a member: one that lies must not be able to bury anybody.
 
 Theory of operation. Gossip carries what others believe, and any member can lie. Of that somebody *left*
-nothing but its own signature or a decree convinces (`learning`). That somebody is *dead* is believed of
+nothing but its own signature or a decree convinces (`rumour_intake`). That somebody is *dead* is believed of
 others at once only
 
 * when the member itself has signed that it goes down,

@@ -33,7 +33,7 @@ between the two.
 has just joined as the cut comes, or one side was away while the mesh grew. So each member tells with its
 pings and answers the digest of all ids that it has ever known, which only grow. Who hears of a new id counts
 it as a *newcomer* until most have told the same digest as its own: then all it knows are *settled* here
-(`settling`). A newcomer never counts for a majority, and it counts against one that it is not part of. So
+(`newcomers`). A newcomer never counts for a majority, and it counts against one that it is not part of. So
 that is a majority of the settled members S, and of those with any of the newcomers added. A witness counts
 only if it knows the same ids K.
 

@@ -6,8 +6,8 @@ Theory of operation
 three members to try; without any it calls the member a suspect, and, if nobody takes that back in time, dead
 (`prober`, `suspicions`). What is believed of a member is a rumour (`members`); news rides on pings and is
 spread by itself while there is any (`rumours`). Every 30 s two members exchange all they believe, which
-repairs whatever gossip missed (`healing`). Messages per member and second do not depend on the size of the
-mesh.
+repairs whatever gossip missed (`anti_entropy`). Messages per member and second do not depend on the size of
+the mesh.
 
 *Self-distrust* (Lifeguard). A member whose helpers do not answer either, that has to take back what is
 said of it, or that wakes late, waits longer before it accuses others (`local_health`). A suspect has longer
@@ -17,19 +17,19 @@ suspects as long as it stood still, for their answers may be waiting in its inbo
 *Tables.* The slot tables follow from the records of the live members, suspects among them (`ownership`).
 Who is dead or has left is in neither. A newcomer has its weight at once, and a serving weight of 0 until its
 handover says that it has what belongs to its slots (`ServeSlots`); those who come together serve together
-(`serving`). How slots change hands without two peers crawling one is the business of `peers/handover`; the
-membership gives it two guarantees: what a *licence* is (`licence`), and `HoldingsRevoked` as soon as this
-peer learns that most may have held it for dead.
+(`serving_weights`). How slots change hands without two peers crawling one is the business of
+`peers/handover`; the membership gives it two guarantees: what a *licence* is (`licence`), and
+`HoldingsRevoked` as soon as this peer learns that most may have held it for dead.
 
 *Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
 without might make itself a majority of strangers. Who is not live under the addresses that it says is called
 back there first: whom others do not reach would be given slots, be held for dead, and come back, for ever. It
-waits outside until a person has mended that (`mesh.transport.reaching`), or it is reached over a relay
-(`relaying`). When no door answers, a peer that was a member before goes on with those it knew. A member
+waits outside until a person has mended that (`mesh.transport.reachability`), or it is reached over a relay
+(`own_relay`). When no door answers, a peer that was a member before goes on with those it knew. A member
 knocks again now and then at the doors of the dead, who may be back without their memory or with another
-address (`joining`, `admission`).
+address (`join_protocol`, `admission`).
 
-*Counting.* A newcomer counts for majorities once most others are known to know of it (`settling`).
+*Counting.* A newcomer counts for majorities once most others are known to know of it (`newcomers`).
 
 *Healing.* A member tries one dead member every few seconds, and tells everybody it hears from what bad
 it believes of them, so that they refute. A dead member that speaks is sent the whole list: so the two
@@ -43,7 +43,7 @@ never comes back is written off by decree: then it has left.
 
 *Decrees.* What the owner of the mesh has signed spreads beside the rumours, and is kept
 (`mesh.keys.decree`). A peer that was away tells no actor who owns what before it has heard what was decreed
-since (`catching_up`).
+since (`catch_up`).
 
 *Weights.* A peer writes its own: what a person wants, 0 while it is drained (by a decree, or by its own
 driver), more or less by the lengths of the queues (`balance`), which ride on pings.
@@ -68,20 +68,21 @@ from mesh.config import MeshConfig
 from mesh.errors import LocalProtocolError
 from mesh.keys.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Authority
 from mesh.membership.admission import Admission
-from mesh.membership.announcing import Announcing, PinsOf, no_pins
+from mesh.membership.announcer import Announcer, PinsOf, no_pins
+from mesh.membership.anti_entropy import DOOR, AntiEntropy
 from mesh.membership.balance import BalanceSettings
-from mesh.membership.catching_up import CatchingUp
+from mesh.membership.catch_up import CatchUp
 from mesh.membership.connections import Connections
 from mesh.membership.credentials import Credentials
+from mesh.membership.decree_dissemination import DecreeDissemination
 from mesh.membership.decrees import Decrees
-from mesh.membership.detecting import Detecting
 from mesh.membership.doors import Doors
+from mesh.membership.failure_detector import FailureDetector
 from mesh.membership.gossip import Gossip
-from mesh.membership.healing import DOOR, Healing
-from mesh.membership.joiner import Door
-from mesh.membership.joining import Joining
-from mesh.membership.learning import Learning
-from mesh.membership.licensing import Licensing
+from mesh.membership.join_protocol import JoinProtocol
+from mesh.membership.knock_schedule import DoorAddress
+from mesh.membership.licence_holder import LicenceHolder
+from mesh.membership.lifecycle import Lifecycle
 from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.messages import (
@@ -100,19 +101,18 @@ from mesh.membership.messages import (
     ServeSlots,
     StopMembership,
 )
+from mesh.membership.newcomers import Newcomers
 from mesh.membership.others import Others
-from mesh.membership.outbox import Outbox
 from mesh.membership.own_record import OwnRecord
+from mesh.membership.own_relay import OwnRelay
 from mesh.membership.prober import Prober
-from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.queues import Queues
-from mesh.membership.refuting import Refuting
-from mesh.membership.relaying import Relaying
+from mesh.membership.refutation import Refutation
+from mesh.membership.rumour_intake import RumourIntake
 from mesh.membership.rumours import RumourQueue
-from mesh.membership.settling import Settling
-from mesh.membership.standing import Standing
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.turn_outbox import TurnOutbox
 from mesh.membership.wire_messages import (
     DecreesNamed,
     DecreesTold,
@@ -203,7 +203,7 @@ class Membership(Actor):
         random: Random,
         table: Table,
         credentials: Credentials,
-        doors: Iterable[Door] = (),
+        doors: Iterable[DoorAddress] = (),
         settings: SwimSettings | None = None,
         balance: BalanceSettings | None = None,
         listeners: tuple[str, ...] = (),
@@ -232,34 +232,34 @@ class Membership(Actor):
         self.me, self._random = record.peer, random
         self._settings = settings or SwimSettings()
         self._is_started, self._n_received, self._n_strangers = False, 0, 0
-        self._outbox = Outbox(self.me, listeners, chain.from_iterable(followers.values()))
-        self._standing = Standing(self._outbox)
+        self._outbox = TurnOutbox(self.me, listeners, chain.from_iterable(followers.values()))
+        self._lifecycle = Lifecycle(self._outbox)
         self._members, self._rumours = MemberList(), RumourQueue()
         self._memory = memory = Memory(table)
         for rumour in memory.members():
             self._members.merge(rumour)
-        self._own = OwnRecord(record, credentials, self._members, self._rumours, memory, self._standing)
+        self._own = OwnRecord(record, credentials, self._members, self._rumours, memory, self._lifecycle)
         self._others = Others(self.me, self._members, random)
         self._queues = Queues(self._own, self._members, balance or BalanceSettings())
-        self._announcing = Announcing(self.me, config, self._members, credentials, self._outbox, pins_of)
+        self._announcer = Announcer(self.me, config, self._members, credentials, self._outbox, pins_of)
         self._connect_beliefs(credentials, memory)
         self._connect_detector()
         self._connect_decrees(config, decrees := Decrees(table), followers)
         self._connect_doors(doors, config.digest(), credentials, decrees, reach, lends_ports)
-        early = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
-        late = (self._catching_up, self._settling, self._relaying)
+        early = (self._join, self._detector, self._sync, self._gossip, self._queues, self._decree_news)
+        late = (self._catch_up, self._newcomers, self._own_relay)
         self._wake_times = [part.wake_at for part in (*early, *late)]
         self._wake_at = 0.0  # mesh clock; 0 until it has begun, inf once it has ended
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
         """Make the parts that decide which rumours are believed, and that carry out the consequences."""
-        own, members, standing, queues = self._own, self._members, self._standing, self._queues
+        own, members, lifecycle, queues = self._own, self._members, self._lifecycle, self._queues
         self._prober = Prober(self._settings, self._random)
         self._suspicions = Suspicions(self._settings)
         self._connections = Connections(self.me, self._outbox)
-        self._licensing = Licensing(own, members, self._suspicions, self._outbox, self._settings, queues)
-        self._refuting = Refuting(own, credentials, self._licensing, self._prober.health, standing)
-        self._learning = Learning(
+        self._holder = LicenceHolder(own, members, self._suspicions, self._outbox, self._settings, queues)
+        self._refutation = Refutation(own, credentials, self._holder, self._prober.health, lifecycle)
+        self._intake = RumourIntake(
             self.me,
             members,
             self._rumours,
@@ -268,7 +268,7 @@ class Membership(Actor):
             self._suspicions,
             self._connections,
             self._queues,
-            self._refuting,
+            self._refutation,
         )
 
     def _connect_detector(self) -> None:
@@ -279,20 +279,20 @@ class Membership(Actor):
             self._others,
             self._rumours,
             self._queues,
-            self._learning,
-            self._standing,
+            self._intake,
+            self._lifecycle,
             self._outbox,
             self._settings,
         )
-        self._detecting = Detecting(
+        self._detector = FailureDetector(
             self._own,
             self._members,
             self._others,
             self._prober,
             self._suspicions,
-            self._learning,
+            self._intake,
             self._gossip,
-            self._licensing,
+            self._holder,
             self._queues,
             self._settings,
         )
@@ -301,26 +301,26 @@ class Membership(Actor):
         self, config: MeshConfig, decrees: Decrees, followers: Mapping[str, tuple[str, ...]]
     ) -> None:
         """Make the part that learns decrees, and have decrees about members obeyed."""
-        self._proclaiming = Proclaiming(
+        self._decree_news = DecreeDissemination(
             Authority(bytes.fromhex(config.root_key), config.digest()),
             decrees,
             self._members,
             self._others,
-            self._standing,
+            self._lifecycle,
             self._outbox,
             self._settings,
             followers,
         )
-        self._proclaiming.follow(REVOCATION, self._proclaiming.tell_expelled)
-        self._proclaiming.follow(REVOCATION, self._learning.note_expelled)
-        self._proclaiming.follow(RENEWAL, self._own.hear_renewals)
-        self._proclaiming.follow(DRAIN, self._own.hear_orders)
-        self._proclaiming.follow(WRITE_OFF, self._learning.note_struck)
-        self._proclaiming.follow(POLICY, self._announcing.hear_policy)
+        self._decree_news.follow(REVOCATION, self._decree_news.tell_expelled)
+        self._decree_news.follow(REVOCATION, self._intake.note_expelled)
+        self._decree_news.follow(RENEWAL, self._own.hear_renewals)
+        self._decree_news.follow(DRAIN, self._own.hear_orders)
+        self._decree_news.follow(WRITE_OFF, self._intake.note_struck)
+        self._decree_news.follow(POLICY, self._announcer.hear_policy)
 
     def _connect_doors(
         self,
-        doors: Iterable[Door],
+        doors: Iterable[DoorAddress],
         mesh_digest: bytes,
         credentials: Credentials,
         decrees: Decrees,
@@ -328,60 +328,60 @@ class Membership(Actor):
         lends_ports: bool,
     ) -> None:
         """Make the parts that bring members together: this peer in, strangers in here, the lost back."""
-        own, members, others, learning = self._own, self._members, self._others, self._learning
-        outbox, standing, settings, gossip = self._outbox, self._standing, self._settings, self._gossip
-        proclaiming, prober, licensing = self._proclaiming, self._prober, self._licensing
+        own, members, others, intake = self._own, self._members, self._others, self._intake
+        outbox, lifecycle, settings, gossip = self._outbox, self._lifecycle, self._settings, self._gossip
+        decree_news, prober, holder = self._decree_news, self._prober, self._holder
         known_doors = Doors(doors, mesh_digest, own, members, outbox, self._random)
-        self._relaying = relaying = Relaying(
-            reach, known_doors.named, mesh_digest, own, members, standing, outbox
+        self._own_relay = own_relay = OwnRelay(
+            reach, known_doors.named, mesh_digest, own, members, lifecycle, outbox
         )
-        self._joining = Joining(
-            own, members, others, known_doors, learning, relaying, standing, settings, self._random
+        self._join = JoinProtocol(
+            own, members, others, known_doors, intake, own_relay, lifecycle, settings, self._random
         )
-        self._healing = healing = Healing(
-            members, others, known_doors, prober, gossip, learning, proclaiming, outbox, settings
+        self._sync = sync = AntiEntropy(
+            members, others, known_doors, prober, gossip, intake, decree_news, outbox, settings
         )
-        self._catching_up = catching_up = CatchingUp(self.me, members, others, decrees, healing, settings)
-        lets_in = members, credentials, learning, proclaiming, catching_up, standing, outbox
+        self._catch_up = catch_up = CatchUp(self.me, members, others, decrees, sync, settings)
+        lets_in = members, credentials, intake, decree_news, catch_up, lifecycle, outbox
         self._admission = Admission(mesh_digest, *lets_in, lends_ports)
-        is_first, memory = self._joining.is_first, self._memory
-        self._settling = Settling(
-            own, members, others, memory, prober, gossip, healing, licensing, settings, is_first=is_first
+        is_first, memory = self._join.is_first, self._memory
+        self._newcomers = Newcomers(
+            own, members, others, memory, prober, gossip, sync, holder, settings, is_first=is_first
         )
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._wake_up(now)
         if source.peer == self.me:
             self._receive_local(source, message, now)
-        elif not self._standing.is_ended:
+        elif not self._lifecycle.is_ended:
             self._hear(source.peer, message, now)
         return self._flush(now)
 
     def _hear(self, peer: str, message: Message, now: float) -> None:
         """React to a message of another member, and report it if it has told something forged."""
-        records, decrees = self._learning.n_refused, self._proclaiming.n_forged
+        records, decrees = self._intake.n_refused, self._decree_news.n_forged
         self._receive_remote(peer, message, now)
-        if self._learning.n_refused > records:
+        if self._intake.n_refused > records:
             self._outbox.answer(Address(self.me, CONDUCT), Misbehaved(peer, Offence.FORGED_RECORDS))
-        if self._proclaiming.n_forged > decrees:
+        if self._decree_news.n_forged > decrees:
             self._outbox.answer(Address(self.me, CONDUCT), Misbehaved(peer, Offence.FORGED_DECREES))
 
     def wake(self, now: float) -> list[Send]:
         self._wake_up(now)
-        if not self._standing.is_ended:
-            self._proclaiming.wake(now)
-        if not self._standing.is_ended:
-            if self._joining.has_waited_in_vain(now):
-                self._hear_door(None, now, self._joining.door)
-            self._joining.knock(now)
-            self._relaying.wake(now)
-            self._detecting.wake(now)
-            self._learning.strike_off(now)
-            self._healing.wake(now)
+        if not self._lifecycle.is_ended:
+            self._decree_news.wake(now)
+        if not self._lifecycle.is_ended:
+            if self._join.has_waited_in_vain(now):
+                self._hear_door(None, now, self._join.door)
+            self._join.knock(now)
+            self._own_relay.wake(now)
+            self._detector.wake(now)
+            self._intake.strike_off(now)
+            self._sync.wake(now)
             self._gossip.spread(now)
-            self._settling.wake(now)
+            self._newcomers.wake(now)
             self._queues.follow(now)
-            self._catching_up.wake(now)
+            self._catch_up.wake(now)
             self._admission.wake(now)
         return self._flush(now)
 
@@ -390,9 +390,9 @@ class Membership(Actor):
 
     def observe(self) -> MembershipStatistics:
         states = [rumour.state for rumour in self._members]
-        own, ownership = self._own.record, self._announcing.ownership
+        own, ownership = self._own.record, self._announcer.ownership
         return MembershipStatistics(
-            is_member=self._standing.is_member,
+            is_member=self._lifecycle.is_member,
             alive=states.count(State.ALIVE),
             suspect=states.count(State.SUSPECT),
             dead=states.count(State.DEAD),
@@ -403,24 +403,24 @@ class Membership(Actor):
             serving=own.serving,
             is_draining=own.is_draining,
             epoch=ownership.epoch.hex() if ownership else "",
-            refusal=self._standing.refusal,
+            refusal=self._lifecycle.refusal,
             unreachable=self._admission.unreachable(self.me),
-            relay=self._relaying.relay,
+            relay=self._own_relay.relay,
             has_majority=self._members.has_majority(),
-            licence_until=self._licensing.until,
+            licence_until=self._holder.until,
             distrust=self._prober.health.distrust,
             messages_sent=self._outbox.n_sent,
             messages_received=self._n_received,
-            refutations=self._refuting.n_refutations,
-            false_suspicions=self._learning.n_false_suspicions,
-            holdings_revoked=self._licensing.n_revoked,
-            stalls=self._detecting.n_stalls,
+            refutations=self._refutation.n_refutations,
+            false_suspicions=self._intake.n_false_suspicions,
+            holdings_revoked=self._holder.n_revoked,
+            stalls=self._detector.n_stalls,
             joins_admitted=self._admission.n_admitted,
             joins_refused=self._admission.n_refused,
-            records_refused=self._learning.n_refused + self._refuting.n_forged,
-            deaths_doubted=self._learning.hearsay.n_doubted,
-            news_unheard=self._learning.hearsay.allowance.n_refused,
-            decrees_refused=self._proclaiming.n_refused,
+            records_refused=self._intake.n_refused + self._refutation.n_forged,
+            deaths_doubted=self._intake.hearsay.n_doubted,
+            news_unheard=self._intake.hearsay.allowance.n_refused,
+            decrees_refused=self._decree_news.n_refused,
             strangers_refused=self._n_strangers,
         )
 
@@ -431,11 +431,11 @@ class Membership(Actor):
     def _receive_local(self, source: Address, message: Message, now: float) -> None:
         match message:
             case Knocked(answer, endpoint, server_key):
-                self._hear_door(answer, now, Door(endpoint, server_key))
+                self._hear_door(answer, now, DoorAddress(endpoint, server_key))
             case DoorKnocked() | AddressesTried() | PortsAsked():
                 self._admission.hear(message, now)
             case Borrowed():
-                self._enter(self._joining.hear_relay(message, now), now)
+                self._enter(self._join.hear_relay(message, now), now)
             case ServeSlots(is_together):
                 self._own.serve(is_together=is_together)
             case QueueMeasured():
@@ -443,9 +443,9 @@ class Membership(Actor):
             case DrainPeer(is_draining):
                 self._own.set_draining(is_draining)
             case AskDecrees():
-                self._outbox.answer(source, self._proclaiming.held(message))
+                self._outbox.answer(source, self._decree_news.held(message))
             case PublishDecree(ticket, decree):
-                refusal = self._proclaiming.publish(decree, now)
+                refusal = self._decree_news.publish(decree, now)
                 self._outbox.answer(source, DecreePublished(ticket, decree.name, refusal))
             case MembersWanted():
                 self._outbox.answer(source, MembersTold(tuple(self._members)))
@@ -462,49 +462,49 @@ class Membership(Actor):
             self._n_strangers += 1
             return
         self._n_received += 1
-        self._healing.hear(known, now)
+        self._sync.hear(known, now)
         match message:
             case Ping(sequence, gossip, queue, pages, others_known):
                 self._queues.note(peer, QueueMeasured(queue, pages))
                 self._gossip.hear(peer, gossip, now)
-                self._settling.hear(peer, others_known, now)
+                self._newcomers.hear(peer, others_known, now)
                 self._gossip.tell(peer, PingAnswered(sequence, self.me))
             case PingAnswered(_, _, gossip, queue, pages, others_known):
                 self._queues.note(peer, QueueMeasured(queue, pages))
                 self._gossip.hear(peer, gossip, now)
-                self._settling.hear(peer, others_known, now)
-                self._detecting.hear_answer(peer, message, now)
+                self._newcomers.hear(peer, others_known, now)
+                self._detector.hear_answer(peer, message, now)
             case PingRequested(sequence, _, gossip):
                 self._gossip.hear(peer, gossip, now)
                 self._gossip.tell(peer, PingAnswered(sequence, self.me))
-                self._detecting.ping_for(peer, message, now)
+                self._detector.ping_for(peer, message, now)
             case MembersWanted(members):
-                self._learning.learn_all(members, now, teller=peer)
-                self._healing.tell_all(peer, has_caught_up=self._catching_up.is_done)
+                self._intake.learn_all(members, now, teller=peer)
+                self._sync.tell_all(peer, has_caught_up=self._catch_up.is_done)
             case MembersTold(members, decrees, has_caught_up, newcomers):
                 self._gossip.hear(peer, members, now)
-                self._settling.hear_first(members, newcomers)
-                self._catching_up.hear(peer, decrees, has_caught_up, now)
-                self._healing.end_synchronising(now)
+                self._newcomers.hear_first(members, newcomers)
+                self._catch_up.hear(peer, decrees, has_caught_up, now)
+                self._sync.end_synchronising(now)
             case RumoursSpread(gossip):
                 self._gossip.hear(peer, gossip, now)
             case DecreesNamed(names):
-                self._proclaiming.hear_names(peer, names, now)
+                self._decree_news.hear_names(peer, names, now)
             case DecreesWanted(names):
-                self._proclaiming.tell(peer, names, now)
+                self._decree_news.tell(peer, names, now)
             case DecreesTold(decrees):
-                self._proclaiming.learn_all(peer, decrees, now)
+                self._decree_news.learn_all(peer, decrees, now)
             case _:
                 raise LocalProtocolError(f"membership took a {type(message).__name__} of {peer}")
-        self._healing.show_past(known)
+        self._sync.show_past(known)
 
     def _flush(self, now: float) -> list[Send]:
-        self._catching_up.follow(now)
-        if self._standing.is_member and not self._standing.is_ended:
-            self._settling.follow(now)
-        if self._catching_up.is_done and not self._standing.is_ended:
-            self._announcing.follow()
-        self._wake_at = inf if self._standing.is_ended else min(map(call, self._wake_times))
+        self._catch_up.follow(now)
+        if self._lifecycle.is_member and not self._lifecycle.is_ended:
+            self._newcomers.follow(now)
+        if self._catch_up.is_done and not self._lifecycle.is_ended:
+            self._announcer.follow()
+        self._wake_at = inf if self._lifecycle.is_ended else min(map(call, self._wake_times))
         return self._outbox.take()
 
     # --- Starting, joining, leaving ---------------------------------------------------------------
@@ -512,58 +512,58 @@ class Membership(Actor):
     def _wake_up(self, now: float) -> None:
         if not self._is_started:
             self._start(now)
-        self._detecting.notice_stall(self._wake_at, now)
+        self._detector.notice_stall(self._wake_at, now)
 
     def _start(self, now: float) -> None:
         self._is_started, self._wake_at = True, now  # nothing was wanted before
-        self._proclaiming.wake(now)  # what is on disk is known before anybody here hears who owns what
-        if self._standing.is_ended:
+        self._decree_news.wake(now)  # what is on disk is known before anybody here hears who owns what
+        if self._lifecycle.is_ended:
             return
         for rumour in self._members:
             if rumour.state != State.LEFT:
                 self._connections.open(rumour.record)
             if rumour.state == State.SUSPECT:
-                self._detecting.remember(rumour, now)
-        if self._joining.is_first:
+                self._detector.remember(rumour, now)
+        if self._join.is_first:
             self._become_member(now)
         else:
-            self._joining.start(now)
+            self._join.start(now)
 
-    def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float, door: Door) -> None:
-        if self._standing.is_ended:
+    def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float, door: DoorAddress) -> None:
+        if self._lifecycle.is_ended:
             return
         certificate = self._own.record.certificate
         if answer is not None:
-            self._proclaiming.learn_all(DOOR, answer.decrees, now)
-        if self._standing.is_ended:
+            self._decree_news.learn_all(DOOR, answer.decrees, now)
+        if self._lifecycle.is_ended:
             return
         if isinstance(answer, Welcomed):
-            self._catching_up.hear_welcome(answer.has_caught_up)
+            self._catch_up.hear_welcome(answer.has_caught_up)
         if isinstance(answer, JoinRefused) and self._own.record.certificate != certificate:
             answer = None  # with the one that was renewed we may be let in: knock again
-        if self._standing.is_member:
-            self._joining.hear_again(answer, door, now)
+        if self._lifecycle.is_member:
+            self._join.hear_again(answer, door, now)
             if isinstance(answer, Welcomed):
-                self._healing.hear_door(answer.members, now)
+                self._sync.hear_door(answer.members, now)
             return
-        self._enter(self._joining.hear(answer, now), now)
+        self._enter(self._join.hear(answer, now), now)
 
     def _enter(self, to_ask: list[str] | None, now: float) -> None:
         if to_ask is not None:
             self._become_member(now)
-            self._healing.synchronise_with(to_ask)
+            self._sync.synchronise_with(to_ask)
 
     def _become_member(self, now: float) -> None:
         """Take part from now on, with the weight that is ours."""
-        self._standing.enter(now)
-        self._licensing.begin(now)
+        self._lifecycle.enter(now)
+        self._holder.begin(now)
         self._own.enter()
-        self._catching_up.begin(now)
+        self._catch_up.begin(now)
         # Random phases spread the load of a mesh that was started all at once.
         phase, settings = self._random.random(), self._settings
         known_everywhere_at = now + GRACE_S + phase * settings.probe_interval_s
-        self._detecting.begin(known_everywhere_at)
-        self._healing.begin(
+        self._detector.begin(known_everywhere_at)
+        self._sync.begin(
             known_everywhere_at,  # news that was sent to us before we were known is lost
             now if self._own.is_remembered else now + phase * settings.reconnect_interval_s,
         )
@@ -571,9 +571,9 @@ class Membership(Actor):
 
     def _end(self, source: Address, state: State) -> None:
         """Say that we have left, or are down for a while, and fall silent."""
-        if self._standing.is_member and not self._standing.is_ended:
+        if self._lifecycle.is_member and not self._lifecycle.is_ended:
             self._own.part(state)
             for peer in self._others.some(FAREWELLS):
                 self._outbox.send(peer, RumoursSpread((self._own.rumour,)))
-        self._standing.end()
+        self._lifecycle.end()
         self._outbox.answer(source, MembershipEnded())

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from mesh.keys.decree import Decree, number_of
 from mesh.membership.credentials import Credentials
+from mesh.membership.lifecycle import Lifecycle
 from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.rumours import RumourQueue
-from mesh.membership.serving import READY, is_ready
-from mesh.membership.standing import Standing
+from mesh.membership.serving_weights import READY, is_ready
 from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
@@ -29,7 +29,7 @@ class OwnRecord:
         members: MemberList,
         rumours: RumourQueue,
         memory: Memory,
-        standing: Standing,
+        lifecycle: Lifecycle,
     ) -> None:
         """Begin with the settings of a person, and the facts of the last life that must not be forgotten.
 
@@ -43,7 +43,7 @@ class OwnRecord:
         self._members = members
         self._rumours = rumours
         self._memory = memory
-        self._standing = standing
+        self._lifecycle = lifecycle
         remembered = memory.own_record(record.peer)
         self.is_remembered = remembered is not None  # this peer was a member before
         self.weight_wanted = record.weight  # by a person; the queues may change it for a while
@@ -69,12 +69,12 @@ class OwnRecord:
         record = self.record
         waits = is_together and record.serving <= READY
         serving = min(READY, record.weight) if waits else record.weight
-        if record.serving != serving and not self._standing.is_ended:
+        if record.serving != serving and not self._lifecycle.is_ended:
             self._rewrite(replace(record, serving=serving))
 
     def set_draining(self, is_draining: bool) -> None:
         """Give away all slots, or take the share again that a person wants."""
-        if self.record.is_draining != is_draining and not self._standing.is_ended:
+        if self.record.is_draining != is_draining and not self._lifecycle.is_ended:
             weight = 0 if is_draining else min(self.weight_wanted, self._weight_allowed())
             self._rewrite(replace(self._unready(), weight=weight, is_draining=is_draining))
 
@@ -98,7 +98,7 @@ class OwnRecord:
 
     def hear_renewals(self, renewals: Mapping[str, Decree], now: float) -> None:
         """Have the certificate of a renewal, unless it is for other keys or ends before our own."""
-        if self.peer in renewals and not self._standing.is_ended:
+        if self.peer in renewals and not self._lifecycle.is_ended:
             self._renew(renewals[self.peer].body)
 
     def _renew(self, certificate: bytes) -> None:
@@ -127,7 +127,7 @@ class OwnRecord:
         self.record = self._credentials.sign(replace(record, incarnation=record.incarnation + 1))
         self._members.merge(self.rumour)
         self._rumours.put(self.rumour)
-        if self._standing.is_member:
+        if self._lifecycle.is_member:
             self._memory.keep_own(self.record)
 
 

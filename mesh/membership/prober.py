@@ -4,12 +4,12 @@ It decides; the membership actor sends, and says what a silent member is believe
 
 Theory of operation
 ===================
-Every interval, a longer one while nobody crawls (`detecting`), a probe begins: a ping; at the time-out, the
-ping again and requests to a few others to try; at the deadline, without an answer by any way, the member is
-silent. Probes overlap, so a member that has come to distrust itself (`local_health`), or probes one whose
-answers take long (`round_trips`), waits longer for each and still makes as many. A helper answers a request
-at once for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that it is
-the prober who cannot be heard.
+Every interval, a longer one while nobody crawls (`failure_detector`), a probe begins: a ping; at the
+time-out, the ping again and requests to a few others to try; at the deadline, without an answer by any way,
+the member is silent. Probes overlap, so a member that has come to distrust itself (`local_health`), or probes
+one whose answers take long (`round_trips`), waits longer for each and still makes as many. A helper answers a
+request at once for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that
+it is the prober who cannot be heard.
 
 Members are probed round robin, in an order that is random and stays. SWIM shuffles it after each round; then
 one member may wait for almost two rounds, too long where every witness is needed (`licence`).
@@ -50,7 +50,7 @@ class Probe:
     is_answered: bool = False  # by way of a helper; its own word may still come
 
 
-class Relay(NamedTuple):
+class RelayedProbe(NamedTuple):
     """A probe made for somebody else."""
 
     requester: str
@@ -71,7 +71,7 @@ class Prober:
         self._order: list[str] = []  # all members to be probed, the next one first
         self._probes: dict[int, Probe] = {}  # by sequence
         self._last_probe_at = inf
-        self._relays: dict[int, Relay] = {}
+        self._relays: dict[int, RelayedProbe] = {}
         self._asked: dict[int, tuple[str, float]] = {}  # by sequence: who was only asked, and when
 
     def start(self, at: float) -> None:
@@ -160,7 +160,7 @@ class Prober:
         ping = self.ping()
         # Somebody who distrusts itself may wait so long.
         expires_at = now + self._settings.distrust_max * self._settings.probe_deadline_s
-        self._relays[ping.sequence] = Relay(requester, request.sequence, request.peer, expires_at)
+        self._relays[ping.sequence] = RelayedProbe(requester, request.sequence, request.peer, expires_at)
         return ping
 
     def witnessed(self, witness: str, answer: PingAnswered, now: float) -> float | None:

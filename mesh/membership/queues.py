@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Final
 
-from mesh.membership.balance import BalanceSettings, Share, weight_for
+from mesh.membership.balance import BalanceSettings, MemberLoad, weight_for
 from mesh.membership.members import MemberList
 from mesh.membership.messages import CrawlLicensed, QueueMeasured
 from mesh.membership.own_record import OwnRecord
@@ -85,8 +85,8 @@ class Queues:
             self._weight_set_at = now
             self._own.set_weight(weight)
 
-    def _share_of(self, record: MemberRecord) -> Share:
+    def _share_of(self, record: MemberRecord) -> MemberLoad:
         measured = self._measured.get(record.peer)
         if measured is None:
-            return Share(record.weight, record.serving, None)
-        return Share(record.weight, record.serving, measured.length, measured.pages)
+            return MemberLoad(record.weight, record.serving, None)
+        return MemberLoad(record.weight, record.serving, measured.length, measured.pages)

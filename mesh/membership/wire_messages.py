@@ -39,7 +39,7 @@ class MemberRecord(Message, frozen=True, array_like=True):
     certificate: Annotated[bytes, Meta(max_length=320)]
     incarnation: Count  # grows with every change the peer makes; the highest wins
     weight: Annotated[int, Meta(ge=0, le=65_536)]  # share of the slots to crawl and keep, 0 for none
-    # Share to answer for: 0, `serving.READY`, or what the weight is or was before slots moved.
+    # Share to answer for: 0, `serving_weights.READY`, or what the weight is or was before slots moved.
     serving: Annotated[int, Meta(ge=0, le=65_536)] = 0
     is_draining: bool = False  # it gives its slots away and takes none
     # members.State: alive; dead when it goes down and means to come back; left when it goes for good.

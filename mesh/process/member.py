@@ -28,10 +28,10 @@ from mesh.errors import ConfigError
 from mesh.keys.certificate import read_certificate
 from mesh.keys.identity import Identity
 from mesh.keys.key_file import load_identity
-from mesh.membership.announcing import PinsOf, no_pins
+from mesh.membership.announcer import PinsOf, no_pins
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.credentials import PeerCredentials
-from mesh.membership.joiner import Door
+from mesh.membership.knock_schedule import DoorAddress
 from mesh.membership.membership import NO_FOLLOWERS, Membership
 from mesh.membership.memory import Memory
 from mesh.membership.messages import StopMembership
@@ -42,10 +42,10 @@ from mesh.tables.layout import check_layout, note_layout
 from mesh.tables.lives import begin_life
 from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.table import TableSection
-from mesh.transport.borrowing import Borrower
 from mesh.transport.door_port import DoorPort
 from mesh.transport.network_port import NetworkPort
 from mesh.transport.relay import Relay
+from mesh.transport.relay_client import RelayClient
 from mesh.transport.relay_port import RelayPort
 from mesh.transport.tcp_endpoint import endpoint_of, host_and_port
 from mesh.transport.transport import Transport
@@ -95,7 +95,7 @@ class Member:
         )
         assert self.transport.door_endpoint is not None, "every member opens its door"
         sockets = self.transport.endpoint, self.transport.multicast_endpoint, self.transport.door_endpoint
-        self.borrower = Borrower(sockets)
+        self.borrower = RelayClient(sockets)
         try:
             self.record = self._renewed(self._own_record(gateway))
             self._check_certificate()
@@ -139,7 +139,7 @@ class Member:
             Random(secrets.randbits(64)),
             TableSection(self.table, MEMBERSHIP_SECTION),
             PeerCredentials(self.identity, self._mesh),
-            [Door(door.endpoint, door.key.encode()) for door in self._config.doors],
+            [DoorAddress(door.endpoint, door.key.encode()) for door in self._config.doors],
             balance=balance,
             listeners=tuple(actor.name for actor in actors),
             followers=followers,

@@ -1,7 +1,4 @@
-"""A node as a process of its own: signals, log, the line that says it is ready, exit codes. [io]
-
-SIGHUP is not for whoever runs behind no terminal: it asks for the settings to be read again (`reloading`).
-"""
+"""A node as a process of its own: signals, log, its word to the service manager, exit codes. [io]"""
 
 from __future__ import annotations
 
@@ -9,21 +6,62 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Final, TypeAlias
+from typing import Final, TextIO, TypeAlias
 
 import trio
 
+from mesh.actors.allowance import Allowance
 from mesh.errors import INTERRUPTED, TianmeshError
 from mesh.process.allocator import settle_allocator
 from mesh.process.collector import relax_collector
-from mesh.process.log_handler import LogHandler
-from mesh.process.log_limit import LogLimit
-from mesh.process.service_manager import ServiceManager
 from mesh.tables.disk_space import NO_SPACE
-from mesh.transport.descriptors import keep_reserve
+from mesh.transport.descriptors import SHORTAGES, keep_reserve
+
+BEATS: Final = 3  # in the time that the watchdog waits for one
+
+
+class ServiceManager:
+    """The program that started this process, where that is one that wants to be told of its state.
+
+    The protocol is systemd's (sd_notify(3)): datagrams of lines NAME=VALUE to the socket in NOTIFY_SOCKET.
+    With a watchdog (WATCHDOG_USEC) the manager restarts a node whose event loop does not come round any more.
+
+    Attributes:
+      beat_s: seconds between two signs of life; None where nobody waits for them.
+    """
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        """Find it by the environment; without one all calls do nothing."""
+        address = environment.get("NOTIFY_SOCKET", "")
+        # An address that begins with @ is of the abstract namespace (unix(7)).
+        self._address = "\0" + address[1:] if address.startswith("@") else address
+        patience_us = environment.get("WATCHDOG_USEC", "")
+        is_for_us = environment.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        has_watchdog = bool(address) and patience_us.isdecimal() and int(patience_us) > 0 and is_for_us
+        self.beat_s = int(patience_us) / 1e6 / BEATS if has_watchdog else None
+
+    def say(self, **state: str) -> None:
+        """Tell it that, if it listens: `say(READY="1", STATUS="...")`."""
+        if not self._address:
+            return
+        message = "\n".join(f"{name}={value}" for name, value in state.items()).encode()
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as messenger:
+                messenger.setblocking(False)
+                messenger.sendto(message, self._address)
+        except OSError as error:
+            logger.warning("service manager not told error=%s", error)
+
+    async def keep_alive(self) -> None:
+        """Give signs of life for ever, or none where nobody waits for them."""
+        while self.beat_s is not None:
+            self.say(WATCHDOG="1")
+            await trio.sleep(self.beat_s)
+
 
 Tell: TypeAlias = Callable[[dict[str, object]], None]
 Main: TypeAlias = Callable[[trio.Event, Tell], Awaitable[None]]
@@ -151,3 +189,76 @@ async def _stop_on_eof(stop: trio.Event) -> None:
     while await stdin.receive_some(1024):
         pass
     stop.set()
+
+
+class LogHandler(logging.StreamHandler[TextIO]):
+    """Leaves out lines that cannot be written, and says how many as soon as one can.
+
+    Python's own handler would write a traceback for each line that it cannot write, into the same log.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._n_missing = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, below any part of another one that a full disk may have left."""
+        try:
+            text = self.format(record)
+        except Exception:
+            self.handleError(record)  # ours
+            return
+        if self._n_missing:
+            text = f"\n{self._n_missing} lines are missing here: they could not be written\n{text}"
+        try:
+            self.stream.write(text + self.terminator)
+            self.stream.flush()
+        except (OSError, ValueError):  # ValueError: the stream is closed
+            self._n_missing += 1
+        else:
+            self._n_missing = 0
+
+
+LINES_A_MINUTE: Final = 60  # of one kind: from one place in the program, whatever it tells
+KINDS_MAX: Final = 1_000  # remembered; texts that are put together before would be kinds without an end
+
+
+class LogLimit(logging.Filter):
+    """A limit to the lines of each kind a minute, so that others cannot fill the disk through the log.
+
+    Leaves out warnings and lesser lines beyond the limit, and says so once; errors are ours and pass.
+
+    That the machine is short of something, which a crowd of strangers can cause, is no error of ours: whoever
+    logs it, it is a warning without a traceback.
+    """
+
+    def __init__(self, lines_a_minute: int = LINES_A_MINUTE) -> None:
+        super().__init__()
+        self._lines_a_minute = lines_a_minute
+        self._lines = Allowance()
+        self._kinds: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if _is_shortage(record):
+            record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+            record.exc_info = record.exc_text = None
+        if record.levelno >= logging.ERROR:
+            return True
+        kind = f"{record.name} {record.msg}"
+        if not self._lines.spend(self._noted(kind), 1.0, self._lines_a_minute, record.created):
+            return False
+        if not self._lines.may_spend(kind, 1.0, self._lines_a_minute, record.created):
+            record.msg = f"{record.msg}; more lines of this kind are left out for a while"
+        return True
+
+    def _noted(self, kind: str) -> str:
+        if len(self._kinds) >= KINDS_MAX:
+            self._kinds.clear()
+            self._lines = Allowance()
+        self._kinds.add(kind)
+        return kind
+
+
+def _is_shortage(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return isinstance(error, OSError) and error.errno in SHORTAGES

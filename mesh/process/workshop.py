@@ -48,14 +48,14 @@ RECEIVE_BYTES: Final = 1 << 18
 logger = logging.getLogger(__name__)
 
 
-class Fault(StrEnum):
+class WorkshopFault(StrEnum):
     """Why there is no answer."""
 
     TIME = "time"  # it took more processor time than an order may, or was silent for too long
     CRASH = "crash"  # the process ended, twice
 
 
-Answer: TypeAlias = bytes | Fault
+Answer: TypeAlias = bytes | WorkshopFault
 
 
 class WorkshopStatistics(Statistics, frozen=True):
@@ -64,7 +64,7 @@ class WorkshopStatistics(Statistics, frozen=True):
     processes: int  # now
     begun: int
     orders: int  # answered, or given up
-    faults: dict[str, int]  # orders that were given up, by `Fault`
+    faults: dict[str, int]  # orders that were given up, by `WorkshopFault`
     cpu_seconds: float  # of all processes
     private_bytes: int  # of those there are now, after their last trip; see `MemoryUsed`
     rss_bytes: int  # likewise
@@ -117,7 +117,7 @@ class Workshop:
                 was_alone, n = n == 1, 1
                 if fault is None or not was_alone:
                     tries = 0
-                elif fault is Fault.CRASH and tries + 1 < TRIES_MAX:
+                elif fault is WorkshopFault.CRASH and tries + 1 < TRIES_MAX:
                     tries += 1
                 else:
                     tries = 0
@@ -137,13 +137,15 @@ class Workshop:
             rss_bytes=sum(process.memory.rss_bytes for process in self._processes),
         )
 
-    async def _trip(self, waiting: deque[bytes], n: int, take: Callable[[Answer], None]) -> Fault | None:
+    async def _trip(
+        self, waiting: deque[bytes], n: int, take: Callable[[Answer], None]
+    ) -> WorkshopFault | None:
         """Have a process carry out the first `n` of the waiting orders; answered orders wait no more.
 
         Returns: why the process has ended before it had answered all.
         """
         process = self._idle.pop() if self._idle else await self._begin()
-        fault: Fault | None = Fault.CRASH
+        fault: WorkshopFault | None = WorkshopFault.CRASH
         try:
             with trio.move_on_after(self._silence_s_max) as patience:
                 await process.send(list(islice(waiting, n)))
@@ -154,7 +156,7 @@ class Workshop:
                     take(answer)
                     patience.deadline = trio.current_time() + self._silence_s_max
                 await process.note_used()
-            fault = Fault.TIME if patience.cancelled_caught else None
+            fault = WorkshopFault.TIME if patience.cancelled_caught else None
         except (OSError, trio.BrokenResourceError, EOFError):
             pass
         finally:
@@ -163,7 +165,7 @@ class Workshop:
                 self._idle.append(process)
             else:
                 await self._end(process)
-        return Fault.TIME if fault and process.is_out_of_time else fault
+        return WorkshopFault.TIME if fault and process.is_out_of_time else fault
 
     async def _begin(self) -> _Process:
         while True:

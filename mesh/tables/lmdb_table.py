@@ -4,11 +4,11 @@ Theory of operation. Puts and deletes go into an overlay in memory; reads look t
 has three steps, so that fsync never runs on the trio thread and one fsync covers many messages:
 
 1. `begin_commit` (trio thread) freezes the overlay and starts an empty one above it;
-2. `Batch.write` (a worker thread) writes the frozen overlay in one LMDB transaction, synced to disk;
+2. `CommitBatch.write` (a worker thread) writes the frozen overlay in one LMDB transaction, synced to disk;
 3. `finish_commit` (trio thread) drops the frozen overlay and moves the read transaction on.
 
 Who wants to promise a change to somebody waits for step 3 of the commit that holds it. A process killed
-at any moment loses what was in no finished `Batch.write`, and never one change of a batch without the
+at any moment loses what was in no finished `CommitBatch.write`, and never one change of a batch without the
 others.
 
 Rows carry a checksum (`sealed_rows`), which is made in the worker thread and looked at by every read. Damage
@@ -50,7 +50,7 @@ PUTS_PER_CALL = 256  # py-lmdb holds the interpreter lock during one putmulti; s
 LOCK_FILE_BYTES: Final = 8192  # LMDB's, for 126 readers
 
 
-class Batch:
+class CommitBatch:
     """The changes of one commit."""
 
     def __init__(self, env: lmdb.Environment, changes: Overlay) -> None:
@@ -78,7 +78,8 @@ class Batch:
 
 
 class LmdbTable:
-    """A `mesh.tables.table.Table` on disk. Its methods belong to one thread; only `Batch.write` leaves it."""
+    """A `mesh.tables.table.Table` on disk. Its methods belong to one thread; only `CommitBatch.write` leaves
+    it."""
 
     def __init__(self, folder: Path, *, map_bytes: int = MAP_BYTES_FIRST) -> None:
         """Open the table in `folder`, creating both when absent.
@@ -98,7 +99,7 @@ class LmdbTable:
         self._overlay: Overlay = SortedMap()
         self._overlay_bytes = 0  # of all values put since the last commit, overwritten ones too
         self._frozen: Overlay = SortedMap()
-        self._batch: Batch | None = None  # begun and not yet finished
+        self._batch: CommitBatch | None = None  # begun and not yet finished
         self._version = 0  # grows with every change of what a walk would see or walks on
 
     def get(self, key: bytes) -> bytes | None:
@@ -162,7 +163,7 @@ class LmdbTable:
         """Was anything written since the last commit was begun?"""
         return len(self._overlay) > 0
 
-    def begin_commit(self) -> Batch | None:
+    def begin_commit(self) -> CommitBatch | None:
         """Freeze the changes since the last commit, and return them as a batch; None if there are none.
 
         The caller has the batch written in a worker thread, then calls `finish_commit`, or
@@ -175,10 +176,10 @@ class LmdbTable:
         self._frozen, self._overlay = self._overlay, SortedMap()
         self._overlay_bytes = 0
         self._version += 1
-        self._batch = Batch(self._env, self._frozen)
+        self._batch = CommitBatch(self._env, self._frozen)
         return self._batch
 
-    def finish_commit(self, batch: Batch) -> None:
+    def finish_commit(self, batch: CommitBatch) -> None:
         """Read the rows of `batch` from the disk from now on; its changes may now be promised."""
         assert batch is self._batch, "not the batch that was begun"
         assert batch.is_written, "a batch that failed is abandoned, not finished"
@@ -186,7 +187,7 @@ class LmdbTable:
         self._frozen = SortedMap()
         self._renew_snapshot()
 
-    def abandon_commit(self, batch: Batch) -> None:
+    def abandon_commit(self, batch: CommitBatch) -> None:
         """Take the changes of a batch that could not be written back; they go with the next one."""
         assert batch is self._batch, "not the batch that was begun"
         assert not batch.is_written, "this batch is on disk"
@@ -202,7 +203,7 @@ class LmdbTable:
         """Do all three steps at once; blocks on the disk, so only for starting and stopping.
 
         Raises:
-          StorageError: as `Batch.write`.
+          StorageError: as `CommitBatch.write`.
         """
         batch = self.begin_commit()
         if batch is None:

@@ -51,7 +51,7 @@ EXCHANGE_S = 5.0  # for the whole exchange, as the handshake of the other socket
 QUESTIONS_WAITING_MAX = 16  # read and not yet taken by `receive`; further strangers wait at their end
 
 
-class Visit:
+class DoorVisit:
     """A stranger that waits for an answer."""
 
     def __init__(self, seen_from: str) -> None:
@@ -97,7 +97,7 @@ class Door:
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(listen_on(endpoint)))
         self.endpoint = endpoint_of(self._listener.socket.getsockname())
         self._visitors: dict[trio.CancelScope, None] = {}  # in order of arrival
-        self._send_question, self._questions = trio.open_memory_channel[tuple[Visit, bytes, bytes]](
+        self._send_question, self._questions = trio.open_memory_channel[tuple[DoorVisit, bytes, bytes]](
             QUESTIONS_WAITING_MAX
         )
         self.refused_count = 0  # visitors without a proper question
@@ -107,7 +107,7 @@ class Door:
         """Let strangers in until cancelled."""
         await trio.serve_listeners(self._receive_visitor, [self._listener])
 
-    async def receive(self) -> tuple[Visit, bytes, bytes]:
+    async def receive(self) -> tuple[DoorVisit, bytes, bytes]:
         """Wait for a question: the visit to answer, its proven CURVE key (Z85), and the frame."""
         return await self._questions.receive()
 
@@ -158,7 +158,7 @@ class Door:
         if shared is None:
             raise RemoteProtocolError("not a key")
         question = _opened(sealed, _key(shared, salt, stranger, door, b"ask"))
-        visit = Visit(str(stream.socket.getpeername()[0]))
+        visit = DoorVisit(str(stream.socket.getpeername()[0]))
         try:
             await self._send_question.send((visit, z85_of(stranger), question))
             answer = await visit.answered()

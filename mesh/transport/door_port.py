@@ -34,8 +34,8 @@ from mesh.membership.wire_messages import (
     PortsLent,
     Welcomed,
 )
-from mesh.transport.door import Visit
-from mesh.transport.reaching import TRY_S, why_unreachable
+from mesh.transport.door import DoorVisit
+from mesh.transport.reachability import TRY_S, why_unreachable
 from mesh.transport.relay import Relay
 from mesh.transport.transport import Transport
 
@@ -62,7 +62,7 @@ class DoorPort:
         self._is_let_in = False
         self._complained_at = -inf
         self._handles = count(1)
-        self._visits: OrderedDict[int, tuple[Visit, int]] = OrderedDict()  # and the version they speak
+        self._visits: OrderedDict[int, tuple[DoorVisit, int]] = OrderedDict()  # and the version they speak
         self._orders, self._inbox = trio.open_memory_channel[Knock | TryAddresses](float("inf"))
 
     def receive(self, source: Address, message: Message) -> None:
@@ -112,7 +112,7 @@ class DoorPort:
                 handle = self._note(visit, version)
                 deliver(self._address, "membership", PortsAsked(handle, key, envelope.message))
 
-    def _note(self, visit: Visit, version: int) -> int:
+    def _note(self, visit: DoorVisit, version: int) -> int:
         """Let a stranger wait for the membership's answer; return the handle for that answer."""
         handle = next(self._handles)
         self._visits[handle] = visit, version
@@ -120,7 +120,7 @@ class DoorPort:
             self._visits.popitem(last=False)
         return handle
 
-    def _answer(self, visit: Visit, version: int, answer: Welcomed | JoinRefused | PortsLent) -> None:
+    def _answer(self, visit: DoorVisit, version: int, answer: Welcomed | JoinRefused | PortsLent) -> None:
         """Answer in a version that the stranger speaks; a refusal looks the same in all of them."""
         if isinstance(answer, Welcomed):
             self._is_let_in = True  # who lets others in is in itself

@@ -38,7 +38,7 @@ Attend = Callable[[trio.SocketStream], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class Counts:
+class RelayCounts:
     """Of one relay, over all its peers; see `relay.RelayStatistics`."""
 
     calls: int = 0
@@ -64,7 +64,7 @@ class _Awaited:
 class Lease:
     """The ports lent to a peer, once: from the door's answer until its control connection is gone."""
 
-    def __init__(self, peer: str, counts: Counts, has_room: Callable[[], bool], answer_s: float) -> None:
+    def __init__(self, peer: str, counts: RelayCounts, has_room: Callable[[], bool], answer_s: float) -> None:
         """Args: has_room: whether the relay bears another caller, of any peer."""
         self.peer = peer
         self.id = secrets.token_bytes(LEASE_BYTES)

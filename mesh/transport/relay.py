@@ -27,8 +27,8 @@ import trio
 
 from mesh.actors.actor import Statistics
 from mesh.errors import ConfigError, RemoteProtocolError
-from mesh.lending import PORTS_EACH, Lending
-from mesh.transport.lease import ANSWER_S, Attend, Counts, Lease
+from mesh.port_leases import PORTS_EACH, PortLeases
+from mesh.transport.lease import ANSWER_S, Attend, Lease, RelayCounts
 from mesh.transport.relay_frames import head_in, is_proven
 from mesh.transport.tcp_endpoint import endpoint_of, host_and_port, listen_on
 
@@ -76,10 +76,10 @@ class Relay:
         self._answer_s = answer_s
         self._listen = listen
         self._announced = announced
-        self._lending = Lending(ports)
+        self._port_leases = PortLeases(ports)
         self._ports: dict[str, _Ports] = {}  # by peer
         self._leases: dict[bytes, Lease] = {}
-        self._counts = Counts()
+        self._counts = RelayCounts()
         self._callers_max = min(CALLERS_MAX, _descriptors() // DESCRIPTORS_PART)
         self._nursery: trio.Nursery | None = None
 
@@ -120,7 +120,7 @@ class Relay:
         ports = self._ports.pop(peer, None)
         if ports is not None:
             ports.end()
-            self._lending.end(peer)
+            self._port_leases.end(peer)
             logger.info("ports taken back peer=%s first=%d", peer, ports.first)
 
     def attends(self, head: bytes) -> Attend:
@@ -154,7 +154,7 @@ class Relay:
     def _opened(self, peer: str, before: str, claimed: Iterable[str]) -> _Ports | None:
         """Listen on the best three ports that are free on this machine, too."""
         places = {self._port_of(each) for each in claimed}
-        for first in self._lending.offers(peer, self._port_of(before), places):
+        for first in self._port_leases.offers(peer, self._port_of(before), places):
             listeners: list[trio.SocketListener] = []
             try:
                 for port in range(first, first + PORTS_EACH):
@@ -165,7 +165,7 @@ class Relay:
                 for listener in listeners:
                     listener.socket.close()
                 continue
-            self._lending.lend(peer, first)
+            self._port_leases.lend(peer, first)
             self._ports[peer] = ports = _Ports(first, listeners)
             logger.info("ports lent peer=%s first=%d", peer, first)
             return ports

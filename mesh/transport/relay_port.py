@@ -14,8 +14,8 @@ from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import Borrow, Borrowed, Knocked
 from mesh.membership.wire_messages import JoinRefused, PortsLent
-from mesh.transport.borrowing import Borrower
 from mesh.transport.relay import Lent
+from mesh.transport.relay_client import RelayClient
 from mesh.transport.transport import Transport
 
 ASK_S: Final = 4.0  # as at any door
@@ -30,7 +30,7 @@ class RelayPort:
 
     name: ClassVar[str] = "relay"
 
-    def __init__(self, me: str, transport: Transport, borrower: Borrower) -> None:
+    def __init__(self, me: str, transport: Transport, borrower: RelayClient) -> None:
         self._address = Address(me, self.name)
         self._transport = transport
         self._borrower = borrower

@@ -32,7 +32,7 @@ from mesh.actors.actor import Statistics
 from mesh.errors import ConfigError
 from mesh.keys.identity import Identity, is_curve_key
 from mesh.transport.descriptors import for_disk
-from mesh.transport.door import Door, Visit, knock
+from mesh.transport.door import Door, DoorVisit, knock
 from mesh.transport.handshakes import HANDSHAKES_MAX, Handshakes
 from mesh.transport.inflow import CHECK_S, QUIET_BYTES, QUIET_CHECK_S, Inflow, bytes_on_wire
 from mesh.transport.relay import Relay
@@ -332,12 +332,12 @@ class Transport:
             nursery.start_soon(self._pump, self._inbox, take)
             nursery.start_soon(self._pump, self._ear, take)
 
-    async def receive_door(self) -> tuple[Visit, bytes, bytes]:
+    async def receive_door(self) -> tuple[DoorVisit, bytes, bytes]:
         """Wait for a stranger's question: the visit to answer, its proven CURVE key (Z85), the frame."""
         assert self._door is not None, "this peer has no door"
         return await self._door.receive()
 
-    def send_door(self, visit: Visit, frame: bytes) -> bool:
+    def send_door(self, visit: DoorVisit, frame: bytes) -> bool:
         """Answer a stranger; False when it has gone. A stranger waits 5 s at most."""
         return visit.answer(frame)
 

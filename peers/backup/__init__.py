@@ -10,6 +10,6 @@ A backup is a folder with one manifest, which says what of the folder counts and
 It is consistent because a cell puts a page into its table after its records are on the disk: what a copy of
 the table names is in the archive that is copied after it (again, should a segment be gone by then). The index
 is left out: a restored peer makes it from its archive, by the means that repair a damaged one.
-`contents`, `manifest` and `copying` serve both directions, `saving` and `restoring`; `commands` are for
-users.
+`contents`, `manifest` and `checked_files` serve both directions, `backup_writer` and `restoration`;
+`commands` are for users.
 """

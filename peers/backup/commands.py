@@ -18,7 +18,7 @@ from mesh.errors import INTERRUPTED
 from peers.options import DATA, DataOption, JsonOption, print_json
 
 if TYPE_CHECKING:
-    from peers.backup.manifest import Manifest
+    from peers.backup.manifest import BackupManifest
 
 PATIENCE_S: Final = 2.0  # before a bar is worth a look
 BACKUP_EPILOG: Final = (
@@ -44,7 +44,7 @@ def backup(folder: FolderArgument, data: DataOption = DATA, as_json: JsonOption 
     The folder then holds the secret keys: who can read it can pose as these peers.
     """
     # Here and below, so that other commands need not wait for the index to be loaded.
-    from peers.backup.saving import save
+    from peers.backup.backup_writer import save
 
     console = Console(stderr=True, quiet=as_json, highlight=False)
     with _bar(console, "backing up") as on_progress:
@@ -75,8 +75,8 @@ def restore(
 
     Never let one run beside the peer that it is a copy of.
     """
-    from peers.backup.restoring import check as check_backup
-    from peers.backup.restoring import restore as restore_backup
+    from peers.backup.restoration import check as check_backup
+    from peers.backup.restoration import restore as restore_backup
 
     console = Console(stderr=True, quiet=as_json, highlight=False)
     began = time.perf_counter()
@@ -120,7 +120,7 @@ def _bar(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
         sys.exit(INTERRUPTED)
 
 
-def _commands(manifest: Manifest, data: Path) -> list[str]:
+def _commands(manifest: BackupManifest, data: Path) -> list[str]:
     """Return the commands that start the restored nodes, all on this machine or each on its own."""
     from peers.backup.contents import BOOTSTRAP, CONFIG, OF_MESH
 
@@ -132,12 +132,12 @@ def _commands(manifest: Manifest, data: Path) -> list[str]:
     return [f"tianmesh up --data {data}", "or, one by one:", *by_hand] if is_mesh else by_hand
 
 
-def _peers(manifest: Manifest) -> str:
+def _peers(manifest: BackupManifest) -> str:
     count = len(manifest.nodes)
     return f"{count} node{'s' if count > 1 else ''}"
 
 
-def _keys(manifest: Manifest) -> str:
+def _keys(manifest: BackupManifest) -> str:
     names = dict.fromkeys(Path(file.path).name for file in manifest.files if file.path.endswith(".key"))
     return ", ".join(escape(name) for name in names)
 

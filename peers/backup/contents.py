@@ -22,7 +22,7 @@ OF_NODE: Final = (CONFIG, "admin.token", "serial")
 OF_MESH: Final = ("mesh.toml", "root.key", "admin.key", "members/*.toml")
 
 
-class Node(NamedTuple):
+class NodeFolder(NamedTuple):
     """A peer, or a bootstrap node."""
 
     folder: str  # in the folder of the backup, "." for that itself
@@ -35,7 +35,7 @@ class Node(NamedTuple):
         return name if self.folder == "." else f"{self.folder}/{name}"
 
 
-def nodes_in(folder: Path) -> list[Node]:
+def nodes_in(folder: Path) -> list[NodeFolder]:
     """Return the nodes of a mesh folder, or the one node if the folder is that of a node.
 
     Raises:
@@ -73,7 +73,7 @@ def settle(home: Path) -> bool:
     return True
 
 
-def _node(folder: Path, config_file: Path) -> Node:
+def _node(folder: Path, config_file: Path) -> NodeFolder:
     config = load_config(config_file, PeerConfig)  # that of a bootstrap node has a part of the same tables
     home = config_file.parent
     files = {name: home / name for name in OF_NODE}
@@ -83,7 +83,7 @@ def _node(folder: Path, config_file: Path) -> Node:
     files[NODE_KEY] = key
     if config.web.resolver and is_inside(config.web.resolver):
         files[config.web.resolver] = home / config.web.resolver
-    return Node(
+    return NodeFolder(
         home.relative_to(folder).as_posix(),
         peer_in(config.member.certificate),
         home / config.storage.folder,

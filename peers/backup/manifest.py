@@ -56,7 +56,7 @@ class SavedNode(msgspec.Struct, frozen=True):
             raise ValueError(f"{self.folder!r} leads out of the folder")
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """One whole backup."""
 
     format: int = FORMAT
@@ -88,7 +88,7 @@ def is_inside(path: str) -> bool:
     return bool(parts) and ".." not in parts and not path.startswith("/") and "\0" not in path
 
 
-def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest | None:
+def read_manifest(folder: Path, name: str = MANIFEST) -> BackupManifest | None:
     """Read a manifest; None when there is none.
 
     Raises:
@@ -108,12 +108,12 @@ def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest | None:
         head = msgspec.json.decode(sealed.manifest, type=_Head)
         if head.format != FORMAT:
             raise ConfigError(f"tianmesh {head.program} made the backup in {folder}: use that version")
-        return msgspec.json.decode(sealed.manifest, type=Manifest)
+        return msgspec.json.decode(sealed.manifest, type=BackupManifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CorruptionError(f"{folder / name} is damaged ({error}): take another backup") from error
 
 
-def write_manifest(folder: Path, manifest: Manifest, name: str = MANIFEST) -> None:
+def write_manifest(folder: Path, manifest: BackupManifest, name: str = MANIFEST) -> None:
     """Put a manifest into the place of the one before, at once and durably.
 
     Raises:

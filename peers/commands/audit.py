@@ -15,7 +15,7 @@ from mesh.urls import host_of
 from peers.config import PeerConfig
 from peers.crawler.access_lines import access_in
 from peers.crawler.addresses.addresses import is_public
-from peers.crawler.gaps import Audit, Gap, Question, audit
+from peers.crawler.gaps import Audit, Gap, LoggedFetch, audit
 from peers.exporting.command import configs_in
 from peers.gateway.model.time_words import utc
 from peers.options import DATA, JsonOption, print_json
@@ -79,7 +79,7 @@ def politeness(
         sys.exit(1)
 
 
-def _of_logs(logs: list[Path], agent: str) -> Iterator[Question]:
+def _of_logs(logs: list[Path], agent: str) -> Iterator[LoggedFetch]:
     for path in logs:
         try:
             file = sys.stdin if str(path) == "-" else path.open(encoding="utf-8", errors="replace")
@@ -94,10 +94,10 @@ def _of_logs(logs: list[Path], agent: str) -> Iterator[Question]:
                     continue
                 name = access.host or path.stem
                 url = f"http://{name}{access.target}" if access.target.startswith("/") else access.target
-                yield Question(access.began_s, access.ended_s, name, str(path), url, access.resolution_s)
+                yield LoggedFetch(access.began_s, access.ended_s, name, str(path), url, access.resolution_s)
 
 
-def _of_archives(configs: list[Path]) -> Iterator[Question]:
+def _of_archives(configs: list[Path]) -> Iterator[LoggedFetch]:
     """The visits that peers of this machine have noted, each once; not those of files that were imported."""
     from peers.exporting.peer_files import PeerFiles
 
@@ -112,7 +112,7 @@ def _of_archives(configs: list[Path]) -> Iterator[Question]:
                     seen.add((place.url, place.fetched_at))
                     address = judged_address(_address_in(peer.read(place)), spares_private=spares_private)
                     name, at_s = host_of(place.url), place.fetched_at
-                    yield Question(at_s, at_s, name, address, place.url)
+                    yield LoggedFetch(at_s, at_s, name, address, place.url)
         finally:
             peer.close()
 

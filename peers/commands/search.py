@@ -12,8 +12,8 @@ from rich.markup import escape
 
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
+from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
-from peers.waiting import WAIT_S, PartialOption, WaitOption
 
 FACET_VALUES_SHOWN: Final = 10
 HITS_SHOWN: Final = 10
@@ -28,7 +28,7 @@ EPILOG: Final = (
 )
 
 
-class Sort(StrEnum):
+class SortOption(StrEnum):
     """The key by which results are ordered."""
 
     SCORE = "score"
@@ -43,7 +43,7 @@ def search(
             "-k", min=1, max=10_000, help=f"How many results: {HITS_SHOWN}, or {RUN_DEPTH} in a run."
         ),
     ] = None,
-    sort: Annotated[Sort, typer.Option(help="The best or the latest pages first.")] = Sort.SCORE,
+    sort: Annotated[SortOption, typer.Option(help="The best or the latest pages first.")] = SortOption.SCORE,
     facets: Annotated[bool, typer.Option("--facets", help="Count sites, languages, types, years.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
@@ -78,11 +78,11 @@ def _run_queries(
 ) -> None:
     """Write a TREC run, and tell how fast and how complete the answers were."""
     # Here, so that a search need not wait for the engine to be loaded.
-    from peers.evaluation.asking import Tally
-    from peers.evaluation.asking_screen import ask_mesh, end_unless_whole
+    from peers.evaluation.query_run import AnswerTally
+    from peers.evaluation.query_run_screen import ask_mesh, end_unless_whole
     from peers.evaluation.trec import write_run
 
-    tally = Tally()
+    tally = AnswerTally()
     write_run(run, ask_mesh(client, queries, k, tally, wait_s, is_partial=is_partial))
     report = {**tally.report(), "run": str(run)}
     print_json(report) if as_json else Console().print(

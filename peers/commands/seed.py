@@ -27,7 +27,7 @@ from peers.options import (
     administrator_of,
     print_json,
 )
-from peers.policy.issuing import PolicyIssuer
+from peers.policy.policy_issuer import PolicyIssuer
 from peers.policy.rules import Action, Rule
 
 EPILOG: Final = (

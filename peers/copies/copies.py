@@ -35,15 +35,15 @@ from mesh.slot_set import SlotMask
 from mesh.stamp import Stamp
 from mesh.tables.table import Table, TableSection
 from mesh.urls import fingerprint
+from peers.copies.content_reports import ContentReports
 from peers.copies.content_row import ContentRow, join, row_after, row_in, version_in
-from peers.copies.marks import Marks
-from peers.copies.namings import Namings
-from peers.copies.tellings import Tellings
+from peers.copies.index_updates import IndexUpdates
+from peers.copies.roles import Roles
 from peers.copies.wire_messages import (
     ContentsNoted,
     ContentsTold,
-    CopiesNamed,
-    CopiesNoted,
+    RolesNoted,
+    RolesTold,
     ToldContent,
 )
 from peers.engine.copies import CopyMark
@@ -82,8 +82,8 @@ class Copies(StoreActor):
     remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {
         ContentsTold,
         ContentsNoted,
-        CopiesNamed,
-        CopiesNoted,
+        RolesTold,
+        RolesNoted,
     }
 
     def __init__(self, me: str, table: Table, url_of: UrlOf, life: int = 1) -> None:
@@ -99,9 +99,9 @@ class Copies(StoreActor):
         self._store = ItemStore(TableSection(table, b"c"), join, changed=self._note_change)
         mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
-        self._tellings = Tellings(me, self.name, TableSection(table, b"t"), life)
-        self._namings = Namings(me, self.name, TableSection(table, b"g"), life)
-        self._marks = Marks(me, TableSection(table, b"m"))
+        self._reports = ContentReports(me, self.name, TableSection(table, b"t"), life)
+        self._roles = Roles(me, self.name, TableSection(table, b"g"), life)
+        self._updates = IndexUpdates(me, TableSection(table, b"m"))
         self._is_own_word = False  # does a row change by it?
         self._has_begun = False  # are the marks known that an earlier life was to take back?
         self._ownership: Ownership | None = None
@@ -119,18 +119,18 @@ class Copies(StoreActor):
         sends: list[Send] = []
         match message:
             case PagesCommitted(pages):
-                self._tellings.tell(self._news_of(pages), now)
+                self._reports.tell(self._news_of(pages), now)
             case CopiesMarked(ticket):
-                sends = self._marks.note_marked(ticket)
+                sends = self._updates.note_marked(ticket)
             case ContentsTold(batch):
-                if self._namings.note(source, message, now):
+                if self._roles.note(source, message, now):
                     sends = [Send(source, ContentsNoted(batch))]
             case ContentsNoted(batch):
-                self._tellings.note_answer(source.peer, batch, now)
-            case CopiesNamed():
+                self._reports.note_answer(source.peer, batch, now)
+            case RolesTold():
                 self._take_names(source, message)
-            case CopiesNoted():
-                self._namings.note_answer(source.peer, message, now)
+            case RolesNoted():
+                self._roles.note_answer(source.peer, message, now)
             case OwnershipChanged(ownership):
                 self._change_ownership(ownership)
             case SlotsComplete(slots):
@@ -145,29 +145,29 @@ class Copies(StoreActor):
         sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
         if self._walk_at_s <= now:
             self._walk()
-        if self._namings.wake_at() <= now:
-            sends += self._namings.wake(now)
-        sends += self._marks.wake(now)
+        if self._roles.wake_at() <= now:
+            sends += self._roles.wake(now)
+        sends += self._updates.wake(now)
         return sends + self._end_turn()
 
     def wake_at(self) -> float:
-        at = min(self._keeper.wake_at(), self._tellings.wake_at(), self._marks.wake_at())
-        return min(at, self._namings.wake_at(), self._walk_at_s)
+        at = min(self._keeper.wake_at(), self._reports.wake_at(), self._updates.wake_at())
+        return min(at, self._roles.wake_at(), self._walk_at_s)
 
     def observe(self) -> CopiesStatistics:
         return CopiesStatistics(
             store=self._keeper.observe(),
-            told=self._tellings.n_told,
-            untold=self._tellings.waiting_count,
-            heard=self._namings.n_heard,
-            named=self._namings.n_named,
-            unlike=self._namings.n_unlike,
-            waiting=self._namings.waiting_count,
-            unmarked=self._marks.waiting_count,
+            told=self._reports.n_told,
+            untold=self._reports.waiting_count,
+            heard=self._roles.n_heard,
+            named=self._roles.n_named,
+            unlike=self._roles.n_unlike,
+            waiting=self._roles.waiting_count,
+            unmarked=self._updates.waiting_count,
         )
 
     def _end_turn(self) -> list[Send]:
-        sends = self._tellings.wake(self._now) if self._tellings.wake_at() <= self._now else []
+        sends = self._reports.wake(self._now) if self._reports.wake_at() <= self._now else []
         return sends + self._keeper.end_turn(self._now)
 
     # --- What pages say
@@ -185,7 +185,7 @@ class Copies(StoreActor):
             if row is None:
                 continue
             if row.n_copies:  # the index may have lost it
-                self._marks.add(url, key_at(slot, name), CopyMark(row.content, row.n_copies), self._now)
+                self._updates.add(url, key_at(slot, name), CopyMark(row.content, row.n_copies), self._now)
             if row.content and self._answers(slot):
                 yield _told(slot, name, row, content=row.content)
 
@@ -204,12 +204,12 @@ class Copies(StoreActor):
         row = row_in(value)
         known = None if before is None else row_in(before)
         if known is not None and known.content != row.content:
-            self._marks.withdraw(key_at(slot, name))
+            self._updates.withdraw(key_at(slot, name))
         if known is not None and known.content not in (0, row.content) and self._answers(slot):
             left = _told(slot, name, row, content=known.content, is_there=False)
-            self._tellings.tell([left], self._now)
+            self._reports.tell([left], self._now)
         if known is not None and row.content and not self._is_own_word and self._answers(slot):
-            self._tellings.tell([_told(slot, name, row, content=row.content)], self._now)
+            self._reports.tell([_told(slot, name, row, content=row.content)], self._now)
         n_before = known.n_copies if known is not None and known.content == row.content else 0
         if row.content and row.n_copies != n_before:
             self._mark(slot, name, row)
@@ -217,12 +217,12 @@ class Copies(StoreActor):
     def _mark(self, slot: int, name: bytes, row: ContentRow) -> bool:
         url = self._url_of(slot, name)
         if url is not None:
-            self._marks.add(url, key_at(slot, name), CopyMark(row.content, row.n_copies), self._now)
+            self._updates.add(url, key_at(slot, name), CopyMark(row.content, row.n_copies), self._now)
         return url is not None
 
     # --- What pages are named
 
-    def _take_names(self, source: Address, message: CopiesNamed) -> None:
+    def _take_names(self, source: Address, message: RolesTold) -> None:
         """Go by the roles our pages are given by the answerer of their contents; else they are told again."""
         ownership = self._ownership
         if ownership is None:
@@ -242,7 +242,7 @@ class Copies(StoreActor):
             if row.n_copies != each.n_copies:
                 self._keep(each.slot, each.page, row.named(each.n_copies))
         keys = [key_at(each.slot, each.page) for each in message.pages]
-        self._marks.answer(source, CopiesNoted(message.batch, tuple(unlike)), keys, self._now)
+        self._updates.answer(source, RolesNoted(message.batch, tuple(unlike)), keys, self._now)
 
     # --- When answerers change
 
@@ -259,8 +259,8 @@ class Copies(StoreActor):
         self._moved = moved if self._moved is None else self._moved | moved
         self._walk_anew()
         self._keeper.change_ownership(ownership, now)
-        self._tellings.change_ownership(ownership, now)
-        self._namings.change_ownership(ownership, moved, now)
+        self._reports.change_ownership(ownership, now)
+        self._roles.change_ownership(ownership, moved, now)
 
     def _note_complete(self, complete: SlotMask) -> None:
         """Have the index go by the rows of slots that were brought here: pages came without their marks."""
@@ -278,11 +278,11 @@ class Copies(StoreActor):
         if not self._has_begun:
             self._has_begun = True
             self._take_marks_back()
-        if self._tellings.is_full or self._marks.is_full:
+        if self._reports.is_full or self._updates.is_full:
             self._walk_at_s = self._now + 1.0
             return
         items = self._store.items_after(self._walked_to, ROWS_PER_TURN)
-        self._tellings.tell(self._moved_among(items), self._now)
+        self._reports.tell(self._moved_among(items), self._now)
         is_done = len(items) < ROWS_PER_TURN
         if is_done:
             self._moved = np.zeros_like(self._moved)
@@ -294,11 +294,11 @@ class Copies(StoreActor):
 
     def _take_marks_back(self) -> None:
         """Have the index told of the marks that an earlier life had yet to take back."""
-        for key in self._marks.to_be_taken_back():
+        for key in self._updates.to_be_taken_back():
             slot, name = slot_in(key), key[2:]
             value = self._store.get(slot, name)
             if value is None or not self._mark(slot, name, row_in(value)):
-                self._marks.forget(key)
+                self._updates.forget(key)
 
     def _moved_among(self, items: Iterable[Item]) -> Iterator[ToldContent]:
         moved = self._moved

@@ -32,7 +32,7 @@ GROUP_BYTES: Final = _GROUP.size
 NO_VERSION: Final = bytes(VERSION_BYTES)
 
 
-class Member(NamedTuple):
+class GroupPage(NamedTuple):
     """A page of a group."""
 
     key: bytes
@@ -81,7 +81,7 @@ def slot_in(group: bytes) -> int:
     return int.from_bytes(group[:2], "big")
 
 
-def representatives_of(members: Sequence[Member]) -> list[Member]:
+def representatives_of(members: Sequence[GroupPage]) -> list[GroupPage]:
     """Return the page that is shown, and behind it those that stand for other domains, the best first.
 
     A page that names another one of the group gives way to it, wherever that is: it speaks for itself. Within
@@ -95,7 +95,7 @@ def representatives_of(members: Sequence[Member]) -> list[Member]:
     pages = {each.page for each in members}
     staying = [each for each in members if not (each.is_elsewhere and each.canonical in pages)]
     named = {(each.canonical, each.domain) for each in members}
-    best: dict[bytes, Member] = {}  # by domain
+    best: dict[bytes, GroupPage] = {}  # by domain
     for each in sorted(staying or members, key=lambda each: _rank_within(each, named)):
         best.setdefault(each.domain, each)
     first_s: dict[bytes, int] = {}  # likewise
@@ -104,16 +104,16 @@ def representatives_of(members: Sequence[Member]) -> list[Member]:
     return sorted(best.values(), key=lambda each: _rank_between(each, first_s[each.domain]))
 
 
-def _rank_within(member: Member, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
+def _rank_within(member: GroupPage, named: Set[tuple[bytes, bytes]]) -> tuple[object, ...]:
     return ((member.page, member.domain) not in named, member.is_elsewhere, member.standing, member.key)
 
 
-def _rank_between(member: Member, first_s: int) -> tuple[object, ...]:
+def _rank_between(member: GroupPage, first_s: int) -> tuple[object, ...]:
     linked, size = standing_between(member.standing)
     return (member.is_elsewhere, linked, first_s, size, member.key)
 
 
-def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
+def to_tell(members: Sequence[GroupPage]) -> list[tuple[GroupPage, int]]:
     """Return the pages of a group to tell now, each with its role; none when all is said and done.
 
     The copies are told only when the representative has confirmed that it is shown. Pages that stand for
@@ -126,12 +126,12 @@ def to_tell(members: Sequence[Member]) -> list[tuple[Member, int]]:
     if not n_copies:
         return [(shown, 0)] if shown.told else []
     folded = others[:FOLDED_MAX]
-    tellings = [(shown, n_copies)] if shown.told != n_copies or not shown.has_confirmed else []
-    tellings += [(each, FOLDED) for each in folded if each.told != FOLDED]
+    reports = [(shown, n_copies)] if shown.told != n_copies or not shown.has_confirmed else []
+    reports += [(each, FOLDED) for each in folded if each.told != FOLDED]
     if shown.has_confirmed and stands_for_others(shown.told):
         found = {each.key for each in (shown, *folded)}
-        tellings += [(each, COPY) for each in members if each.key not in found and each.told != COPY]
-    return tellings
+        reports += [(each, COPY) for each in members if each.key not in found and each.told != COPY]
+    return reports
 
 
 class Groups:
@@ -140,7 +140,7 @@ class Groups:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def members(self, group: bytes) -> list[Member]:
+    def members(self, group: bytes) -> list[GroupPage]:
         return [_member(key, value) for key, value in self._table.scan_prefix(group)]
 
     def note(self, group: bytes, told: ToldContent) -> bool:
@@ -159,10 +159,10 @@ class Groups:
         is_as_known = told.n_copies != COPY if before is None else told.n_copies == before.told
         named = told.n_copies if is_as_known else UNKNOWN
         said = told.standing, told.canonical, told.first_s, told.domain
-        self._put(Member(key, told.version, named, is_known, *said))
+        self._put(GroupPage(key, told.version, named, is_known, *said))
         return named != 0 or not self.is_alone(group)
 
-    def note_asked(self, member: Member) -> None:
+    def note_asked(self, member: GroupPage) -> None:
         """A page is being named: whether it hears of it is not known, until it says so."""
         self._put(member._replace(told=UNKNOWN))
 
@@ -176,7 +176,7 @@ class Groups:
         """A page does not have that content."""
         self._table.delete(key)
 
-    def doubt(self, member: Member) -> None:
+    def doubt(self, member: GroupPage) -> None:
         """Forget the role that a page was told, to tell it again: another peer answers for it, or may."""
         self._put(member._replace(version=NO_VERSION, told=UNKNOWN, has_confirmed=False))
 
@@ -187,7 +187,7 @@ class Groups:
             self.doubt(member)
         return member is not None
 
-    def rows(self, after: bytes, limit: int) -> list[Member]:
+    def rows(self, after: bytes, limit: int) -> list[GroupPage]:
         """Return members of all groups in the order of keys, from the one after `after`."""
         start = after + b"\0" if after else b""
         return [_member(key, value) for key, value in self._table.scan(start, limit=limit)]
@@ -195,14 +195,14 @@ class Groups:
     def is_alone(self, group: bytes) -> bool:
         return sum(1 for _ in self._table.scan_prefix(group, limit=2)) < 2
 
-    def _member_at(self, key: bytes) -> Member | None:
+    def _member_at(self, key: bytes) -> GroupPage | None:
         value = self._table.get(key)
         return None if value is None else _member(key, value)
 
-    def _put(self, member: Member) -> None:
+    def _put(self, member: GroupPage) -> None:
         self._table.put(member.key, member.encode())
 
 
-def _member(key: bytes, value: bytes) -> Member:
+def _member(key: bytes, value: bytes) -> GroupPage:
     version, told, has_confirmed, standing, first_s, domain = _VALUE.unpack_from(value)
-    return Member(key, version, told, has_confirmed, standing, value[_VALUE.size :], first_s, domain)
+    return GroupPage(key, version, told, has_confirmed, standing, value[_VALUE.size :], first_s, domain)

@@ -49,7 +49,7 @@ class ContentsNoted(Message, frozen=True, array_like=True, tag=101):
     batch: Count
 
 
-class Naming(msgspec.Struct, frozen=True, array_like=True):
+class PageRole(msgspec.Struct, frozen=True, array_like=True):
     """The role of a page in its group."""
 
     slot: Slot
@@ -58,14 +58,14 @@ class Naming(msgspec.Struct, frozen=True, array_like=True):
     n_copies: NumberOfCopies
 
 
-class CopiesNamed(Message, frozen=True, array_like=True, tag=102):
+class RolesTold(Message, frozen=True, array_like=True, tag=102):
     """The peer that keeps groups to those that answer for pages in them; repeated until noted."""
 
     batch: Count
-    pages: Annotated[tuple[Naming, ...], Meta(max_length=PAGES_MAX)]
+    pages: Annotated[tuple[PageRole, ...], Meta(max_length=PAGES_MAX)]
 
 
-class CopiesNoted(Message, frozen=True, array_like=True, tag=103):
+class RolesNoted(Message, frozen=True, array_like=True, tag=103):
     """Promise of the receiver: searches go by it."""
 
     is_promise: ClassVar[bool] = True

@@ -29,14 +29,14 @@ from mesh.membership.messages import CrawlLicensed, DecreesInForce, HoldingsRevo
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.tables.table import Table, TableSection
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.explaining import QUESTIONS, Asked, Explaining, Standing
+from peers.crawler.explainer import QUESTIONS, Asked, Explainer, PeerFacts
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.keys import slot_in
 from peers.crawler.frontier.store import FrontierStore
 from peers.crawler.links.left_out_links import LeftOutLinks
 from peers.crawler.links.links import Links
-from peers.crawler.links.outbox import Outbox
-from peers.crawler.links.reordering import Reordering
+from peers.crawler.links.order_change import OrderChange
+from peers.crawler.links.outbox import LinkOutbox
 from peers.crawler.model.messages import (
     CallAlias,
     ChangeSettings,
@@ -58,7 +58,7 @@ from peers.crawler.model.wire_messages import (
 )
 from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.crawler.url_explaining import Sources
+from peers.crawler.url_explainer import FactSources
 from peers.crawler.visits import Visits
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
@@ -141,17 +141,17 @@ class Controller(StoreActor):
         self._store = FrontierStore(self._frontier, settings)
         self._mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
-        outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
+        outbox = LinkOutbox(TableSection(table, b"o"), life, settings.outbox_links_max)
         left_out = LeftOutLinks(TableSection(table, b"l"), tuning.links_left_out_max)
-        neighbours = self._mirror, Reordering(TableSection(table, b"w"), self._frontier)
+        neighbours = self._mirror, OrderChange(TableSection(table, b"w"), self._frontier)
         self._links = Links(me, self.name, self._frontier, outbox, left_out, *neighbours, settings, tuning)
         budgets = self._budgets = DomainBudgets(TableSection(table, b"b"))
         parts = self._frontier, self._store, self._links, stored, budgets
         self._pages = PagesInProgress(me, *parts, settings, tuning)
         recalls, self._limit = TableSection(table, b"g"), PageLimit()
         self._visits = Visits(me, self._frontier, self._pages, budgets, recalls, settings, self._limit)
-        sources = Sources(self._frontier, self._visits, budgets, left_out, stored)
-        self._explaining = Explaining(me, sources, self._pages, self._links, self._limit)
+        sources = FactSources(self._frontier, self._visits, budgets, left_out, stored)
+        self._explainer = Explainer(me, sources, self._pages, self._links, self._limit)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
         self._ownership: Ownership | None = None
         self._licensed_until_s, self._is_stopped = inf, False
@@ -185,7 +185,7 @@ class Controller(StoreActor):
                 sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []
             case RobotsParsed():
                 self._visits.unread_robots.read(message, now)
-                sends = self._explain(self._explaining.take_waiting(message), now, message)
+                sends = self._explain(self._explainer.take_waiting(message), now, message)
             case LinksFound():
                 sends = self._links.take_in(source, message, now)
                 self._visits.clocks.recall_seeds(message.links, now)
@@ -204,7 +204,7 @@ class Controller(StoreActor):
                 self._limit.hear(pages_elsewhere, busy_elsewhere, rounds)
             case DiskFilled():
                 self._visits.pause(now + DISK_FULL_PAUSE_S)
-                self._explaining.disk_full_until_s = now + DISK_FULL_PAUSE_S
+                self._explainer.disk_full_until_s = now + DISK_FULL_PAUSE_S
             case DecreesInForce():
                 sends = self._change_policy(message, now)
             case ChangeSettings(settings):
@@ -216,7 +216,7 @@ class Controller(StoreActor):
             case LendTurn():
                 sends = self._visits.lending.answer(source, message, self._licensed_until_s, now)
             case WebReached(how):
-                self._visits.recalling.note(b"web", how)
+                self._visits.early_revisits.note(b"web", how)
             case StopCrawl():
                 self._is_stopped = True
                 sends = self._flush(now)
@@ -304,7 +304,7 @@ class Controller(StoreActor):
             is_held_up=self._is_held_up(),
             is_shared=self._mirror.is_idle,
             is_idle=self._is_idle(),
-            searched_words=frontier.steering.searched_words,
+            searched_words=frontier.order.searched_words,
             pages_max=(self._limit.pages_max or 0) if self._limit.is_reached(visits.page_count) else 0,
             policy_late_s=self._policy.late_s(self._store.now),
         )
@@ -411,8 +411,8 @@ class Controller(StoreActor):
 
     def _explain(self, asked: Asked, now: float, said: RobotsParsed | None = None) -> list[Send]:
         halted = self._is_stopped, self._is_held_up()
-        standing = Standing(self._ownership, self._held, self._stopping, self._licensed_until_s, *halted)
-        return self._explaining.answer(asked, standing, self._settings, self._policy, now, said)
+        standing = PeerFacts(self._ownership, self._held, self._stopping, self._licensed_until_s, *halted)
+        return self._explainer.answer(asked, standing, self._settings, self._policy, now, said)
 
     # --- slots ---
 

@@ -16,7 +16,7 @@ import msgspec
 CLOCK_S: Final = 0.005  # a server may read its clock once per turn of its event loop, and log milliseconds
 
 
-class Question(msgspec.Struct, frozen=True):
+class LoggedFetch(msgspec.Struct, frozen=True):
     """One request that a host was sent."""
 
     began_s: float  # seconds since the epoch
@@ -52,14 +52,14 @@ class Audit(msgspec.Struct, frozen=True):
         return tuple(gap for gap in (*self.names, *self.addresses) if gap.is_too_short)
 
 
-def audit(questions: Iterable[Question], allowed_s: float) -> Audit:
+def audit(questions: Iterable[LoggedFetch], allowed_s: float) -> Audit:
     """Find the shortest pauses of every name and of every address.
 
     Args:
       allowed_s: the pause that was promised; one is too short that is shorter, the clock taken into account.
     """
-    names: dict[str, list[Question]] = defaultdict(list)
-    addresses: dict[str, list[Question]] = defaultdict(list)
+    names: dict[str, list[LoggedFetch]] = defaultdict(list)
+    addresses: dict[str, list[LoggedFetch]] = defaultdict(list)
     count = 0
     for question in questions:
         count += 1
@@ -70,14 +70,14 @@ def audit(questions: Iterable[Question], allowed_s: float) -> Audit:
     return Audit(allowed_s, count, _gaps(names, allowed_s), _gaps(addresses, allowed_s))
 
 
-def _gaps(groups: dict[str, list[Question]], allowed_s: float) -> tuple[Gap, ...]:
+def _gaps(groups: dict[str, list[LoggedFetch]], allowed_s: float) -> tuple[Gap, ...]:
     gaps = (_smallest(of, questions, allowed_s) for of, questions in groups.items())
     return tuple(sorted(gaps, key=lambda gap: (gap.smallest_s is None, gap.smallest_s or 0.0, gap.of)))
 
 
-def _smallest(of: str, questions: list[Question], allowed_s: float) -> Gap:
+def _smallest(of: str, questions: list[LoggedFetch], allowed_s: float) -> Gap:
     ordered = sorted(questions, key=lambda each: (each.began_s, each.ended_s))
-    smallest: tuple[float, Question, Question] | None = None
+    smallest: tuple[float, LoggedFetch, LoggedFetch] | None = None
     before = ordered[0]  # of those so far the one that ended last
     for question in ordered[1:]:
         pause_s = question.began_s - before.ended_s

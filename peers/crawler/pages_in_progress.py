@@ -27,9 +27,9 @@ from peers.crawler.frontier.store import FrontierStore, HeldBack
 from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.links.links import Links
 from peers.crawler.model import politeness
-from peers.crawler.model.alias_judging import moved
+from peers.crawler.model.alias_evidence import moved
 from peers.crawler.model.messages import PageParsed, ParsePage, RecordPage
-from peers.crawler.model.revisiting import Finding, concluded_by, finding_of
+from peers.crawler.model.revisit_policies import Finding, concluded_by, finding_of
 from peers.crawler.model.settings import CrawlSettings, Tuning
 from peers.crawler.model.url_rows import REDIRECTS_MAX, Conclusion, due_at, hops_from_list
 from peers.crawler.model.web_request import (
@@ -272,7 +272,7 @@ class PagesInProgress:
         if page is None:
             return []
         page.anchors = self._frontier.texts.of(parsed.url, page.state.slot)
-        page.seen = self._frontier.steering.seen(parsed.url, page.taken.course, parsed.document, page.anchors)
+        page.seen = self._frontier.order.seen(parsed.url, page.taken.course, parsed.document, page.anchors)
         if parsed.is_list:
             return self._list_read(page, parsed.links, now)
         page.digest = parsed.digest
@@ -308,7 +308,7 @@ class PagesInProgress:
     def find_lists(self, urls: Iterable[str], taken: QueuedUrl, now: float) -> None:
         """Bring the sitemaps that a robots.txt names to their owners, as if the page asked for had them."""
         named = tuple(FoundLink(url, is_listed=True) for url in urls)
-        seen = self._frontier.steering.seen(taken.url, taken.course, None)
+        seen = self._frontier.order.seen(taken.url, taken.course, None)
         self._links.route(taken.url, self._onward(seen, named, taken.depth + 1), now)
 
     def _have_stored(self, page: Page, records: bytes, document: Document | None) -> Send:
@@ -402,7 +402,7 @@ class PagesInProgress:
     ) -> Iterator[FoundLink]:
         """Yield the links of a page that go on their way, with their depth."""
         if depth <= self.settings.depth_max:
-            for link in self._frontier.steering.onward(seen, links):
+            for link in self._frontier.order.onward(seen, links):
                 yield replace(link, depth=depth, hops=hops)
 
     def route(self, now: float) -> None:

@@ -3,7 +3,7 @@
 A domain that has a page which ends its process waits, each time twice as long, and so it does in the next
 life of this peer. One whose pages are dear, but end nothing, gets a share of a processor while other domains
 have pages, too. What others get must depend neither on how dear a page can be made nor on how many names a
-domain has. Within that share turns go by what was used, see `parser_turns`.
+domain has. Within that share turns go by what was used, see `parser_queue`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ READINGS_MAX: Final = 16  # that the parser gets from the table at a time, of 50
 READING_PAUSE_S: Final = 1.0  # for which a host waits when it has so many
 
 
-class RobotsQuestion(NamedTuple):
+class RobotsFetch(NamedTuple):
     """The origin of a robots.txt that is asked for, and where."""
 
     origin: str
@@ -51,7 +51,7 @@ class RobotsFiles:
         self._frontier = frontier
         self._clocks = clocks
         self._budgets = budgets
-        self._moved: dict[str, RobotsQuestion] = {}  # by origin
+        self._moved: dict[str, RobotsFetch] = {}  # by origin
 
     def known(self, state: HostState, url: str, now: float) -> OriginRules | None:
         """Return the rules that the origin of a URL gave lately; None when it has to be asked."""
@@ -105,20 +105,20 @@ class RobotsFiles:
         asked_count = self._budgets.asked_count(state.domain.name)
         return politeness.budget_reason(state.record, asked_count, self.settings, decreed)
 
-    def question(self, url: str) -> RobotsQuestion:
+    def question(self, url: str) -> RobotsFetch:
         """Return the question for the robots.txt that is needed before a URL may be asked for."""
         origin = origin_of(url)
-        return self._moved.get(origin) or RobotsQuestion(origin, f"{origin}/robots.txt")
+        return self._moved.get(origin) or RobotsFetch(origin, f"{origin}/robots.txt")
 
     def take_in(
-        self, state: HostState, question: RobotsQuestion, fetched: PageFetched, now: float
+        self, state: HostState, question: RobotsFetch, fetched: PageFetched, now: float
     ) -> str | None:
         """Keep an answer, or where it leads; return the name under which a failure is counted."""
         origin, status = question.origin, fetched.status
         self._moved.pop(origin, None)
         target = location_of(fetched)
         if target is not None and question.hops < HOPS_MAX:
-            self._moved[origin] = RobotsQuestion(origin, target, question.hops + 1)
+            self._moved[origin] = RobotsFetch(origin, target, question.hops + 1)
             return None
         if status >= 500 or status == 429:
             self._unreachable(state, origin, now, retry_after_s(fetched))
@@ -157,7 +157,7 @@ class RobotsFiles:
         self._frontier.origins.save(state, RobotsRecord(origin, 0, now + pause_s, b""))
 
 
-class Reading(NamedTuple):
+class RobotsParse(NamedTuple):
     """A robots.txt that the parser has."""
 
     state: HostState
@@ -181,7 +181,7 @@ class UnreadFiles:
         self._frontier = frontier
         self._clocks = clocks
         self._pages = pages
-        self._readings: dict[str, Reading] = {}  # by origin
+        self._readings: dict[str, RobotsParse] = {}  # by origin
 
     def hosts_out(self) -> list[HostState]:
         """Return the hosts that are given out until a robots.txt of theirs is read."""
@@ -231,7 +231,7 @@ class UnreadFiles:
         self, state: HostState, origin: str, taken: QueuedUrl | None = None, found_at: str = ""
     ) -> Send:
         origins = self._frontier.origins
-        self._readings[origin] = Reading(state, origins.of(state)[origin], taken)
+        self._readings[origin] = RobotsParse(state, origins.of(state)[origin], taken)
         record = origins.kept(state.slot, state.hash, origin)
         assert record is not None, "what is known of it comes from there"
         return Send(self._parser, origins.order(record, found_at=found_at))

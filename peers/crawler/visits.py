@@ -14,15 +14,17 @@ from mesh.tables.table import Table
 from mesh.urls import host_of
 from peers.crawler.cookies import Cookies
 from peers.crawler.domain_budgets import DomainBudgets
+from peers.crawler.early_revisits import EarlyRevisits
+from peers.crawler.fetch_requests import FetchRequests
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState, OriginRules
 from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
-from peers.crawler.lending import Lending
+from peers.crawler.lent_turns import Lending
 from peers.crawler.model import politeness
 from peers.crawler.model.messages import HostGrown, PageParsed
 from peers.crawler.model.politeness import Blame
-from peers.crawler.model.revisiting import Finding, concluded_by, is_given_up
+from peers.crawler.model.revisit_policies import Finding, concluded_by, is_given_up
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.url_rows import Conclusion, due_at
 from peers.crawler.model.web_request import (
@@ -39,9 +41,7 @@ from peers.crawler.model.web_request import (
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.parsing_costs import ParsingCosts
-from peers.crawler.questions import Questions
-from peers.crawler.recalling import Recalling
-from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, UnreadFiles
+from peers.crawler.robots_files import RobotsFetch, RobotsFiles, UnreadFiles
 from peers.policy.rules import Policy
 
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
@@ -54,7 +54,7 @@ class Visit(NamedTuple):
 
     state: HostState
     taken: QueuedUrl
-    robots: RobotsQuestion | None = None  # None when the page itself was asked for
+    robots: RobotsFetch | None = None  # None when the page itself was asked for
     is_conditional: bool = False  # "not modified" may be the answer
     clocks: tuple[tuple[HostState, float], ...] = ()  # of the hosts that are asked, as they were before
 
@@ -80,24 +80,24 @@ class Visits:
         self._budgets, self.costs = budgets, ParsingCosts(budgets, frontier, settings)
         self.robots = RobotsFiles(frontier, self.clocks, budgets, settings)
         self.unread_robots = UnreadFiles(me, frontier, self.clocks, pages, settings)
-        self._questions = Questions(self.clocks, self.robots, settings)
+        self._requests = FetchRequests(self.clocks, self.robots, settings)
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
         self.lending = Lending(frontier, self.clocks, self.robots, budgets, self._asked)
         self._cookies = Cookies()
         self._paused_until_s = -inf
-        self.recalling = Recalling(recalls, frontier, self.clocks)
+        self.early_revisits = EarlyRevisits(recalls, frontier, self.clocks)
         self.outcomes: Counter[str] = Counter()  # by HTTP status, failures by reason, documents not read
         self.bytes_fetched = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
-        self._settings = self.clocks.settings = self.robots.settings = self._questions.settings = settings
+        self._settings = self.clocks.settings = self.robots.settings = self._requests.settings = settings
         self.costs.settings = self.unread_robots.settings = settings
 
     def change_policy(self, policy: Policy) -> None:
         """Go by a new policy of the mesh's owner."""
         self.clocks.change_policy(policy)
-        self.recalling.change_policy(policy)
+        self.early_revisits.change_policy(policy)
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -110,7 +110,7 @@ class Visits:
         """When a visit may begin, mesh clock, if there is room for it."""
         if self.clocks.policy.pauses_all:
             return inf
-        return max(min(self._frontier.next_time(), self.recalling.at_s), self._paused_until_s)
+        return max(min(self._frontier.next_time(), self.early_revisits.at_s), self._paused_until_s)
 
     def has_room(self) -> bool:
         settings = self._settings
@@ -157,8 +157,8 @@ class Visits:
         vain_turns = 0
         if now < self.next_time():
             return sends
-        if self.recalling.at_s <= now:
-            self.recalling.do_some(now)
+        if self.early_revisits.at_s <= now:
+            self.early_revisits.do_some(now)
         while vain_turns < VAIN_TURNS_MAX and self.has_room():
             state = self._frontier.take_host(now)
             if state is None:
@@ -199,7 +199,7 @@ class Visits:
             if excluded is None and known is None:
                 return self._ask_for_robots(state, taken, now)
             if excluded is None:
-                question = self._questions.for_page(state, taken, now)
+                question = self._requests.for_page(state, taken, now)
                 etag, last_modified = self._pages.validators(state, taken)
                 cookie = self._cookies.take(taken.url) if self._cookies.held else ""
                 question = replace(question, etag=etag, last_modified=last_modified, cookie=cookie)
@@ -252,7 +252,7 @@ class Visits:
             self._frontier.put_back(state, taken)
             self.clocks.wait(state, free_s)
             return None
-        request = self._questions.for_robots(question, state, taken, now)
+        request = self._requests.for_robots(question, state, taken, now)
         return self._ask(request, Visit(state, taken, question), now)
 
     def _free_s(self, url: str, state: HostState, now: float) -> float:

@@ -7,7 +7,7 @@ only kernels need has no Python file (`bounds`, `positions`); `compiled` joins b
 
     >>> from peers.engine.document import Document
     >>> from peers.engine.index import Index
-    >>> from peers.engine.reading import parse_query
+    >>> from peers.engine.query_parser import parse_query
     >>> from peers.engine.snippet import SearchedText, snippet_of
     >>> from peers.engine.storage import MemoryStorage
 
@@ -43,25 +43,25 @@ What is where
              and how that is kept; `near_copies`: which have nearly the same text;
              `copies`: for which of them other pages stand; `site_names`: how entrances of sites are called
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
-             `merging` of several, which is planned as a `merge`, or done for `relinking`: other link texts
-             for documents that are not analysed again; what a segment's file is made of is in
-             `segment_format`, `dictionary` (with the `marks` by which is filtered), `packed_strings`,
-             `word_numbers`, `postings` and `stored_blocks`; `manifest` says which segments count, `storage`
-             and `directory` keep the files (`segment_file`) and the `scratch` that merges write to
+             `segment_merge` of several, which is planned as a `merge`, or done for `link_updates`: other link
+             texts for documents that are not analysed again; what a segment's file is made of is in
+             `segment_format`, `dictionary` (with the `filter_entries` by which is filtered), `word_numbers`,
+             `postings` and `stored_blocks`; `manifest` says which segments count, `storage` and `directory`
+             keep the files (`segment_file`) and the `scratch` that merges write to
   reading    `segment`, with how damage is noticed (`errors`); `working_segment` and `live_segment`: what of
              it is not deleted, at the next commit and at the last
-  searching  `query`, made by `reading` of what is typed in the language of `query_language`, put into that
-             which its words are of by `native_forms`; `snapshot`
-             (views of some slots: search, statistics, facets), which searches one segment after the other
-             (`segment_search`); `matching` and `facets` (which documents, and how many of what); `effort` is
-             what a question may cost, `matching_cost` what it does
+  searching  `query`, made by `query_parser` of what is typed in the language of `query_language`, put into
+             that which its words are of by `native_forms`; `snapshot` (views of some slots: search,
+             statistics, facets), which searches one segment after the other (`segment_search`); `matching`
+             and `facets` (which documents, and how many of what); `effort` is what a question may cost,
+             `matching_cost` what it does
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
              made of their `features`, `proximity` among them)
   showing    `snippet` (excerpts; `windows` chooses them), `shared_titles` that do not tell pages apart
   kernels    go through open `lists`: `searching` finds the best documents, by `scoring` them and bounding
-             what they could score, `locating` those that match, `positions` phrases, `gathering` what
-             features are made of
-  moving     `exporting` cuts the documents of some slots out, as segments that `adoption` checks before
+             what they could score, `intersection` those that match, `positions` phrases, `occurrence_lookup`
+             what features are made of
+  moving     `export` cuts the documents of some slots out, as segments that `adoption` checks before
              another index takes them over
 
 Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .74 of its

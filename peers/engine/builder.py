@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import TypeAlias
 
 import msgspec
@@ -11,16 +12,16 @@ import numpy as np
 
 from peers.engine.dictionary import Dictionary
 from peers.engine.document import Document, content_digest
+from peers.engine.filter_entries import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.inversion import Inverter
-from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.near_copies import sketch_of
-from peers.engine.packed_strings import pack_strings, pack_texts
-from peers.engine.postings.building import build_postings
+from peers.engine.postings.builder import build_postings
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
 from peers.engine.postings.writer import new_lists
 from peers.engine.segment_format import SegmentData, encode_segment
 from peers.engine.storage import Buffer
 from peers.engine.stored_blocks import pack_blocks
+from peers.kernel import Bytes, Ints
 from peers.text.analysis import are_atom_keys
 
 # A domain name has at most 127 labels (RFC 1035); names made to fill indexes have many.
@@ -169,3 +170,26 @@ def prepared(slot: int, document: Document) -> IndexedDocument:
 
 def _cleaned(text: str) -> str:
     return text.encode(errors="replace").decode()
+
+
+def as_bytes(content: bytes) -> Bytes:
+    """View bytes as the array that kernels take."""
+    return np.frombuffer(content, np.uint8)
+
+
+def pack_strings(strings: Sequence[bytes]) -> tuple[Bytes, Ints]:
+    """Return strings one after the other, and where each starts (n + 1)."""
+    starts = list(accumulate(map(len, strings), initial=0))
+    return as_bytes(b"".join(strings)), np.array(starts, np.int64)
+
+
+def pack_texts(texts: Sequence[str]) -> tuple[Bytes, Ints]:
+    """Return the same of texts in UTF-8, in a fifth of the time."""
+    packed = as_bytes("\0".join(texts).encode())
+    ends = np.flatnonzero(packed == 0)
+    if len(ends) != len(texts) - 1:  # none, or there is a NUL in one of them
+        return pack_strings([text.encode() for text in texts])
+    starts = np.zeros(len(texts) + 1, np.int64)
+    starts[1:-1] = ends - np.arange(len(ends))
+    starts[-1] = len(packed) - len(ends)
+    return packed[packed != 0], starts

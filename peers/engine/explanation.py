@@ -14,13 +14,13 @@ import msgspec
 import numpy as np
 
 from peers.engine.document import Document
-from peers.engine.gathering import NO_UNIT, gather
 from peers.engine.inversion import Inverter
 from peers.engine.kernels import FIELD_COUNT, FIELD_SHIFT
+from peers.engine.occurrence_lookup import NO_UNIT, gather
 from peers.engine.query import Query
 from peers.engine.ranking import (
+    CollectionStatistics,
     RankingWeights,
-    Statistics,
     idf_of,
     in_scoring_order,
     k1_of,
@@ -65,7 +65,10 @@ def printable(entry: str) -> str:
 
 
 def explain(
-    document: Document, query: Query, statistics: Statistics, weights: RankingWeights = _DEFAULT_WEIGHTS
+    document: Document,
+    query: Query,
+    statistics: CollectionStatistics,
+    weights: RankingWeights = _DEFAULT_WEIGHTS,
 ) -> Explanation:
     """Explain the score that `View.search` gives a document, to the last bit.
 
@@ -80,7 +83,7 @@ def explain_indexed(
     segment: Segment,
     documents: Ints,
     query: Query,
-    statistics: Statistics,
+    statistics: CollectionStatistics,
     weights: RankingWeights = _DEFAULT_WEIGHTS,
 ) -> list[Explanation]:
     """Do as `explain` for some documents of a segment, ascending. DamagedSegmentError."""
@@ -101,7 +104,7 @@ def _explain(
     frequencies: Mapping[str, Sequence[int]],
     lengths: Sequence[int],
     query: Query,
-    statistics: Statistics,
+    statistics: CollectionStatistics,
     weights: RankingWeights,
 ) -> Explanation:
     weight_of = dict(zip(*query.scored, strict=True))
@@ -132,7 +135,7 @@ def _explain_entry(
     frequencies: Sequence[int],
     norms: Sequence[float],
     k1: float,
-    statistics: Statistics,
+    statistics: CollectionStatistics,
 ) -> Explanation:
     fields = []
     tf = 0.0

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peers.engine.builder import host_of_url
-from peers.engine.marks import LANGUAGE_PREFIX, TYPE_PREFIX
+from peers.engine.filter_entries import LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.matching import dates_of, entry_marks
 from peers.engine.segment import Segment
 from peers.kernel import Bytes, Floats, Ints

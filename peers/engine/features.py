@@ -18,12 +18,12 @@ import numpy as np
 
 from peers.engine.compiled import kernel
 from peers.engine.dictionary import Lexicon
-from peers.engine.gathering import NO_UNIT
 from peers.engine.kernels import BODY
 from peers.engine.lists import Postings
 from peers.engine.model import Features, scale_of
+from peers.engine.occurrence_lookup import NO_UNIT
 from peers.engine.query import Query
-from peers.engine.ranking import Statistics, idf_of, in_scoring_order
+from peers.engine.ranking import CollectionStatistics, idf_of, in_scoring_order
 from peers.engine.segment import Segment
 from peers.engine.snapshot import Best, View
 from peers.kernel import FewFloats, Ints, Lengths, Numbers, Strings
@@ -70,7 +70,7 @@ class _Plan(NamedTuple):
 
 
 def features_of(
-    view: View, query: Query, statistics: Statistics, urls: Sequence[str]
+    view: View, query: Query, statistics: CollectionStatistics, urls: Sequence[str]
 ) -> list[tuple[float, ...]]:
     """Return the raw `Features` of pages of a view, zeros for pages that are not there.
 
@@ -90,7 +90,9 @@ def features_of(
     return found
 
 
-def features_of_best(query: Query, statistics: Statistics, pages: Sequence[Best]) -> list[tuple[float, ...]]:
+def features_of_best(
+    query: Query, statistics: CollectionStatistics, pages: Sequence[Best]
+) -> list[tuple[float, ...]]:
     """Return the raw `Features` of pages found. DamagedSegmentError."""
     found: list[tuple[float, ...]] = [Features()] * len(pages)
     of_segments: dict[str, list[int]] = {}
@@ -127,7 +129,7 @@ def words_of_form(form: str, language: str = "") -> tuple[str, ...]:
     return tuple(word for word in sorted(set(words)) if native_form_of(word, language) == form)
 
 
-def _plan(query: Query, statistics: Statistics) -> _Plan:
+def _plan(query: Query, statistics: CollectionStatistics) -> _Plan:
     scoring = in_scoring_order(query.scoring, statistics)
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
     idf = idf_of(scoring, statistics).tolist()
@@ -181,7 +183,10 @@ def _is_counted(entry: str, scoring: dict[str, int], language: str) -> bool:
 
 
 def _measured(
-    query: Query, statistics: Statistics, located: Sequence[tuple[Segment, Ints]], urls: Sequence[str]
+    query: Query,
+    statistics: CollectionStatistics,
+    located: Sequence[tuple[Segment, Ints]],
+    urls: Sequence[str],
 ) -> list[tuple[float, ...]]:
     """Measure the documents, rising, of some segments; their URLs are in the same order."""
     if not urls:

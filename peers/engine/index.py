@@ -37,6 +37,7 @@ from peers.engine.copies import CopyMark, mark_copies, marks_kept
 from peers.engine.directory import DirectoryStorage
 from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
+from peers.engine.link_updates import relink_segments
 from peers.engine.linkers import with_anchors
 from peers.engine.manifest import (
     MANIFEST_NAME,
@@ -46,11 +47,10 @@ from peers.engine.manifest import (
     encode_manifest,
 )
 from peers.engine.merge import Merge, Merged, carried_over
-from peers.engine.merging import SegmentSize, segments_to_merge, segments_to_merge_at_rest
-from peers.engine.relinking import relink_segments
 from peers.engine.segment import Segment
 from peers.engine.segment_file import write_segment
 from peers.engine.segment_format import encode_segment, slots_in
+from peers.engine.segment_merge import SegmentSize, segments_to_merge, segments_to_merge_at_rest
 from peers.engine.snapshot import Snapshot
 from peers.engine.storage import Buffer, Storage
 from peers.engine.working_segment import WorkingSegment, working_segment, written_segment

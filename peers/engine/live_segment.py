@@ -16,7 +16,7 @@ from mesh.slot_set import SlotMask
 from peers.engine.effort import Effort
 from peers.engine.kernels import FIELD_COUNT, sum_lengths
 from peers.engine.scoring import normalise
-from peers.engine.searching.batch import Scope
+from peers.engine.searching.batch import SearchScope
 from peers.engine.segment import Segment
 from peers.kernel import Bytes, Floats
 
@@ -87,9 +87,9 @@ class SegmentView:
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
         self.is_whole = self.document_count == self.segment.document_count
         self.field_lengths: list[int] = totals.tolist()
-        self._scope: Scope | None = None
+        self._scope: SearchScope | None = None
 
-    def scope(self, model: Floats, effort: Effort) -> Scope:
+    def scope(self, model: Floats, effort: Effort) -> SearchScope:
         """Return the scope of kernels, the documents to search with their norms; the one made last is kept.
 
         Raises:
@@ -100,7 +100,7 @@ class SegmentView:
             return kept
         if self.live.kept_norms(model) is None:
             effort.spend(self.segment.document_count)
-        self._scope = kept = Scope(self.allowed, self.is_whole, self.live.norms(model), model)
+        self._scope = kept = SearchScope(self.allowed, self.is_whole, self.live.norms(model), model)
         return kept
 
     @cached_property

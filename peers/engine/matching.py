@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from peers.engine.dictionary import DOC_FREQ, PLACE, PLACE_END, START
 from peers.engine.entries import Entries
+from peers.engine.intersection import intersect, keep_matched, locate, match_atoms
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT
 from peers.engine.live_segment import SegmentView
-from peers.engine.locating import intersect, keep_matched, locate, match_atoms
 from peers.engine.postings.format import documents_of
-from peers.engine.query import Kind, Literal, Mode, Query
+from peers.engine.query import Literal, LiteralKind, Mode, Query
 from peers.engine.segment import Segment
 from peers.kernel import Bytes, Floats, Ints
 from peers.text.analysis import CHARACTER_PREFIX
@@ -32,7 +32,7 @@ _NONE: Ints = np.empty(0, np.int64)
 _NO_INDEXES: Ints = np.empty((0, 0), np.int64)
 
 
-class Found(NamedTuple):
+class MatchedDocuments(NamedTuple):
     """Documents, and for some lists of postings the index of each document's posting."""
 
     documents: Ints  # rising
@@ -40,16 +40,16 @@ class Found(NamedTuple):
     indexes: Ints = _NO_INDEXES  # (entries, at least as many as documents)
     known: Entries | None = None  # what the dictionary says of them
 
-    def narrowed(self, kept: Ints) -> Found:
+    def narrowed(self, kept: Ints) -> MatchedDocuments:
         """Keep the documents with these indexes, rising."""
         if len(kept) == len(self.documents):
             return self
         if not self.entries:
-            return Found(self.documents[kept])
+            return MatchedDocuments(self.documents[kept])
         indexes = np.ascontiguousarray(self.indexes[:, kept])
-        return Found(self.documents[kept], self.entries, indexes, self.known)
+        return MatchedDocuments(self.documents[kept], self.entries, indexes, self.known)
 
-    def among(self, documents: Ints) -> Found:
+    def among(self, documents: Ints) -> MatchedDocuments:
         """Keep these documents: some of them, rising."""
         return self.narrowed(np.searchsorted(self.documents, documents))
 
@@ -74,7 +74,7 @@ def dates_of(segment: Segment) -> Floats:
     return dates
 
 
-def found_by(view: SegmentView, query: Query) -> Found:
+def found_by(view: SegmentView, query: Query) -> MatchedDocuments:
     """Find the documents that match. DamagedSegmentError."""
     segment = view.segment
     found = None
@@ -85,13 +85,15 @@ def found_by(view: SegmentView, query: Query) -> Found:
     if query.mode is Mode.OR and query.terms:
         known = _known(segment.look_up(query.terms))
         kept = _any_of(segment, None if found is None else found.documents, known)
-        found = Found(kept) if found is None else found.among(kept)
+        found = MatchedDocuments(kept) if found is None else found.among(kept)
     if found is None:
-        return Found(np.flatnonzero(view.allowed))
+        return MatchedDocuments(np.flatnonzero(view.allowed))
     return found.narrowed(np.flatnonzero(view.allowed[found.documents]))
 
 
-def holding(view: SegmentView, found: Found | None, clauses: Sequence[Sequence[Literal]]) -> Found | None:
+def holding(
+    view: SegmentView, found: MatchedDocuments | None, clauses: Sequence[Sequence[Literal]]
+) -> MatchedDocuments | None:
     """Keep, of the documents found (None: of all), those for which each clause holds. DamagedSegmentError."""
     # A literal that stands alone finds its documents itself, as do several where none were found before;
     # others can only be tried on some.
@@ -104,17 +106,17 @@ def holding(view: SegmentView, found: Found | None, clauses: Sequence[Sequence[L
             marks = np.zeros(view.segment.document_count, np.bool_)
             for literal in clause:
                 marks[_literally(view, None, literal).documents] = True
-            found = Found(np.flatnonzero(marks))
+            found = MatchedDocuments(np.flatnonzero(marks))
         else:
-            found = _with_one(view, found or Found(np.flatnonzero(view.allowed)), clause)
+            found = _with_one(view, found or MatchedDocuments(np.flatnonzero(view.allowed)), clause)
     return found
 
 
-def with_all(segment: Segment, found: Found | None, entries: Sequence[str]) -> Found:
+def with_all(segment: Segment, found: MatchedDocuments | None, entries: Sequence[str]) -> MatchedDocuments:
     """Find the documents with all entries of the dictionary, distinct ones. DamagedSegmentError."""
     known = segment.look_up(entries)
     if int(known.numbers.min()) < 0:
-        return Found(_NONE)
+        return MatchedDocuments(_NONE)
     n_lists = len(entries)
     if n_lists > 1:
         doc_freqs = known.doc_freqs.tolist()
@@ -131,11 +133,11 @@ def with_all(segment: Segment, found: Found | None, entries: Sequence[str]) -> F
     damage = np.full(1, -1, np.int64)
     n = intersect(segment.lists, known.found, n, documents, indexes, damage)
     segment.refuse_postings(int(damage[0]))
-    new = Found(documents[:n], tuple(entries), indexes, known)
+    new = MatchedDocuments(documents[:n], tuple(entries), indexes, known)
     if found is None or found.known is None:
         return new
     kept = found.among(new.documents)
-    return Found(
+    return MatchedDocuments(
         new.documents,
         kept.entries + new.entries,
         np.vstack([kept.indexes[:, :n], new.indexes[:, :n]]),
@@ -155,30 +157,30 @@ def located(segment: Segment, documents: Ints, known: Entries) -> Ints:
 def _trouble(clause: Sequence[Literal]) -> int:
     if len(clause) > 1 or clause[0].negated:
         return 2
-    return 0 if clause[0].kind in (Kind.PHRASE, Kind.WORDS, Kind.SITE) else 1
+    return 0 if clause[0].kind in (LiteralKind.PHRASE, LiteralKind.WORDS, LiteralKind.SITE) else 1
 
 
-def _with_one(view: SegmentView, found: Found, clause: Iterable[Literal]) -> Found:
+def _with_one(view: SegmentView, found: MatchedDocuments, clause: Iterable[Literal]) -> MatchedDocuments:
     """Keep the documents for which one of the literals holds."""
     holds = np.zeros(len(found.documents), np.bool_)
     for literal in clause:
-        held = _literally(view, Found(found.documents), literal).documents
+        held = _literally(view, MatchedDocuments(found.documents), literal).documents
         is_held = np.zeros(len(found.documents), np.bool_)
         is_held[np.searchsorted(found.documents, held)] = True
         holds |= ~is_held if literal.negated else is_held
     return found.narrowed(np.flatnonzero(holds))
 
 
-def _literally(view: SegmentView, found: Found | None, literal: Literal) -> Found:
+def _literally(view: SegmentView, found: MatchedDocuments | None, literal: Literal) -> MatchedDocuments:
     """Find the documents in which a literal would hold if it were not negated."""
     segment = view.segment
-    if literal.kind is Kind.DATE:
-        of_all = found or Found(np.flatnonzero(view.allowed))
+    if literal.kind is LiteralKind.DATE:
+        of_all = found or MatchedDocuments(np.flatnonzero(view.allowed))
         dates = segment.dates[of_all.documents]
         return of_all.narrowed(np.flatnonzero((literal.low <= dates) & (dates < literal.high)))
-    if literal.kind is Kind.PHRASE:
+    if literal.kind is LiteralKind.PHRASE:
         return _phrase(segment, found, literal)
-    if literal.kind is not Kind.WORDS:
+    if literal.kind is not LiteralKind.WORDS:
         return _among(found, _any_of(segment, _documents(found), _known(segment.look_up(literal.entries))))
     for entry in filter(is_range, literal.entries):
         found = _among(found, _any_of(segment, _documents(found), segment.beginning_with(entry)))
@@ -189,12 +191,12 @@ def _literally(view: SegmentView, found: Found | None, literal: Literal) -> Foun
     return found
 
 
-def _documents(found: Found | None) -> Ints | None:
+def _documents(found: MatchedDocuments | None) -> Ints | None:
     return None if found is None else found.documents
 
 
-def _among(found: Found | None, documents: Ints) -> Found:
-    return Found(documents) if found is None else found.among(documents)
+def _among(found: MatchedDocuments | None, documents: Ints) -> MatchedDocuments:
+    return MatchedDocuments(documents) if found is None else found.among(documents)
 
 
 def is_range(entry: str) -> bool:
@@ -242,7 +244,7 @@ def _marks(segment: Segment, documents: Ints) -> Bytes:
 # --- Phrases ----------------------------------------------------------------------------------
 
 
-def _phrase(segment: Segment, found: Found | None, literal: Literal) -> Found:
+def _phrase(segment: Segment, found: MatchedDocuments | None, literal: Literal) -> MatchedDocuments:
     """Find the documents in which the atoms are at their distances in one of the fields."""
     fields = literal.fields or _ALL_FIELDS
     plain = [i for i, entry in enumerate(literal.entries) if not is_range(entry)]
@@ -252,7 +254,7 @@ def _phrase(segment: Segment, found: Found | None, literal: Literal) -> Found:
         known = segment.look_up(entries)
         # An entry without positions is no atom: no honest peer asks for it.
         if (known.numbers < 0).any() or (known.found[:, PLACE] == known.found[:, PLACE_END]).any():
-            return Found(_NONE)
+            return MatchedDocuments(_NONE)
         found = with_all(segment, found, entries)
         if not len(found.documents) or (len(literal.entries) == 1 and fields == _ALL_FIELDS):
             return found
@@ -271,7 +273,9 @@ def _phrase(segment: Segment, found: Found | None, literal: Literal) -> Found:
     return found
 
 
-def _places(segment: Segment, found: Found, literal: Literal, plain: Sequence[int], fields: int) -> Ints:
+def _places(
+    segment: Segment, found: MatchedDocuments, literal: Literal, plain: Sequence[int], fields: int
+) -> Ints:
     """Find the places in documents from which atoms of a phrase stand at their distances."""
     assert found.known is not None
     # Of an entry that an earlier literal has too, the last row.
@@ -285,12 +289,12 @@ def _places(segment: Segment, found: Found, literal: Literal, plain: Sequence[in
     return _matched(segment, found.known, rows, distances, fields, found.documents, found.indexes, None)
 
 
-def _with_places(found: Found, matches: Ints) -> Found:
+def _with_places(found: MatchedDocuments, matches: Ints) -> MatchedDocuments:
     """Keep the documents of places, which are rising occurrences."""
     documents = np.empty(min(len(matches), len(found.documents)), np.int64)
     indexes = np.empty((len(found.indexes), len(documents)), np.int64)
     n = keep_matched(matches, len(matches), found.documents, found.indexes, documents, indexes)
-    return Found(documents[:n], found.entries, indexes, found.known)
+    return MatchedDocuments(documents[:n], found.entries, indexes, found.known)
 
 
 def _in_range(

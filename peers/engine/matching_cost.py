@@ -8,11 +8,11 @@ from typing import Final
 from peers.engine.entries import Entries
 from peers.engine.live_segment import SegmentView
 from peers.engine.matching import is_range
-from peers.engine.query import Kind, Literal, Mode, Query
+from peers.engine.query import Literal, LiteralKind, Mode, Query
 from peers.engine.searching.conjunction import PHRASE_VISITS
 from peers.engine.segment import Segment
 
-_ALTERNATIVES: Final = (Kind.SITE, Kind.LANGUAGE, Kind.TYPE)
+_ALTERNATIVES: Final = (LiteralKind.SITE, LiteralKind.LANGUAGE, LiteralKind.TYPE)
 
 
 def matching_cost(view: SegmentView, query: Query) -> int:
@@ -37,11 +37,11 @@ def _literals_cost(segment: Segment, clauses: Sequence[Sequence[Literal]]) -> in
 
 
 def _literal_cost(segment: Segment, literal: Literal) -> int:
-    if literal.kind is Kind.DATE:
+    if literal.kind is LiteralKind.DATE:
         return segment.document_count
     if literal.kind in _ALTERNATIVES:
         return _any_of(segment, literal.entries)
-    weight = PHRASE_VISITS if literal.kind is Kind.PHRASE else 1
+    weight = PHRASE_VISITS if literal.kind is LiteralKind.PHRASE else 1
     ranges = [entry for entry in literal.entries if is_range(entry)]
     words = tuple(dict.fromkeys(entry for entry in literal.entries if not is_range(entry)))
     in_ranges = sum(_postings(segment.beginning_with(entry)) for entry in ranges)

@@ -9,10 +9,10 @@ import numpy as np
 
 from peers.engine.copies import marks_moved
 from peers.engine.live_segment import LiveSegment
-from peers.engine.merging import merge_segments
 from peers.engine.segment import Segment
 from peers.engine.segment_file import write_segment
 from peers.engine.segment_format import encode_segment
+from peers.engine.segment_merge import merge_segments
 from peers.engine.storage import Buffer, Storage
 from peers.engine.working_segment import WorkingSegment, working_segment
 from peers.kernel import Ints

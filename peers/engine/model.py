@@ -33,7 +33,7 @@ import numpy as np
 
 from peers.engine.explanation import Explanation
 from peers.engine.query import Query
-from peers.engine.ranking import Statistics, idf_of, in_scoring_order
+from peers.engine.ranking import CollectionStatistics, idf_of, in_scoring_order
 from peers.kernel import Floats
 
 # Candidates that the model orders anew: more cost every peer the reading of their postings, and change
@@ -110,7 +110,7 @@ class Candidate(NamedTuple):
 _DEFAULT_WEIGHTS: Final = ModelWeights()
 
 
-def scale_of(query: Query, statistics: Statistics) -> float:
+def scale_of(query: Query, statistics: CollectionStatistics) -> float:
     """Return the amount that a feature of value 1 and weight 1 adds to a score; see above."""
     scoring = in_scoring_order(query.scoring, statistics)
     weight_of = dict(zip(query.scoring, query.weights, strict=True))

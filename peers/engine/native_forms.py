@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from peers.engine.marks import LANGUAGE_PREFIX
-from peers.engine.query import SCORING_MAX, Kind, Literal, Query
+from peers.engine.filter_entries import LANGUAGE_PREFIX
+from peers.engine.query import SCORING_MAX, Literal, LiteralKind, Query
 from peers.text.analysis import FORM_WEIGHT
 from peers.text.folding import fold
 from peers.text.function_words import language_of_function_words
@@ -114,7 +114,7 @@ def with_native_forms(query: Query, readings: Sequence[NativeForms], doc_freqs: 
 
 
 def _literal(literal: Literal, native_of: Mapping[str, str]) -> Literal:
-    if literal.kind is not Kind.WORDS:
+    if literal.kind is not LiteralKind.WORDS:
         return literal
     return msgspec.structs.replace(literal, entries=_replaced(literal.entries, native_of))
 

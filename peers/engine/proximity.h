@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "peers/engine/gathering.h"
+#include "peers/engine/occurrence_lookup.h"
 
 #define PROXIMITY_K 1.2
 #define UNIT_MASK ((INT64_C(1) << PLACE_POSITION_SHIFT) - 1)

@@ -24,7 +24,7 @@ def proximities(places: Ints, idf: Floats, lengths: Floats) -> Floats:
     """Return the proximity of each document.
 
     Args:
-      places: of the query's terms, see `gathering`; ascending.
+      places: of the query's terms, see `occurrence_lookup`; ascending.
       idf: of each unit, at least 0.
       lengths: of each document, relative to the average.
     """

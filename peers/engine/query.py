@@ -1,7 +1,8 @@
 """A query to an index: the same value on every peer.
 
 What must occur is said beside what scores: entries of the dictionary that all must occur, and clauses, in
-conjunctive normal form, of literals that hold for a document or do not. `reading` makes one of what is typed.
+conjunctive normal form, of literals that hold for a document or do not. `query_parser` makes one of what is
+typed.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class Mode(StrEnum):
     OR = "or"
 
 
-class Order(StrEnum):
+class Sort(StrEnum):
     """The sort order of hits; ties by URL."""
 
     SCORE = "score"  # the best first
     DATE = "date"  # the latest first
 
 
-class Kind(IntEnum):
+class LiteralKind(IntEnum):
     """When a literal holds for a document."""
 
     WORDS = 0  # all entries occur
@@ -57,8 +58,10 @@ class Kind(IntEnum):
     DATE = 5  # low <= its date < high
 
 
-_KINDS_OF_ADDRESS: Final = (Kind.SITE, Kind.DATE)
-_PHRASE: Final = Kind.PHRASE  # looked up once: at every literal it would be a part of what checking costs
+_KINDS_OF_ADDRESS: Final = (LiteralKind.SITE, LiteralKind.DATE)
+_PHRASE: Final = (
+    LiteralKind.PHRASE
+)  # looked up once: at every literal it would be a part of what checking costs
 
 
 class Literal(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -67,7 +70,7 @@ class Literal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     In a phrase, \\x01 and ONE character stands for every atom that begins with that character.
     """
 
-    kind: Kind
+    kind: LiteralKind
     entries: tuple[str, ...] = ()  # of the dictionary, with their prefixes
     distances: tuple[int, ...] = ()  # PHRASE: of each entry from the start, in atoms
     fields: int = ANY_FIELD  # PHRASE: bits of the fields it may be in, 1 << field, see `segment_format`
@@ -78,7 +81,7 @@ class Literal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def check_limits(self) -> None:
         """Raise ValueError for a literal that `parse_query` does not make."""
         entries, distances, kind = self.entries, self.distances, self.kind
-        if len(entries) > LITERAL_ENTRIES_MAX or not (entries or kind is Kind.DATE):
+        if len(entries) > LITERAL_ENTRIES_MAX or not (entries or kind is LiteralKind.DATE):
             raise ValueError(f"more than {LITERAL_ENTRIES_MAX} entries in a literal, or none")
         if "" in entries:
             raise ValueError("an entry of a literal is empty")
@@ -109,7 +112,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     weights: tuple[float, ...] = ()  # of the scoring entries; 1.0 for a term as it was typed
     clauses: tuple[tuple[Literal, ...], ...] = ()
     mode: Mode = Mode.AND
-    order: Order = Order.SCORE
+    order: Sort = Sort.SCORE
     language: str = ""  # whose forms the entries of forms are, see `native_forms`; "" for `form_of`
     has_copies: bool = False  # copies are found, too, for which another page stands
     # What the best pages say besides (`gateway.feedback`): adds to the score, to that of scoring entries too,
@@ -202,7 +205,7 @@ def phrase_of(text: str, *, fields: int = ANY_FIELD, negated: bool = False) -> L
     if not entries:
         return None
     return Literal(
-        Kind.PHRASE,
+        LiteralKind.PHRASE,
         tuple(entries[:LITERAL_ENTRIES_MAX]),
         tuple(distances[:LITERAL_ENTRIES_MAX]),
         fields,

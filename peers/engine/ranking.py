@@ -74,7 +74,7 @@ class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=Tr
             raise ValueError(f"k1 must be positive: {self.k1} {self.k1_half}")
 
 
-class Statistics(msgspec.Struct, frozen=True, array_like=True):
+class CollectionStatistics(msgspec.Struct, frozen=True, array_like=True):
     """The statistics of a collection that ranking needs; those of disjoint collections add up."""
 
     document_count: int = 0
@@ -86,22 +86,22 @@ class Statistics(msgspec.Struct, frozen=True, array_like=True):
         if min((self.document_count, *self.field_lengths, *self.doc_freqs.values())) < 0:
             raise ValueError("statistics are counts, none is negative")
 
-    def __add__(self, other: Statistics) -> Statistics:
+    def __add__(self, other: CollectionStatistics) -> CollectionStatistics:
         a, b = self.field_lengths, other.field_lengths
         doc_freqs = dict(self.doc_freqs)
         for term, doc_freq in other.doc_freqs.items():
             doc_freqs[term] = doc_freqs.get(term, 0) + doc_freq
         lengths = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4])
-        return Statistics(self.document_count + other.document_count, lengths, doc_freqs)
+        return CollectionStatistics(self.document_count + other.document_count, lengths, doc_freqs)
 
 
-def in_scoring_order(terms: Iterable[str], statistics: Statistics) -> list[str]:
+def in_scoring_order(terms: Iterable[str], statistics: CollectionStatistics) -> list[str]:
     """Sort terms the one way in which every peer adds up their scores: the rarest first."""
     known = statistics.doc_freqs
     return sorted(terms, key=lambda term: (known.get(term, 0), term))
 
 
-def idf_of(terms: Sequence[str], statistics: Statistics) -> Floats:
+def idf_of(terms: Sequence[str], statistics: CollectionStatistics) -> Floats:
     """Return the inverse document frequency of each term.
 
     A peer may know documents that the statistics, gathered earlier, do not count: N is never taken as
@@ -110,7 +110,7 @@ def idf_of(terms: Sequence[str], statistics: Statistics) -> Floats:
     return np.array(idfs_of(terms, statistics), np.float64)
 
 
-def idfs_of(terms: Sequence[str], statistics: Statistics) -> list[float]:
+def idfs_of(terms: Sequence[str], statistics: CollectionStatistics) -> list[float]:
     """Do as `idf_of`, for few terms, of which there is no array to be made."""
     total, known = statistics.document_count, statistics.doc_freqs
     doc_freqs = [known.get(term, 0) for term in terms]
@@ -118,7 +118,7 @@ def idfs_of(terms: Sequence[str], statistics: Statistics) -> list[float]:
 
 
 def scored(
-    terms: Sequence[str], weights: Sequence[float], statistics: Statistics
+    terms: Sequence[str], weights: Sequence[float], statistics: CollectionStatistics
 ) -> tuple[list[str], list[float]]:
     """Return terms in scoring order, and idf times weight of each."""
     # Loops: a comprehension is a call, and so are zip and its arguments.
@@ -136,7 +136,7 @@ def scored(
 
 
 def greatest_score(
-    terms: Sequence[str], weights: Sequence[float], statistics: Statistics, ranking: RankingWeights
+    terms: Sequence[str], weights: Sequence[float], statistics: CollectionStatistics, ranking: RankingWeights
 ) -> float:
     """Return an upper bound of all scores: each term as often as can be, tf without a bound."""
     _, factors = scored(terms, weights, statistics)
@@ -149,13 +149,13 @@ def _idf(document_count: int, doc_freq: int) -> float:
     return round(idf * _IDF_STEPS) / _IDF_STEPS
 
 
-def k1_of(statistics: Statistics, weights: RankingWeights) -> float:
+def k1_of(statistics: CollectionStatistics, weights: RankingWeights) -> float:
     """Return k1, which is positive."""
     total = max(statistics.field_lengths[BODY], statistics.document_count, 1)
     return weights.k1 * total / (total + weights.k1_half * statistics.document_count)
 
 
-def length_normalisation(statistics: Statistics, weights: RankingWeights) -> tuple[Floats, Floats]:
+def length_normalisation(statistics: CollectionStatistics, weights: RankingWeights) -> tuple[Floats, Floats]:
     """Return (base, slope) of each field: 1 - b + b * length / average is base + slope * length."""
     base, slope = np.ones(FIELD_COUNT), np.zeros(FIELD_COUNT)
     for field in range(LENGTH_COUNT):

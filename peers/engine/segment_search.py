@@ -12,12 +12,12 @@ from peers.engine.effort import Effort
 from peers.engine.entries import Entries
 from peers.engine.kernels import FIELD_COUNT
 from peers.engine.live_segment import SegmentView
-from peers.engine.matching import Found, found_by, holding, is_range, located
+from peers.engine.matching import MatchedDocuments, found_by, holding, is_range, located
 from peers.engine.matching_cost import clauses_cost, matching_cost
-from peers.engine.query import Kind, Literal, Mode, Order, Query
-from peers.engine.ranking import RankingWeights, Statistics, k1_of, length_normalisation, scored
+from peers.engine.query import Literal, LiteralKind, Mode, Query, Sort
+from peers.engine.ranking import CollectionStatistics, RankingWeights, k1_of, length_normalisation, scored
 from peers.engine.scoring import MODEL_SIZE
-from peers.engine.searching.batch import TOLD_SIZE, Goal, Scope, Searched
+from peers.engine.searching.batch import TOLD_SIZE, Goal, Searched, SearchScope
 from peers.engine.searching.conjunction import Atoms, search_all
 from peers.engine.searching.disjunction import search_any
 from peers.engine.searching.found import rank, select_best
@@ -37,11 +37,11 @@ _ALL_FIELDS: Final = (1 << FIELD_COUNT) - 1
 
 # Looked up once: to find a member of an enumeration takes longer than what is done with it here.
 _AND: Final = Mode.AND
-_DATE: Final = Order.DATE
-_PHRASE: Final = Kind.PHRASE
+_DATE: Final = Sort.DATE
+_PHRASE: Final = LiteralKind.PHRASE
 
 
-class Plan(NamedTuple):
+class PreparedQuery(NamedTuple):
     """A query prepared for searching, the same for all segments."""
 
     query: Query
@@ -56,8 +56,8 @@ class Plan(NamedTuple):
 
 
 def plan_of(
-    query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
-) -> Plan:
+    query: Query, statistics: CollectionStatistics, weights: RankingWeights, k: int, after: Place | None
+) -> PreparedQuery:
     """Work out the search plan of a query for all segments, within its limits."""
     scoring, factors = scored(*query.scored, statistics)
     literal = _only_phrase(query) if query.clauses else None
@@ -72,7 +72,7 @@ def plan_of(
                 terms.append(entry)
                 factors.append(0.0)
         is_required = [entry in required for entry in terms]
-    return Plan(
+    return PreparedQuery(
         query,
         scoring,
         terms,
@@ -98,7 +98,7 @@ def _only_phrase(query: Query) -> Literal | None:
     return literal
 
 
-def _phrase_of(literal: Literal, terms: list[str], statistics: Statistics) -> Atoms:
+def _phrase_of(literal: Literal, terms: list[str], statistics: CollectionStatistics) -> Atoms:
     # One loop each: a comprehension is a call.
     doc_freq_of, row_of = statistics.doc_freqs.get, terms.index
     atoms: list[tuple[int, int, int, int]] = []
@@ -118,7 +118,7 @@ def _model(
     document_count: int, field_lengths: tuple[int, int, int, int, int], weights: RankingWeights
 ) -> Floats:
     """Return the weights in the form that kernels need: the same for all queries of a generation."""
-    statistics = Statistics(document_count, field_lengths)
+    statistics = CollectionStatistics(document_count, field_lengths)
     base, slope = length_normalisation(statistics, weights)
     k1 = k1_of(statistics, weights)
     model: Floats = np.concatenate(([k1], weights.weights, base, slope), dtype=np.float64)
@@ -130,7 +130,7 @@ def _model(
 Answer: TypeAlias = tuple[int, bool, list[int], list[float]]
 
 
-def search_segment(view: SegmentView, plan: Plan, floor: float, effort: Effort) -> Answer:
+def search_segment(view: SegmentView, plan: PreparedQuery, floor: float, effort: Effort) -> Answer:
     """Find the best documents of a segment; those with a score below `floor` may be left out.
 
     Raises:
@@ -158,12 +158,12 @@ def search_segment(view: SegmentView, plan: Plan, floor: float, effort: Effort) 
     return _best_of_any(view, plan, allowed, floor, effort)
 
 
-def _found_by(view: SegmentView, query: Query, effort: Effort) -> Found:
+def _found_by(view: SegmentView, query: Query, effort: Effort) -> MatchedDocuments:
     effort.spend(matching_cost(view, query))
     return found_by(view, query)
 
 
-def _latest(view: SegmentView, plan: Plan, effort: Effort) -> Answer:
+def _latest(view: SegmentView, plan: PreparedQuery, effort: Effort) -> Answer:
     found = _found_by(view, plan.query, effort).documents
     size = min(plan.k, len(found))
     limits = _limits(view.segment, plan)
@@ -172,7 +172,12 @@ def _latest(view: SegmentView, plan: Plan, effort: Effort) -> Answer:
 
 
 def _goal(
-    view: SegmentView, plan: Plan, factors: list[float], scope: Scope, floor: float, effort: Effort
+    view: SegmentView,
+    plan: PreparedQuery,
+    factors: list[float],
+    scope: SearchScope,
+    floor: float,
+    effort: Effort,
 ) -> Goal:
     """Return the goal of a kernel's search, with room for its answer."""
     # One more than there can be: full means that something may have been left out.
@@ -189,7 +194,9 @@ def _answer(segment: Segment, searched: Searched) -> Answer:
     return total, is_exact == 1, best, scores
 
 
-def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float, effort: Effort) -> Answer:
+def _best_of(
+    view: SegmentView, plan: PreparedQuery, found: MatchedDocuments, floor: float, effort: Effort
+) -> Answer:
     """Score the documents found."""
     segment, documents = view.segment, found.documents
     if not len(documents):
@@ -201,7 +208,7 @@ def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float, effort: 
     return _answer(segment, rank(segment.lists, known.found, documents, indexes, rows, goal))
 
 
-def _best_of_all(view: SegmentView, plan: Plan, floor: float, effort: Effort) -> Answer:
+def _best_of_all(view: SegmentView, plan: PreparedQuery, floor: float, effort: Effort) -> Answer:
     """Find the best documents with all of the required entries."""
     segment = view.segment
     goal = _goal(view, plan, plan.factors, view.scope(plan.model, effort), floor, effort)
@@ -209,7 +216,9 @@ def _best_of_all(view: SegmentView, plan: Plan, floor: float, effort: Effort) ->
     return _answer(segment, searched)
 
 
-def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, Ints, list[float]]:
+def _lists(
+    segment: Segment, found: MatchedDocuments, plan: PreparedQuery
+) -> tuple[Entries, Ints, Ints, list[float]]:
     """Return the lists that score, where their postings are, the row of each there, and their factors."""
     row_of = {entry: row for row, entry in enumerate(found.entries)}
     if found.known is not None and all(entry in row_of for entry in plan.scoring):
@@ -230,7 +239,9 @@ def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, I
     return known, indexes, np.array(rows, np.int64), [plan.factors[i] for i in present]
 
 
-def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float, effort: Effort) -> Answer:
+def _best_of_any(
+    view: SegmentView, plan: PreparedQuery, allowed: Bytes, floor: float, effort: Effort
+) -> Answer:
     """Find the best documents with one of the terms at least."""
     segment = view.segment
     scope = view.scope(plan.model, effort)
@@ -240,7 +251,7 @@ def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float, ef
     return _answer(segment, search_any(segment.lists, segment.lexicon, plan.terms, goal))
 
 
-def _limits(segment: Segment, plan: Plan) -> tuple[float, int]:
+def _limits(segment: Segment, plan: PreparedQuery) -> tuple[float, int]:
     """Return the greatest score that is wanted, and which document is the first with it that is."""
     if plan.after is None:
         return inf, 0

@@ -35,7 +35,7 @@ from typing import Final
 
 from mesh.domains import registrable_domain
 from peers.engine.document import Document
-from peers.engine.marks import NAME_PREFIX
+from peers.engine.filter_entries import NAME_PREFIX
 from peers.text.folding import fold
 from peers.text.function_words import function_words_of
 from peers.text.runs import runs_of

@@ -25,15 +25,15 @@ from mesh.slot_set import SlotMask
 from peers.engine.document import Document
 from peers.engine.effort import Effort, EffortSpentError
 from peers.engine.entries import Entries
-from peers.engine.exporting import DEFAULT_SIZES, Export, ExportSizes
+from peers.engine.export import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.facets import Facets, facets_of, sum_facets
+from peers.engine.intersection import count_allowed
 from peers.engine.kernels import LENGTH_COUNT
 from peers.engine.live_segment import LiveSegment, SegmentView, keep
-from peers.engine.locating import count_allowed
 from peers.engine.matching import matching
 from peers.engine.matching_cost import matching_cost
 from peers.engine.query import Query
-from peers.engine.ranking import RankingWeights, Statistics
+from peers.engine.ranking import CollectionStatistics, RankingWeights
 from peers.engine.segment import Segment
 from peers.engine.segment_search import Place, plan_of, search_segment
 from peers.engine.shared_titles import shown_title
@@ -47,7 +47,7 @@ _FACETS_VISITS = 4
 _BestOfSegment: TypeAlias = tuple[SegmentView, list[int], list[float]]
 
 
-class Hit(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class DocumentHit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A document found."""
 
     url: str
@@ -101,7 +101,7 @@ class View:
         totals = [sum(view.field_lengths[field] for view in self._segments) for field in range(LENGTH_COUNT)]
         self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
 
-    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> Statistics:
+    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
         """Count the documents, the lengths of their fields, and the documents with each term.
 
         Raises:
@@ -114,7 +114,7 @@ class View:
             if effort is not None and not view.is_whole:
                 effort.spend(int(known.doc_freqs.sum()))
             doc_freqs += known.doc_freqs if view.is_whole else _count_allowed(view, known)
-        return Statistics(
+        return CollectionStatistics(
             self.document_count,
             self._field_lengths,
             {term: int(n) for term, n in zip(terms, doc_freqs, strict=True) if n},
@@ -123,13 +123,13 @@ class View:
     def search(
         self,
         query: Query,
-        statistics: Statistics,
+        statistics: CollectionStatistics,
         k: int,
         weights: RankingWeights = _DEFAULT_WEIGHTS,
         after: Place | None = None,
         floor: float = -inf,
         effort: Effort | None = None,
-    ) -> tuple[int, bool, list[Hit]]:
+    ) -> tuple[int, bool, list[DocumentHit]]:
         """Find the k best documents.
 
         Args:
@@ -151,16 +151,16 @@ class View:
         if len(found) == 1:  # as is usual when all is merged
             view, documents, scores = found[0]
             segment = view.segment
-            hits = list(map(Hit, segment.urls_of(documents), scores, segment.slots_of(documents)))
+            hits = list(map(DocumentHit, segment.urls_of(documents), scores, segment.slots_of(documents)))
         else:
             best = _merged(found, k)
-            hits = [Hit(b.url, b.score, int(b.view.segment.slots[b.document])) for b in best]
+            hits = [DocumentHit(b.url, b.score, int(b.view.segment.slots[b.document])) for b in best]
         return total, is_exact, hits
 
     def best(
         self,
         query: Query,
-        statistics: Statistics,
+        statistics: CollectionStatistics,
         k: int,
         weights: RankingWeights = _DEFAULT_WEIGHTS,
         after: Place | None = None,
@@ -174,7 +174,7 @@ class View:
     def _find(
         self,
         query: Query,
-        statistics: Statistics,
+        statistics: CollectionStatistics,
         k: int,
         weights: RankingWeights,
         after: Place | None,

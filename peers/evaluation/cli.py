@@ -5,10 +5,11 @@ They need the extra `evaluation`, which peers do not: what it brings is imported
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import unquote
 
 import msgspec
 import typer
@@ -20,13 +21,14 @@ from rich.table import Table
 
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
+from peers.evaluation.trec import Judgements, Ranked, Run
+from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
-from peers.waiting import WAIT_S, PartialOption, WaitOption
 
 if TYPE_CHECKING:
-    from peers.evaluation.fitting import Fitted, LeftOut
-    from peers.evaluation.measures import Difference
+    from peers.evaluation.measures import PairedDifference
     from peers.evaluation.quality import Row, Skipped
+    from peers.evaluation.weight_fit import Fitted, LeftOut
 
 RUN_DEPTH: Final = 100  # hits of a query, as in the table of quality
 HELP_VARIABLE: Final = "HELP_PAGES"
@@ -82,14 +84,13 @@ def judge(
     if qrels is None or (queries is None) == (judge_run is None):
         raise typer.BadParameter("give --qrels, and either --queries or a run to --judge")
     with needed_extra():
-        from peers.evaluation.asking import Tally
-        from peers.evaluation.asking_screen import ask_mesh, end_unless_whole
         from peers.evaluation.measures import differences, means, measured
-        from peers.evaluation.naming import by_suffix
+        from peers.evaluation.query_run import AnswerTally
+        from peers.evaluation.query_run_screen import ask_mesh, end_unless_whole
         from peers.evaluation.trec import read_qrels, read_run, write_run
 
     judgements = read_qrels(qrels)
-    tally = Tally()
+    tally = AnswerTally()
     if queries is not None:
         with GatewayClient(gateway) as client:
             found = dict(ask_mesh(client, queries, RUN_DEPTH, tally, wait, is_partial=partial))
@@ -158,8 +159,8 @@ def fit(
     Takes some minutes. The weights of the kinds of entries are factors on those of the analysis.
     """
     with needed_extra():
-        from peers.evaluation.fitting import Sample, fit
         from peers.evaluation.judged import collections_in, read_collection
+        from peers.evaluation.weight_fit import FitSample, fit
 
     wanted = frozenset(collection or ())
     console = Console(stderr=True)
@@ -167,7 +168,7 @@ def fit(
     for name, folder in collections_in(shared, _folder(help_pages)):
         if folder is not None and (not wanted or name in wanted):
             console.print(f"reading {escape(name)}")
-            samples.append(Sample(read_collection(name, folder, shared)))
+            samples.append(FitSample(read_collection(name, folder, shared)))
         elif folder is None:
             console.print(f"skipped: {escape(name)}: its pages are not here")
     if not samples:
@@ -204,7 +205,7 @@ def _bars(progress: Progress) -> Callable[[str, int], Callable[[], None]]:
     return bar
 
 
-def _show(report: dict[str, Any], compared: Sequence[Difference] | None) -> None:
+def _show(report: dict[str, Any], compared: Sequence[PairedDifference] | None) -> None:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     names = (
         ("measure", "value") if compared is None else ("measure", "value", "other", "better", "worse", "p")
@@ -263,3 +264,40 @@ def _show_table(rows: Sequence[Row], skipped: Sequence[Skipped]) -> None:
     console.print("p: of the difference to our engine by MRR@10 (known items) or nDCG@10, paired t-test")
     for each in skipped:
         console.print(f"skipped: {escape(each.what)}: {escape(each.reason)}")
+
+
+def by_suffix(run: Run, judgements: Judgements) -> dict[str, list[Ranked]]:
+    """Name the hits as the judgements do, where these give only the end of a path.
+
+    So judgements fit wherever a mesh crawled their documents.
+
+    A name fits a URL that is equal to it, or ends with it after a slash; of several that fit, the longest.
+    Without query and fragment where the name has none. A page found under two URLs counts once, first.
+    """
+    names = {name for of_query in judgements.values() for name in of_query}
+    return {query: _distinct(_named(hits, names)) for query, hits in run.items()}
+
+
+def _named(hits: Iterable[Ranked], names: set[str]) -> Iterable[Ranked]:
+    for hit in hits:
+        yield hit._replace(document=_name_of(hit.document, names))
+
+
+def _name_of(url: str, names: set[str]) -> str:
+    for spelled in (url, unquote(url), url.partition("#")[0].partition("?")[0]):
+        rest = spelled
+        while rest:
+            if rest in names:
+                return rest
+            rest = rest.partition("/")[2]
+    return url
+
+
+def _distinct(hits: Iterable[Ranked]) -> list[Ranked]:
+    seen: set[str] = set()
+    kept = []
+    for hit in hits:
+        if hit.document not in seen:
+            seen.add(hit.document)
+            kept.append(hit)
+    return kept

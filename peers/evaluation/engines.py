@@ -18,9 +18,9 @@ from peers.engine.features import features_of
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
 from peers.engine.query import Query
-from peers.engine.ranking import RankingWeights, Statistics
-from peers.engine.reading import read_query
-from peers.engine.snapshot import Hit
+from peers.engine.query_parser import read_query
+from peers.engine.ranking import CollectionStatistics, RankingWeights
+from peers.engine.snapshot import DocumentHit
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
@@ -78,7 +78,7 @@ class Ours:
         statistics = self._view.statistics(reading.terms)
         query = reading.with_native_forms(statistics.doc_freqs)
         unquoted = reading.unquoted_with_native_forms(statistics.doc_freqs)
-        hits: list[Hit] = []
+        hits: list[DocumentHit] = []
         for step in steps_of(query, statistics.doc_freqs, unquoted):
             query = step.query
             total, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
@@ -99,7 +99,9 @@ class Ours:
         _, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
         return self._reranked(query, statistics, hits)
 
-    def _reranked(self, query: Query, statistics: Statistics, hits: Sequence[Hit]) -> list[Ranked]:
+    def _reranked(
+        self, query: Query, statistics: CollectionStatistics, hits: Sequence[DocumentHit]
+    ) -> list[Ranked]:
         """Put hits in the order of the full model."""
         head, tail = hits[:MODEL_DEPTH], hits[MODEL_DEPTH:]
         features = features_of(self._view, query, statistics, [hit.url for hit in head])

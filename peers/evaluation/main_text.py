@@ -41,7 +41,7 @@ class KnownPage(NamedTuple):
     main_text: str
 
 
-class Found(NamedTuple):
+class MainTextScore(NamedTuple):
     """How much of a main text was found."""
 
     precision: float
@@ -53,18 +53,18 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
-def found_of(text: str, main_text: str) -> Found:
+def found_of(text: str, main_text: str) -> MainTextScore:
     """Compare a text with the main text of its page."""
     got, wanted = Counter(tokens_of(text)), Counter(tokens_of(main_text))
     common, n_got, n_wanted = (got & wanted).total(), got.total(), wanted.total()
     precision, recall = common / max(n_got, 1), common / max(n_wanted, 1)
-    return Found(precision, recall, 2 * precision * recall / max(precision + recall, 1e-9))
+    return MainTextScore(precision, recall, 2 * precision * recall / max(precision + recall, 1e-9))
 
 
-def mean_found(pages: Iterable[KnownPage], read: Callable[[bytes], str]) -> Found:
+def mean_found(pages: Iterable[KnownPage], read: Callable[[bytes], str]) -> MainTextScore:
     """Return the means of a reader's precision, recall and F1 over some pages, at least one."""
     found = [found_of(read(page.body), page.main_text) for page in pages]
-    return Found(*(sum(column) / len(found) for column in zip(*found, strict=True)))
+    return MainTextScore(*(sum(column) / len(found) for column in zip(*found, strict=True)))
 
 
 def english_articles(folder: Path) -> list[KnownPage]:

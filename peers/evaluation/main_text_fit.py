@@ -72,7 +72,7 @@ class Way(NamedTuple):
 WAYS: Final = (Way(1, 25 / 256, 1e-4), Way(1, 0.0, 1e-3))
 
 
-class Page(NamedTuple):
+class FitPage(NamedTuple):
     """A page to fit to."""
 
     markup: bytes
@@ -80,7 +80,7 @@ class Page(NamedTuple):
     weights: Numbers
 
 
-def page_of(known: KnownPage, weight: float) -> Page:
+def page_of(known: KnownPage, weight: float) -> FitPage:
     """Find the main text of a page among its blocks."""
     markup = decode_text(known.body).text.encode(errors="replace").replace(b"\0", b"")
     text, _ = measure_blocks(markup, html5, *_LIMITS, b"", b"")
@@ -88,7 +88,7 @@ def page_of(known: KnownPage, weight: float) -> Page:
     is_main = _shares(blocks, known.main_text)
     counts = np.array([len(block) for block in blocks], np.float32)
     whole = max(MAIN_TOKENS_MIN, float(counts[is_main >= MAIN_SHARE].sum()))
-    return Page(markup, is_main, weight * np.minimum(counts + 0.5, BLOCK_TOKENS_MAX) / np.float32(whole))
+    return FitPage(markup, is_main, weight * np.minimum(counts + 0.5, BLOCK_TOKENS_MAX) / np.float32(whole))
 
 
 def _shares(blocks: Sequence[Sequence[str]], main_text: str) -> Numbers:
@@ -142,7 +142,7 @@ def _common(node: Any, main_text: Counter[str]) -> int:
     return (Counter(tokens_of(node.text or "")) & main_text).total()
 
 
-class Network(NamedTuple):
+class FittedNetwork(NamedTuple):
     """A fitted network; the features as they are measured."""
 
     into: Numbers  # a row of weights a unit
@@ -153,7 +153,7 @@ class Network(NamedTuple):
     greatest: Numbers
 
 
-def side_by_side(networks: Sequence[Network]) -> bytes:
+def side_by_side(networks: Sequence[FittedNetwork]) -> bytes:
     """Put networks into one that says their mean; return its weights as `read_markup` takes them."""
     columns = list(zip(*networks, strict=True))
     into, bias, out = (np.concatenate(column) for column in columns[:3])
@@ -162,14 +162,14 @@ def side_by_side(networks: Sequence[Network]) -> bytes:
     return np.concatenate(parts).astype(np.float32).tobytes()
 
 
-def features_of(pages: Sequence[Page], first: bytes) -> Numbers:
+def features_of(pages: Sequence[FitPage], first: bytes) -> Numbers:
     """Return the features of all blocks: for the second pass where weights of the first are given."""
     n_features = SECOND_FEATURES if first else FIRST_FEATURES
     rows = (measure_blocks(page.markup, html5, *_LIMITS, first, b"")[1][bool(first)] for page in pages)
     return np.concatenate([np.frombuffer(row).astype(np.float32) for row in rows]).reshape(-1, n_features)
 
 
-def fitted(features: Numbers, pages: Sequence[Page], epochs: int, way: Way) -> Network:
+def fitted(features: Numbers, pages: Sequence[FitPage], epochs: int, way: Way) -> FittedNetwork:
     """Fit a network to blocks."""
     is_main = np.concatenate([page.is_main for page in pages])
     weights = np.concatenate([page.weights for page in pages])
@@ -196,7 +196,7 @@ def fitted(features: Numbers, pages: Sequence[Page], epochs: int, way: Way) -> N
             descent.step(_slopes(network, batch, is_main[chosen], weights[chosen], way.decay))
     into, bias, out, out_bias = network
     bias = bias - (into * (mean / spread)).sum(1)
-    return Network(into / spread, bias, out, out_bias, mean - SPREADS * spread, mean + SPREADS * spread)
+    return FittedNetwork(into / spread, bias, out, out_bias, mean - SPREADS * spread, mean + SPREADS * spread)
 
 
 def _slopes(
@@ -238,7 +238,7 @@ class _Descent:
             each -= (step * scaled / (np.sqrt(square / (1 - 0.999**self._done)) + 1e-8)).astype(np.float32)
 
 
-def both_fitted(halves: tuple[list[Page], list[Page]], way: Way) -> tuple[Network, Network]:
+def both_fitted(halves: tuple[list[FitPage], list[FitPage]], way: Way) -> tuple[FittedNetwork, FittedNetwork]:
     """Fit the networks of both passes."""
     features = features_of([*halves[0], *halves[1]], b"")
     first = fitted(features, [*halves[0], *halves[1]], EPOCHS, way)
@@ -251,7 +251,7 @@ def both_fitted(halves: tuple[list[Page], list[Page]], way: Way) -> tuple[Networ
     return first, fitted(np.concatenate(judged), [*halves[0], *halves[1]], EPOCHS, way)
 
 
-def known_pages(folder: Path) -> list[list[Page]]:
+def known_pages(folder: Path) -> list[list[FitPage]]:
     """Return the pages to fit to, those together that are made of the same page."""
     known = [(page, 1.0) for page in pages_of_kinds(folder, "dev")]
     known += [(page, ARTICLE_WEIGHT) for page in english_articles(folder)[::2]]

@@ -31,7 +31,7 @@ SIGNIFICANT: Final = 0.05
 PerQuery = Mapping[str, Mapping[str, float]]  # measure -> query -> value
 
 
-class Difference(msgspec.Struct, frozen=True):
+class PairedDifference(msgspec.Struct, frozen=True):
     """Two rankings of the same queries by one measure: a paired t-test, two-sided."""
 
     measure: str
@@ -67,7 +67,7 @@ def means(values: PerQuery) -> dict[str, float]:
     return {name: sum(of_query.values()) / max(1, len(of_query)) for name, of_query in values.items()}
 
 
-def differences(values: PerQuery, others: PerQuery) -> list[Difference]:
+def differences(values: PerQuery, others: PerQuery) -> list[PairedDifference]:
     """Compare two rankings of the same queries, measure by measure."""
     found = []
     for name, of_query in values.items():
@@ -78,11 +78,11 @@ def differences(values: PerQuery, others: PerQuery) -> list[Difference]:
     return found
 
 
-def _difference(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Difference:
+def _difference(name: str, ours: Sequence[float], theirs: Sequence[float]) -> PairedDifference:
     pairs = list(zip(ours, theirs, strict=True))
     better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
     t, p = 0.0, 1.0  # when no query differs, the test would divide by zero
     if len(pairs) > 1 and better + worse:
         result = ttest_rel(ours, theirs)
         t, p = float(result.statistic), float(result.pvalue)
-    return Difference(name, sum(ours) / len(ours), sum(theirs) / len(theirs), better, worse, t, p)
+    return PairedDifference(name, sum(ours) / len(ours), sum(theirs) / len(theirs), better, worse, t, p)

@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from peers.evaluation.engines import Bm25s, NotInstalled, Ours, Ranker, Tantivy, rank_all
-from peers.evaluation.fitting import LeftOut, Sample, left_out
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.lucene import Lucene
-from peers.evaluation.measures import Difference, differences, means, measured
+from peers.evaluation.measures import PairedDifference, differences, means, measured
+from peers.evaluation.weight_fit import FitSample, LeftOut, left_out
 
 Engine = Callable[[Collection], Ranker]
 Progress = Callable[[str, int], Callable[[], None]]  # (what, number of queries) -> called once a query
@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True):
     engine: str
     queries: int
     figures: dict[str, float]  # means, by measure
-    against_ours: Difference | None = None  # by the collection's own measure; None for ours
+    against_ours: PairedDifference | None = None  # by the collection's own measure; None for ours
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ def left_out_of(
     for name, folder in collections_in(shared, help_pages):
         if folder is not None and (not wanted or name in wanted):
             advance(f"reading {name}")
-            samples.append(Sample(read_collection(name, folder, shared)))
+            samples.append(FitSample(read_collection(name, folder, shared)))
     return left_out(samples, advance)
 
 

@@ -2,5 +2,5 @@
 
 `peer_files` reads the table and the archive of a peer as they are on disk, `versions` brings those of several
 peers together, `rows` takes pages apart, `revisits` tells what is there already, `writers` write, formats of
-older engines those of `tianwang`, and `running` is the pipeline between them for the `command`.
+older engines those of `tianwang`, and `export_run` is the pipeline between them for the `command`.
 """

@@ -17,7 +17,7 @@ from mesh.tables.disk_space import NO_SPACE
 from peers.options import JsonOption, print_json
 
 if TYPE_CHECKING:
-    from peers.exporting.running import Summary
+    from peers.exporting.export_run import ExportSummary
 
 EPILOG: Final = (
     "Examples: tianmesh export warc --config mymesh/peer-1/config.toml   "
@@ -26,7 +26,7 @@ EPILOG: Final = (
 )
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """The formats that can be written."""
 
     WARC = "warc"  # records as they are stored, all versions
@@ -41,7 +41,7 @@ class Format(StrEnum):
 
 def export_files(
     form: Annotated[
-        Format,
+        ExportFormat,
         typer.Argument(
             metavar="FORMAT", help="warc, jsonl, links, syntax, parquet, tianwang, webobjects or soif."
         ),
@@ -68,10 +68,10 @@ def export_files(
     slots and those it keeps for others; with all peers of a mesh every page is there once.
     """
     # Here, so that other commands need not wait for the parser to be loaded.
-    from peers.exporting.running import Plan, run
+    from peers.exporting.export_run import ExportPlan, run
     from peers.exporting.writers import STDOUT
 
-    plan = Plan(form.value, configs_in(config), out, site or [], workers)
+    plan = ExportPlan(form.value, configs_in(config), out, site or [], workers)
     if out == STDOUT and as_json:
         raise ConfigError("--json and the export itself cannot both go to stdout: name a folder with --out")
     console = Console(stderr=True, quiet=as_json, highlight=False)
@@ -99,9 +99,9 @@ def export_files(
     _tell(summary, form, console)
 
 
-def _tell(summary: Summary, form: Format, console: Console) -> None:
+def _tell(summary: ExportSummary, form: ExportFormat, console: Console) -> None:
     console.print(f"{summary.pages:,} pages in {summary.seconds:.1f} s, {summary.bytes / 1e6:,.1f} MB")
-    if form is Format.LINKS:
+    if form is ExportFormat.LINKS:
         console.print(f"{summary.links:,} links")
     if summary.revisits:
         console.print(f"{summary.revisits:,} visits that found a page as it was, as revisit records")

@@ -32,7 +32,7 @@ PLACES_AT_ONCE: Final = 1_000  # read from one state of the table
 FILES_OPEN_MAX: Final = 64
 
 
-class Version(NamedTuple):
+class ExportedVersion(NamedTuple):
     """A version of a page, and the peer that has it."""
 
     identity: bytes  # slot and fingerprint of its URL
@@ -83,7 +83,7 @@ class PeerFiles:
         """
         return self._decrees.in_force(POLICY, now).get("")
 
-    def versions(self) -> Iterator[Version]:
+    def versions(self) -> Iterator[ExportedVersion]:
         """Yield all versions of all pages, page by page, of each the newest first; pages in a fixed order."""
         after = b""
         while True:
@@ -92,10 +92,10 @@ class PeerFiles:
             if not places:
                 return
             for key, identity, place in places:
-                yield Version(identity, place, self)
+                yield ExportedVersion(identity, place, self)
                 after = key
 
-    def found_again(self, version: Version) -> UrlRow | None:
+    def found_again(self, version: ExportedVersion) -> UrlRow | None:
         """Return the last visit of a page if its server said then that this version is still current.
 
         Of such visits before that one nothing is kept.

@@ -16,7 +16,7 @@ from peers.crawler.parsing.parser import NotHtml, SyntaxErrors
 from peers.engine.document import Document
 
 
-class PageRow(msgspec.Struct, frozen=True):
+class ExportedPage(msgspec.Struct, frozen=True):
     """The exported fields of a page; the names are those of the JSON and of the columns."""
 
     url: str
@@ -45,7 +45,7 @@ class SyntaxRow(NamedTuple):
     errors: SyntaxErrors
 
 
-class Order(NamedTuple):
+class ExportTask(NamedTuple):
     """Pages to be taken apart: URL, stamp, records."""
 
     pages: list[tuple[str, Stamp, bytes]]
@@ -54,7 +54,7 @@ class Order(NamedTuple):
 class Taken(NamedTuple):
     """The rows, links and errors found in pages, and counts of the pages without a row."""
 
-    rows: list[PageRow]
+    rows: list[ExportedPage]
     links: list[LinkRow]
     n_no_page: int  # answers that are none: errors, redirects, what has gone
     n_not_indexed: int  # pages that ask for that
@@ -62,9 +62,9 @@ class Taken(NamedTuple):
     syntax: Sequence[SyntaxRow] = ()  # of pages of HTML
 
 
-def take_apart(order: Order) -> Taken:
+def take_apart(order: ExportTask) -> Taken:
     """Parse pages as the crawler did, and return their rows and links."""
-    rows: list[PageRow] = []
+    rows: list[ExportedPage] = []
     links: list[LinkRow] = []
     syntax: list[SyntaxRow] = []
     n_no_page = n_not_indexed = n_damaged = 0
@@ -87,9 +87,9 @@ def take_apart(order: Order) -> Taken:
     return Taken(rows, links, n_no_page, n_not_indexed, n_damaged, syntax)
 
 
-def row_of(document: Document) -> PageRow:
+def row_of(document: Document) -> ExportedPage:
     lines = frozenset(document.text.split("\n"))
-    return PageRow(
+    return ExportedPage(
         url=document.url,
         title=document.title,
         text=document.text,

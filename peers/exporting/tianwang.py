@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import ClassVar, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX, TooLarge, Undecodable, decode
+from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX, TooLarge, Undecodable, decode
 from peers.crawler.parsing.dates import precise_seconds_of
-from peers.exporting.rows import PageRow, Taken
+from peers.exporting.rows import ExportedPage, Taken
 from peers.exporting.writers import FILE_BYTES, PART, STDOUT, LinesWriter, Output, RecordsWriter
 from peers.importing.tianwang import DESCRIPTION, DESCRIPTION_BEGIN, OBJECT, OBJECT_BEGIN, PACKAGE_BEGIN
 from peers.storage.archive.warc import HttpResponse, WarcRecord, parse_response
@@ -116,7 +116,7 @@ class SoifWriter(LinesWriter):
         return b"".join(_soif(row, links.get(row.url, [])) for row in taken.rows)
 
 
-def _soif(row: PageRow, links: Sequence[str]) -> bytes:
+def _soif(row: ExportedPage, links: Sequence[str]) -> bytes:
     attributes = {
         "Title": row.title,
         "Keywords": ", ".join(word for word, _ in keywords_of(row.title, row.headings, row.text)),

@@ -18,7 +18,7 @@ import msgspec
 from isal import igzip
 
 from mesh.errors import ConfigError
-from peers.exporting.rows import LinkRow, PageRow, Taken
+from peers.exporting.rows import ExportedPage, LinkRow, Taken
 from peers.storage.archive.warc import WarcRecord, parse_response, read_records, warcinfo_record
 
 STDOUT: Final = Path("-")
@@ -249,13 +249,13 @@ class ParquetWriter(TakenWriter):
         instant = pyarrow.timestamp("us", tz="UTC")
         dates = {"date": instant, "fetched_at": instant}
         self._schema = pyarrow.schema(
-            [(name, dates.get(name, pyarrow.string())) for name in PageRow.__struct_fields__]
+            [(name, dates.get(name, pyarrow.string())) for name in ExportedPage.__struct_fields__]
         )
         path = _file_in(out, "pages.parquet")
         self.files = [path]
         self._part = path.with_name(path.name + PART)
         self._file: Any = pyarrow.parquet.ParquetWriter(self._part, self._schema, compression="zstd")
-        self._rows: list[PageRow] = []
+        self._rows: list[ExportedPage] = []
 
     def write_taken(self, taken: Taken) -> None:
         self._rows += taken.rows
@@ -269,7 +269,7 @@ class ParquetWriter(TakenWriter):
         self._file.close()
         self._part.replace(self.files[0])
 
-    def _write_group(self, rows: Sequence[PageRow]) -> None:
+    def _write_group(self, rows: Sequence[ExportedPage]) -> None:
         columns = []
         for field in self._schema:
             values = [getattr(row, field.name) for row in rows]

@@ -29,7 +29,7 @@ _ADMIN_HINT: Final = (
 )
 
 
-class Access:
+class ClientAccess:
     """Judges clients by their tokens, passes and quotas, and refuses the rest."""
 
     def __init__(self, backend: Backend) -> None:

@@ -15,9 +15,9 @@ from mesh.keys.signed_token import TokenRight
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, DecreesInForce, PublishDecree
 from mesh.urls import canonical, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE
-from peers.engine.query import Order
+from peers.engine.query import Sort
 from peers.gateway import responses
-from peers.gateway.access import Access
+from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend
 from peers.gateway.http.metrics import media_type_for
 from peers.gateway.model.messages import (
@@ -36,12 +36,10 @@ from peers.gateway.model.readiness_json import HealthJson
 from peers.gateway.openapi import openapi
 from peers.gateway.reports import Reports
 from peers.gateway.requests import Refusal, body_of, is_foreign, is_on, now_s, number_in, url_parameter
-from peers.gateway.site.found_json import found_json
-from peers.gateway.site.history_view import HistorySpan
-from peers.gateway.site.order_json import (
-    Decrees,
-    Drain,
+from peers.gateway.site.command_json import (
+    DecreesJson,
     Drained,
+    DrainRequest,
     Imported,
     Published,
     Seeded,
@@ -49,6 +47,8 @@ from peers.gateway.site.order_json import (
     ToDecree,
     decree_json,
 )
+from peers.gateway.site.found_json import found_json
+from peers.gateway.site.history_view import HistorySpan
 from peers.gateway.why.why_json import idle_json, url_json
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
@@ -64,7 +64,7 @@ INVALID_SHOWN_MAX: Final = 100  # of the seeds that are no URLs
 class ApiRoutes:
     """The handlers of the interface for programs."""
 
-    def __init__(self, backend: Backend, access: Access, reports: Reports) -> None:
+    def __init__(self, backend: Backend, access: ClientAccess, reports: Reports) -> None:
         self._backend = backend
         self._access = access
         self._reports = reports
@@ -77,7 +77,7 @@ class ApiRoutes:
             raise Refusal(400, "give the words to search for in the parameter q")
         k = number_in(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX)
         offset = number_in(parameters.get("offset", "0"), "offset", 0, HITS_MAX - 1)
-        order = _sort(parameters.get("sort", Order.SCORE))
+        order = _sort(parameters.get("sort", Sort.SCORE))
         cursor = parameters.get("cursor", "")
         has_facets, is_explained = is_on(request, "facets"), is_on(request, "explain")
         found = await self._backend.ask(
@@ -174,7 +174,7 @@ class ApiRoutes:
             lambda ticket: AskDecrees(ticket, kind, subject), DecreesHeld, actor="membership"
         )
         told = (tuple(map(decree_json, decrees)) for decrees in (held.decrees, held.past))
-        return responses.json(Decrees(held.next_number, *told))
+        return responses.json(DecreesJson(held.next_number, *told))
 
     async def _publish(self, decree: Decree) -> Response:
         done = await self._backend.ask(
@@ -231,11 +231,11 @@ class ApiRoutes:
         return Response(self._backend.metrics(media_type), media_type=media_type, headers=headers)
 
 
-def _sort(text: str) -> Order:
+def _sort(text: str) -> Sort:
     try:
-        return Order(text)
+        return Sort(text)
     except ValueError as error:
-        raise Refusal(400, f"sort has to be one of {', '.join(Order)}") from error
+        raise Refusal(400, f"sort has to be one of {', '.join(Sort)}") from error
 
 
 def _span(text: str) -> HistorySpan:
@@ -279,9 +279,9 @@ def _imported_in(body: bytes) -> tuple[ImportedPage, ...]:
 _pages_decoder: Final = msgspec.msgpack.Decoder(tuple[ImportedPage, ...])
 
 
-def _drain_in(body: bytes) -> Drain:
+def _drain_in(body: bytes) -> DrainRequest:
     try:
-        order = msgspec.json.decode(body, type=Drain)
+        order = msgspec.json.decode(body, type=DrainRequest)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         hint = 'post {"peer": "the id of a peer, or its beginning", "is_draining": true}'
         raise Refusal(400, f"the JSON is not understood ({error}); {hint}") from error

@@ -10,7 +10,7 @@ from peers.crawler.fetching.contact import Visitor
 from peers.gateway.http.rights import Rights
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
-from peers.gateway.site.stored_page import StoredPage
+from peers.gateway.site.stored_page import PageSnapshot
 
 Answer = TypeVar("Answer", bound=Message)
 Made = TypeVar("Made")
@@ -67,7 +67,7 @@ class Backend(Protocol):
           decreed: names and networks that the policy of the mesh allows.
         """
 
-    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         """Call `stored_page` where it does not hold up others. CorruptionError, Busy.
 
         Args:

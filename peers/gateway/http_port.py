@@ -28,13 +28,13 @@ from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.parsing.parser_port import ReadStored, StoredText
 from peers.gateway.backend import Busy, Refused
 from peers.gateway.http.asgi import ReadBody, Request, Response, respond
+from peers.gateway.http.fair_limiter import FairLimiter, LimiterFull
 from peers.gateway.http.metrics import exposition
-from peers.gateway.http.peer_metrics import Family, Sample, families_of, histogram_family
+from peers.gateway.http.peer_metrics import Family, MetricSample, families_of, histogram_family
 from peers.gateway.http.process_metrics import process_families
 from peers.gateway.http.quotas import Quotas, client_of
 from peers.gateway.http.rights import Rights, borne_by, client_behind
 from peers.gateway.http.server import HttpServer
-from peers.gateway.http.turns import NoTurn, Turns
 from peers.gateway.model.histogram import Histogram
 from peers.gateway.model.messages import (
     ChangeGateway,
@@ -63,7 +63,7 @@ from peers.gateway.model.status import PeerStatus
 from peers.gateway.routes import application
 from peers.gateway.search.searched_words import words_in_vain
 from peers.gateway.site.difference import Difference
-from peers.gateway.site.stored_page import StoredPage
+from peers.gateway.site.stored_page import PageSnapshot
 from peers.gateway.site.stored_reader import StoredReader
 from peers.importing.messages import ImportDeferred, PagesImported
 from peers.policy.decreed import policy_of
@@ -186,10 +186,10 @@ class Http:
         self._waiting: dict[int, _Waiter] = {}
         self._next_ticket = 1
         self._asker_key = os.urandom(16)
-        self._reader_turns = Turns(STORED_READERS_MAX, LOOK_UPS_WAITING_MAX)
-        self._search_turns = Turns(SEARCHES_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
-        self._costly_turns = Turns(COSTLY_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
-        self._look_up_turns = Turns(LOOK_UPS_IN_FLIGHT_MAX, LOOK_UPS_WAITING_MAX)
+        self._reader_turns = FairLimiter(STORED_READERS_MAX, LOOK_UPS_WAITING_MAX)
+        self._search_turns = FairLimiter(SEARCHES_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
+        self._costly_turns = FairLimiter(COSTLY_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
+        self._look_up_turns = FairLimiter(LOOK_UPS_IN_FLIGHT_MAX, LOOK_UPS_WAITING_MAX)
         self._asks = 0  # under way, and waiting for a turn
         self._orders = 0  # of administrators
         self._requests: dict[str, int] = {}  # by status class: 2xx, ...
@@ -280,19 +280,19 @@ class Http:
             digest = blake2b(client.encode(), digest_size=8, key=self._asker_key).digest()
             self._deliver(self.address, "searcher", SearchedInVain(int.from_bytes(digest), words))
 
-    def _turns_for(self, order: Message, client: str) -> Turns | None:
+    def _turns_for(self, order: Message, client: str) -> FairLimiter | None:
         """Those that an order waits for; None for one of an administrator."""
         if isinstance(order, SearchPages):
             return self._costly_turns if _is_costly(order) else self._search_turns
         return None if client == ADMINISTRATOR else self._look_up_turns
 
     @asynccontextmanager
-    async def _turn(self, turns: Turns, client: str) -> AsyncIterator[None]:
+    async def _turn(self, turns: FairLimiter, client: str) -> AsyncIterator[None]:
         """Have a turn of a client. Busy."""
         try:
             async with turns.turn(client):
                 yield
-        except NoTurn:
+        except LimiterFull:
             self._busy += 1
             raise Busy("too many requests at once") from None
 
@@ -329,7 +329,7 @@ class Http:
                 assert isinstance(found, answer)
                 return found
 
-    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         async with self._turn(self._reader_turns, _asking_client.get()):
             return await self._stored.page(url, records, wants_text=wants_text)
 
@@ -353,7 +353,7 @@ class Http:
         return self._quotas.take_changes(counts, self.now())
 
     def metrics(self, media_type: str) -> str:
-        requests = (Sample(count, {"class": kind}) for kind, count in sorted(self._requests.items()))
+        requests = (MetricSample(count, {"class": kind}) for kind, count in sorted(self._requests.items()))
         of_gateway = (
             Family(
                 "tianmesh_http_requests_total",

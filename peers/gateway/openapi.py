@@ -12,13 +12,22 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from peers.engine.query import Order
+from peers.engine.query import Sort
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
+from peers.gateway.site.command_json import (
+    DecreesJson,
+    Drained,
+    DrainRequest,
+    Failure,
+    Imported,
+    Published,
+    Seeded,
+    Seeds,
+)
 from peers.gateway.site.found_json import FoundJson
 from peers.gateway.site.history_view import HistorySpan, HistoryView
 from peers.gateway.site.memento import LINK_FORMAT
-from peers.gateway.site.order_json import Decrees, Drain, Drained, Failure, Imported, Published, Seeded, Seeds
 from peers.gateway.site.stored_page import KeywordsJson
 from peers.gateway.site.versions_json import VersionsJson
 from peers.gateway.why.why_json import IdleJson, UrlJson
@@ -65,7 +74,7 @@ _ORIGINAL: Final = _Parameter(
     "url", "as it is, with http:// or https://", {"type": "string"}, is_required=True, place="path"
 )
 _TIME: Final = {"type": "string", "examples": ["2026-11-25", "20261125120000"]}
-_SORT: Final = _Parameter("sort", "by which hits are ordered", {"enum": [str(order) for order in Order]})
+_SORT: Final = _Parameter("sort", "by which hits are ordered", {"enum": [str(order) for order in Sort]})
 _CURSOR: Final = _Parameter("cursor", "`next` of an answer, to go on behind it", {"type": "string"})
 _FACETS: Final = _Parameter("facets", "1: count hosts, languages, types and years", {"enum": ["0", "1"]})
 _EXPLAIN: Final = _Parameter("explain", "1: how each score came about", {"enum": ["0", "1"]})
@@ -139,7 +148,7 @@ _OPERATIONS: Final = (
         "post",
         "Have a peer give its slots away, or take its share again",
         Drained,
-        takes=(Drain,),
+        takes=(DrainRequest,),
         is_for_administrators=True,
         failures=(400, 404, 409),
     ),
@@ -147,7 +156,7 @@ _OPERATIONS: Final = (
         "/api/decrees",
         "get",
         "What the owner of the mesh has decreed",
-        Decrees,
+        DecreesJson,
         (_KIND, _SUBJECT),
         is_for_administrators=True,
     ),

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.urls import canonical, host_of, origin_of
-from peers.engine.query import Order
+from peers.engine.query import Sort
 from peers.gateway import responses
-from peers.gateway.access import Access
+from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie, token_of_form
 from peers.gateway.model.messages import (
@@ -53,7 +53,9 @@ PAGES_SHOWN_MAX: Final = 1_000_000  # number of a page of results behind a curso
 class PageRoutes:
     """The handlers of pages."""
 
-    def __init__(self, backend: Backend, access: Access, reports: Reports, search_json: Handler) -> None:
+    def __init__(
+        self, backend: Backend, access: ClientAccess, reports: Reports, search_json: Handler
+    ) -> None:
         """Begin.
 
         Args:
@@ -77,7 +79,7 @@ class PageRoutes:
             return responses.html(pages.start_page(reader))
         wish = _wish(request, query)
         if form == "rss":  # the newest first, and nothing that only a page shows
-            wish = Wish(query, order=Order.DATE, wants_facets=False)
+            wish = Wish(query, order=Sort.DATE, wants_facets=False)
         cursor = request.query_params.get("cursor", "")
         began = self._backend.now()
         try:
@@ -186,13 +188,13 @@ class PageRoutes:
 def _wish(request: Request, query: str) -> Wish:
     """Read the parameters of a page of results; those that make no sense are ignored."""
     parameters = request.query_params
-    is_dated = parameters.get("sort") == Order.DATE
+    is_dated = parameters.get("sort") == Sort.DATE
     # Behind a cursor a page's number is only shown.
     last = PAGES_SHOWN_MAX if parameters.get("cursor") else PAGES_MAX
     return Wish(
         query,
         _page_number(parameters.get("page", ""), last),
-        Order.DATE if is_dated else Order.SCORE,
+        Sort.DATE if is_dated else Sort.SCORE,
         parameters.get("facets", "1") != "0",
         is_on(request, "explain"),
     )

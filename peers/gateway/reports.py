@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from peers.gateway.access import Access
+from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.model.messages import (
     CheckReadiness,
@@ -27,7 +27,7 @@ HISTORY_FRESH_S: Final = 2.0  # peers themselves look every two seconds
 class Reports:
     """Asks the mesh how it is and was."""
 
-    def __init__(self, backend: Backend, access: Access) -> None:
+    def __init__(self, backend: Backend, access: ClientAccess) -> None:
         self._backend = backend
         self._access = access
         self._histories: dict[HistorySpan, KeptHistory] = {}

@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from peers.gateway.site import pages
-from peers.gateway.site.stored_page import StoredPage, file_headers
+from peers.gateway.site.stored_page import PageSnapshot, file_headers
 
 SAFE_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -56,7 +56,7 @@ def see_other(place: str, cookie: str) -> Response:
     return Response(status_code=303, headers=headers)
 
 
-def file(url: str, page: StoredPage) -> Response:
+def file(url: str, page: PageSnapshot) -> Response:
     """The body of a stored page as its server sent it, for the client to save: it is not shown here."""
     headers = {
         "Content-Security-Policy": _FILE_POLICY,

@@ -16,13 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mesh.errors import RemoteProtocolError
 from peers.gateway import responses
-from peers.gateway.access import Access
+from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
 from peers.gateway.page_routes import PageRoutes
 from peers.gateway.reports import Reports
 from peers.gateway.requests import Refusal, is_ours, reader_of
-from peers.gateway.site.order_json import (
+from peers.gateway.site.command_json import (
     Failure,
 )
 from peers.gateway.site.pages import message_page
@@ -31,7 +31,7 @@ from peers.gateway.stored_routes import StoredRoutes
 
 def application(backend: Backend) -> Starlette:
     """The ASGI application of a gateway."""
-    access = Access(backend)
+    access = ClientAccess(backend)
     reports = Reports(backend, access)
     api, stored = ApiRoutes(backend, access, reports), StoredRoutes(backend)
     pages = PageRoutes(backend, access, reports, api.search)

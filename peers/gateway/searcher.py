@@ -20,13 +20,13 @@ from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold
 from peers.crawler.model.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
-from peers.engine.reading import read_query
-from peers.gateway.errands.draining import Draining
+from peers.engine.query_parser import read_query
+from peers.gateway.errands.drain_errand import DrainErrand
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.history_roundup import HistoryRoundup
 from peers.gateway.errands.inquiry import CrawlInquiry, UrlInquiry
 from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
-from peers.gateway.errands.seeding import Seeding
+from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
 from peers.gateway.errands.versions_lookup import VersionsLookup
 from peers.gateway.model.messages import (
@@ -50,16 +50,16 @@ from peers.gateway.model.messages import (
 )
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
-from peers.gateway.search.asking_again import AskingAgain
-from peers.gateway.search.comparing import SEARCHES_EACH, Comparing
 from peers.gateway.search.readiness import Readiness
 from peers.gateway.search.search import Search
 from peers.gateway.search.searched_words import SearchedWords
-from peers.gateway.search.view import View
+from peers.gateway.search.shared_state import SharedState
+from peers.gateway.search.stand_in_check import SEARCHES_EACH, StandInCheck
+from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted
+from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import number_of, policy_of
-from peers.policy.ordering import PLAIN, Ordering
 from peers.policy.rules import EVERYTHING
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 
@@ -139,7 +139,7 @@ class Searcher(Actor):
     )
 
     def __init__(
-        self, me: str, life: int = 1, settings: GatewaySettings | None = None, ordering: Ordering = PLAIN
+        self, me: str, life: int = 1, settings: GatewaySettings | None = None, ordering: CrawlOrder = PLAIN
     ) -> None:
         """Begin without owners: orders wait a while for the first `OwnershipChanged`.
 
@@ -157,7 +157,7 @@ class Searcher(Actor):
         self._due_s: dict[int, float] = {}  # when each wants to be woken
         self._silent: Set[str] = frozenset()  # the members of which these times depend
         self._early: deque[tuple[float, Order]] = deque()  # given before there was a view, and until when
-        self._view: View | None = None
+        self._shared: SharedState | None = None
         self._policy, self._policy_number = EVERYTHING, 0
         self._meter_readers: dict[int, tuple[Address, int]] = {}
         self._next_reading = 1
@@ -223,15 +223,15 @@ class Searcher(Actor):
         if self._tell_words_s <= now:
             self._tell_words_s = now + TELL_WORDS_S
             told = WordsSearched(self._searched.wanted(now))
-            sends += [Send(Address(EVERYBODY, "controller"), told)] if self._view is not None else []
+            sends += [Send(Address(EVERYBODY, "controller"), told)] if self._shared is not None else []
         return sends + self._ask_again(now) + self._reports()
 
     def wake_at(self) -> float:
         at = min(self._early[0][0], self._tell_words_s) if self._early else self._tell_words_s
-        if self._view is not None:
-            at = min(at, self._view.doubts.wake_at())
-            if self._view.punctuality.silent != self._silent:
-                self._silent = frozenset(self._view.punctuality.silent)
+        if self._shared is not None:
+            at = min(at, self._shared.doubts.wake_at())
+            if self._shared.punctuality.silent != self._silent:
+                self._silent = frozenset(self._shared.punctuality.silent)
                 self._due_s = {number: errand.wake_at() for number, errand in self._errands.items()}
         return min(at, *self._due_s.values(), inf)
 
@@ -242,7 +242,7 @@ class Searcher(Actor):
             refused=self._refused,
             ignored=self._ignored,
         )
-        view = self._view
+        view = self._shared
         if view is None:
             return own
         return msgspec.structs.replace(
@@ -271,7 +271,7 @@ class Searcher(Actor):
     # --- Orders of the HTTP port -----------------------------------------------------------------
 
     def _begin(self, order: Order, now: float) -> list[Send]:
-        view = self._view
+        view = self._shared
         if view is None:
             if isinstance(order, CheckReadiness) or len(self._early) == ERRANDS_MAX:
                 return self._refuse_early(order)
@@ -292,7 +292,7 @@ class Searcher(Actor):
         self._refused += 1
         return [Send(Address(self._me, "http"), RequestRefused(order.ticket, STARTING))]
 
-    def _cached(self, order: SearchPages, view: View, now: float) -> PagesFound | None:
+    def _cached(self, order: SearchPages, view: SharedState, now: float) -> PagesFound | None:
         """The page that was shown for the same order, if it is known to be right."""
         page = view.cache.find(order)
         if page is None or not view.cache.is_current(page, now):
@@ -300,7 +300,7 @@ class Searcher(Actor):
         view.cache.hits += 1
         return msgspec.structs.replace(page.answer, ticket=order.ticket, seconds=0.0, is_cached=True)
 
-    def _errand(self, number: int, order: Order, view: View) -> Errand:
+    def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
                 reading = read_query(order.text, order.order, order.hidden)
@@ -318,7 +318,7 @@ class Searcher(Actor):
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():
-                return Seeding(
+                return SeedErrand(
                     number, self._me, order, lambda: view.ownership, self._policy, self._policy_number
                 )
             case AskWhy():
@@ -326,7 +326,7 @@ class Searcher(Actor):
             case AskWhyIdle():
                 return CrawlInquiry(number, self._me, order, view.punctuality.silent)
             case DrainOrder():
-                return Draining(number, self._me, order)
+                return DrainErrand(number, self._me, order)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1
@@ -338,9 +338,9 @@ class Searcher(Actor):
     # --- Answers of other peers ------------------------------------------------------------------
 
     def _receive_answer(self, source: Address, request: int, message: Message, now: float) -> list[Send]:
-        if self._view:
+        if self._shared:
             is_whole = getattr(message, "missing", 0) == 0
-            self._view.punctuality.note_answer(source.peer, request, now, is_whole=is_whole)
+            self._shared.punctuality.note_answer(source.peer, request, now, is_whole=is_whole)
         number = errand_of(request)
         errand = self._errands.get(number)
         sends = errand.receive(source, message, now) if errand else None
@@ -348,30 +348,30 @@ class Searcher(Actor):
             self._ignored += 1
             return []
         self._follow(number, errand)
-        view = self._view
+        view = self._shared
         if view is not None and view.to_compare is not None:
             sends += self._compare(view, view.to_compare, now)
         return sends + self._reports()
 
     def _ask_again(self, now: float) -> list[Send]:
         """Ask about pages that members differed about some time ago."""
-        view = self._view
+        view = self._shared
         if view is None or view.doubts.wake_at() > now:
             return []
         doubts = view.doubts.due(now)
         if len(self._errands) >= ERRANDS_MAX:
             return []  # those who are wrong will be again
         number = next(self._errand_numbers)
-        errand = self._errands[number] = AskingAgain(number, self._me, doubts, view)
+        errand = self._errands[number] = WitnessRecheck(number, self._me, doubts, view)
         sends = errand.start(now)
         self._follow(number, errand)
         return sends
 
     def _reports(self) -> list[Send]:
         """Report the members that gave answers which no honest member gives."""
-        if self._view is None or not self._view.blamed:
+        if self._shared is None or not self._shared.blamed:
             return []
-        blamed, self._view.blamed = sorted(self._view.blamed.items()), {}
+        blamed, self._shared.blamed = sorted(self._shared.blamed.items()), {}
         to = Address(self._me, CONDUCT)
         return [
             Send(to, Misbehaved(peer, offence, evidence))
@@ -387,7 +387,7 @@ class Searcher(Actor):
             self._follow(number, errand)
         return sends
 
-    def _compare(self, view: View, question: SearchSlots, now: float) -> list[Send]:
+    def _compare(self, view: SharedState, question: SearchSlots, now: float) -> list[Send]:
         """Have hits that one member has just found compared with those of others, each member in turn."""
         if self._comparing in self._errands:
             return []
@@ -398,7 +398,7 @@ class Searcher(Actor):
             return []
         peer = others[self._n_compared // SEARCHES_EACH % len(others)]
         number = self._comparing = next(self._errand_numbers)
-        errand = self._errands[number] = Comparing(number, self._me, peer, question, view)
+        errand = self._errands[number] = StandInCheck(number, self._me, peer, question, view)
         sends = errand.start(now)
         self._follow(number, errand)
         return sends
@@ -412,16 +412,16 @@ class Searcher(Actor):
             self._due_s[number] = errand.wake_at()
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
-        if self._view is None:
-            self._view = View(ownership, self._settings.cache_bytes_max, self._policy)
+        if self._shared is None:
+            self._shared = SharedState(ownership, self._settings.cache_bytes_max, self._policy)
             early = [order for _, order in self._early]
             self._early.clear()
             return [send for order in early for send in self._begin(order, now)]
-        gone = self._view.ownership.alive - ownership.alive
+        gone = self._shared.ownership.alive - ownership.alive
         back = ownership.alive & self._down_at.keys()
         self._down_at = {peer: at for peer, at in self._down_at.items() if peer not in back}
         self._down_at |= dict.fromkeys(sorted(gone), now)
-        if not self._view.change_ownership(ownership):
+        if not self._shared.change_ownership(ownership):
             return []
         sends: list[Send] = []
         for number, errand in list(self._errands.items()):
@@ -431,8 +431,8 @@ class Searcher(Actor):
 
     def _change_settings(self, settings: GatewaySettings) -> None:
         self._settings = settings
-        if self._view is not None:
-            self._view.cache.limit(settings.cache_bytes_max)
+        if self._shared is not None:
+            self._shared.cache.limit(settings.cache_bytes_max)
 
     # --- What the owner of the mesh wants --------------------------------------------------------
 
@@ -444,8 +444,8 @@ class Searcher(Actor):
             return
         self._policy = policy
         self._follow_ordering()
-        if self._view is not None:
-            self._view.change_policy(policy)
+        if self._shared is not None:
+            self._shared.change_policy(policy)
 
     def _follow_ordering(self) -> None:
         """Count the searches in vain if the crawl goes by them; else forget the counts."""

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.errors import CorruptionError
-from peers.engine.reading import QUERY_CHARS_MAX
+from peers.engine.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.model.messages import (
@@ -34,7 +34,7 @@ from peers.gateway.site.memento import (
     version_path,
 )
 from peers.gateway.site.pages import Reader
-from peers.gateway.site.stored_page import KeywordsJson, Kind, StoredPage, links_in
+from peers.gateway.site.stored_page import DisplayKind, KeywordsJson, PageSnapshot, links_in
 from peers.gateway.site.versions_json import versions_json
 from peers.gateway.site.versions_page import difference_page, versions_page
 
@@ -84,7 +84,7 @@ class StoredRoutes:
         if is_file and not stored.is_partial:
             return responses.file(url, stored)
         query = request.query_params.get("q", "")[:QUERY_CHARS_MAX]
-        wants_links = "links" in request.query_params and stored.kind is Kind.HTML
+        wants_links = "links" in request.query_params and stored.kind is DisplayKind.HTML
         marked = await self._stored_links(url, stored) if wants_links else None
         copy = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)
         view = partial(copy, query, marked)
@@ -93,7 +93,7 @@ class StoredRoutes:
         response.headers["Link"] = links_of(base_of(request), url)
         return response
 
-    async def _stored_links(self, url: str, stored: StoredPage) -> tuple[str, ...]:
+    async def _stored_links(self, url: str, stored: PageSnapshot) -> tuple[str, ...]:
         """Return the links of a copy, as they are written there, that lead to pages that are stored, too."""
         links = await self._backend.render(partial(links_in, url, stored))
         wanted = tuple(dict.fromkeys(links.values()))

@@ -1,7 +1,7 @@
 """The conversation of one store with the same store of other peers, in both directions.
 
 So two stores find what one of them lacks, and move it: who lacks something asks, and sees to it that it
-comes (`pulling`); who is asked compares, and sends what the other lacks (`giving`).
+comes (`incoming_transfers`); who is asked compares, and sends what the other lacks (`outgoing_transfers`).
 
 What is repeated is a question, put anew with what is lacking by then, which may end without an answer:
 nothing here has to arrive as it was, as what `mesh.actors.delivery` brings has to.
@@ -20,9 +20,9 @@ from mesh.actors.ownership import Ownership
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.slot_set import SlotMask, decode_slots
 from mesh.tables.lives import numbers_of
-from peers.handover.giving import Giving
+from peers.handover.incoming_transfers import IncomingTransfers
 from peers.handover.messages import StopSynchronising, SynchroniseSlots
-from peers.handover.pulling import Pulling
+from peers.handover.outgoing_transfers import OutgoingTransfers
 from peers.handover.settings import ExchangeSettings
 from peers.handover.store import Part, Store
 from peers.handover.wire_messages import CompareSlots, ItemsSent, ItemsTaken, SendItems, SlotsCompared
@@ -56,8 +56,8 @@ class Exchange:
         """
         settings = settings or ExchangeSettings()
         numbers = numbers_of(life)  # of both, so that no ticket stands for two orders to a port
-        self._pulling = Pulling(me, actor, store, settings, numbers)
-        self._giving = Giving(me, actor, store, settings, numbers)
+        self._incoming = IncomingTransfers(me, actor, store, settings, numbers)
+        self._outgoing = OutgoingTransfers(me, actor, store, settings, numbers)
         self._slot_count = 0  # of the mesh, once that is known
         self._wake_at = inf
         self._refused_count = 0  # messages of others that made no sense
@@ -68,9 +68,9 @@ class Exchange:
             return []  # nothing is known of slots yet; others repeat it, our own handover does not know more
         match message:
             case SynchroniseSlots():
-                sends = self._pulling.begin(message, decode_slots(message.slots, self._slot_count), now)
+                sends = self._incoming.begin(message, decode_slots(message.slots, self._slot_count), now)
             case StopSynchronising(number):
-                self._pulling.drop(number)
+                self._incoming.drop(number)
                 sends = []
             case _:
                 sends = self._receive_remote(source, message, now)
@@ -81,15 +81,15 @@ class Exchange:
         try:
             match message:
                 case CompareSlots():
-                    return self._giving.compare(source, message)
+                    return self._outgoing.compare(source, message)
                 case SlotsCompared():
-                    return self._pulling.note_compared(source.peer, message, now)
+                    return self._incoming.note_compared(source.peer, message, now)
                 case SendItems():
-                    return self._giving.send_items(source.peer, message, now)
+                    return self._outgoing.send_items(source.peer, message, now)
                 case ItemsSent():
-                    return self._pulling.take_part(source.peer, message, now)
+                    return self._incoming.take_part(source.peer, message, now)
                 case ItemsTaken(request, part):
-                    return self._giving.note_taken(source.peer, request, part, now)
+                    return self._outgoing.note_taken(source.peer, request, part, now)
                 case _:
                     raise LocalProtocolError(f"exchange does not understand {type(message).__name__}")
         except RemoteProtocolError:
@@ -99,28 +99,28 @@ class Exchange:
     def change_ownership(self, ownership: Ownership) -> None:
         """Go on with the tasks under way; the handover stops those with peers that are gone."""
         self._slot_count = ownership.table.slot_count
-        self._giving.change_ownership(ownership)
+        self._outgoing.change_ownership(ownership)
         self._plan()
 
     def note_complete(self, slots: SlotMask) -> None:
         """Of our own slots only these are fit for others to be compared with."""
-        self._giving.note_complete(slots)
+        self._outgoing.note_complete(slots)
 
     def give_part(self, ticket: int, part: Part, now: float) -> list[Send]:
         """Send a part that an order of `Store.parts` was for."""
-        sends = self._giving.give_part(ticket, part, now)
+        sends = self._outgoing.give_part(ticket, part, now)
         self._plan()
         return sends
 
     def end_merge(self, ticket: int, now: float) -> list[Send]:
         """Go on after an order of `Store.merge` has been carried out."""
-        sends = self._pulling.end_merge(ticket, now)
+        sends = self._incoming.end_merge(ticket, now)
         self._plan()
         return sends
 
     def wake(self, now: float) -> list[Send]:
-        sends = self._pulling.wake(now)
-        sends += self._giving.wake(now)
+        sends = self._incoming.wake(now)
+        sends += self._outgoing.wake(now)
         self._plan()
         return sends
 
@@ -130,21 +130,21 @@ class Exchange:
     @property
     def is_pulling(self) -> bool:
         """Is there a task under way?"""
-        return self._pulling.n_tasks > 0
+        return self._incoming.n_tasks > 0
 
     def observe(self) -> ExchangeStatistics:
-        pulling, giving = self._pulling, self._giving
+        incoming, outgoing = self._incoming, self._outgoing
         return ExchangeStatistics(
-            tasks=pulling.n_tasks,
-            transfers=giving.n_transfers,
-            parts_received=pulling.parts_received,
-            bytes_received=pulling.bytes_received,
-            parts_sent=giving.parts_sent,
-            bytes_sent=giving.bytes_sent,
-            slots_compared=giving.slots_compared,
-            slots_differing=giving.slots_differing,
-            parts_refused=pulling.refused_count + self._refused_count,
+            tasks=incoming.n_tasks,
+            transfers=outgoing.n_transfers,
+            parts_received=incoming.parts_received,
+            bytes_received=incoming.bytes_received,
+            parts_sent=outgoing.parts_sent,
+            bytes_sent=outgoing.bytes_sent,
+            slots_compared=outgoing.slots_compared,
+            slots_differing=outgoing.slots_differing,
+            parts_refused=incoming.refused_count + self._refused_count,
         )
 
     def _plan(self) -> None:
-        self._wake_at = min(self._pulling.wake_at(), self._giving.wake_at())
+        self._wake_at = min(self._incoming.wake_at(), self._outgoing.wake_at())

@@ -63,9 +63,9 @@ from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import HoldingsRevoked, ServeSlots
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from mesh.tables.lives import numbers_of
-from peers.handover.bringing import Bringing
-from peers.handover.claims import Claims
-from peers.handover.comparing import Comparing
+from peers.handover.comparison_schedule import ComparisonSchedule
+from peers.handover.incoming_claims import IncomingClaims
+from peers.handover.incoming_offers import IncomingOffers
 from peers.handover.messages import (
     ForgetSlots,
     HoldSlots,
@@ -76,13 +76,13 @@ from peers.handover.messages import (
     SlotsStopped,
     SlotsSynchronised,
 )
-from peers.handover.offering import Offering
+from peers.handover.outgoing_offers import OutgoingOffers
+from peers.handover.own_claim import OwnClaim
 from peers.handover.settings import HandoverSettings
-from peers.handover.standing import Standing
+from peers.handover.slot_state import SlotState
 from peers.handover.store import StoreDeclaration
-from peers.handover.taking import Taking
-from peers.handover.wire_messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
-from peers.handover.yielding import Yielding
+from peers.handover.transfer_schedule import TransferSchedule
+from peers.handover.wire_messages import ClaimSlots, OfferSlots, ReplicasWanted, SlotsTaken, SlotsYielded
 
 
 class HandoverStatistics(Statistics, frozen=True):
@@ -112,7 +112,7 @@ class Handover(Actor):
 
     name: ClassVar[str] = "handover"
     remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
-        {ClaimSlots, SlotsYielded, OfferSlots, SlotsTaken, CopiesWanted}
+        {ClaimSlots, SlotsYielded, OfferSlots, SlotsTaken, ReplicasWanted}
     )
 
     def __init__(
@@ -144,13 +144,13 @@ class Handover(Actor):
 
     def _begin(self, ownership: Ownership, now: float) -> None:
         settings, numbers = self._settings, self._numbers
-        self._standing = Standing(ownership, self._store_of.values())
-        self._bringing = Bringing(ownership, self._stores, numbers, settings)
-        self._claims = Claims(self._standing, numbers, settings)
-        self._yielding = Yielding(self._standing)
-        self._taking = Taking(self._standing, self._bringing, settings)
-        self._offering = Offering(self._standing, numbers, settings)
-        self._comparing = Comparing(self._standing, self._bringing, settings, now)
+        self._state = SlotState(ownership, self._store_of.values())
+        self._transfers = TransferSchedule(ownership, self._stores, numbers, settings)
+        self._own_claim = OwnClaim(self._state, numbers, settings)
+        self._incoming_claims = IncomingClaims(self._state)
+        self._incoming_offers = IncomingOffers(self._state, self._transfers, settings)
+        self._outgoing_offers = OutgoingOffers(self._state, numbers, settings)
+        self._comparisons = ComparisonSchedule(self._state, self._transfers, settings, now)
         self._is_begun = True
 
     # --- The actor -------------------------------------------------------------------------------
@@ -170,15 +170,15 @@ class Handover(Actor):
             case HoldingsRevoked():
                 return self._revoke(now)
             case SlotsStopped(slots):
-                return self._note_stopped(self._standing.decode(slots), now)
+                return self._note_stopped(self._state.decode(slots), now)
             case SlotsFilled(slots):
-                return self._note_filled(self._store_of[source.actor], self._standing.decode(slots), now)
+                return self._note_filled(self._store_of[source.actor], self._state.decode(slots), now)
             case SlotsSynchronised(task, slots):
-                return self._note_synchronised(task, self._standing.decode(slots), now)
+                return self._note_synchronised(task, self._state.decode(slots), now)
             case SlotsLacking(slots):
-                return self._note_lacking(self._standing.decode(slots), now)
+                return self._note_lacking(self._state.decode(slots), now)
             case SlotsDiffer(peer, slots):
-                self._comparing.note_differing(peer, self._standing.decode(slots), now)
+                self._comparisons.note_differing(peer, self._state.decode(slots), now)
                 return []
             case ClaimSlots():
                 return []  # our own, which went to everybody
@@ -188,17 +188,17 @@ class Handover(Actor):
     def _receive_remote(self, peer: str, message: Message, now: float) -> list[Send]:
         match message:
             case ClaimSlots():
-                return self._yielding.hear(peer, message)
+                return self._incoming_claims.hear(peer, message)
             case SlotsYielded():
                 return self._hear_yield(peer, message, now)
             case OfferSlots():
-                return self._advance(now) if self._taking.hear(peer, message, now) else []
+                return self._advance(now) if self._incoming_offers.hear(peer, message, now) else []
             case SlotsTaken(offer, slots):
-                is_new = self._offering.note_taken(peer, offer, self._standing.decode(slots))
+                is_new = self._outgoing_offers.note_taken(peer, offer, self._state.decode(slots))
                 return self._advance(now) if is_new else []
-            case CopiesWanted(slots):
-                known = self._offering.taken_by(peer) & self._standing.ownership.owned
-                self._offering.take_back_from(peer, self._standing.decode(slots) & known)
+            case ReplicasWanted(slots):
+                known = self._outgoing_offers.taken_by(peer) & self._state.ownership.owned
+                self._outgoing_offers.take_back_from(peer, self._state.decode(slots) & known)
                 return self._advance(now)
             case _:
                 raise LocalProtocolError(f"handover took a {type(message).__name__} of {peer}")
@@ -207,86 +207,86 @@ class Handover(Actor):
         if not self._is_begun:
             return []
         sends: list[Send] = []
-        if -inf < self._standing.fence_until <= now:
-            self._standing.fence_until = -inf
-            sends += self._yielding.hear_again() + self._advance(now)
-        if self._claims.again_at <= now:
-            sends += self._claims.repeat(now)
-        if self._offering.again_at <= now:
-            sends += self._offering.send(now)
-        if self._taking.ask_at <= now:
-            sends += self._taking.ask(now)
-        if self._comparing.differing_at <= now:
-            for peer, slots in self._comparing.compare_differing(now).items():
-                self._offering.take_back_from(peer, slots)
+        if -inf < self._state.fence_until <= now:
+            self._state.fence_until = -inf
+            sends += self._incoming_claims.hear_again() + self._advance(now)
+        if self._own_claim.again_at <= now:
+            sends += self._own_claim.repeat(now)
+        if self._outgoing_offers.again_at <= now:
+            sends += self._outgoing_offers.send(now)
+        if self._incoming_offers.ask_at <= now:
+            sends += self._incoming_offers.ask(now)
+        if self._comparisons.differing_at <= now:
+            for peer, slots in self._comparisons.compare_differing(now).items():
+                self._outgoing_offers.take_back_from(peer, slots)
             sends += self._advance(now)
-        if self._comparing.routine_at <= now:
-            self._comparing.compare_some(now)
-        return sends + self._bringing.start(now)
+        if self._comparisons.routine_at <= now:
+            self._comparisons.compare_some(now)
+        return sends + self._transfers.start(now)
 
     def wake_at(self) -> float:
         if not self._is_begun:
             return inf
         return min(
-            self._claims.again_at,
-            self._offering.again_at,
-            self._taking.ask_at,
-            self._comparing.differing_at,
-            self._comparing.routine_at,
-            self._standing.fence_until if self._standing.is_fenced else inf,
-            self._bringing.next_time(),
+            self._own_claim.again_at,
+            self._outgoing_offers.again_at,
+            self._incoming_offers.ask_at,
+            self._comparisons.differing_at,
+            self._comparisons.routine_at,
+            self._state.fence_until if self._state.is_fenced else inf,
+            self._transfers.next_time(),
         )
 
     def observe(self) -> HandoverStatistics:
         if not self._is_begun:
             return HandoverStatistics()  # it knows no slots yet
-        standing, ownership = self._standing, self._standing.ownership
-        kept, owned, complete = ownership.kept, ownership.owned, standing.complete
-        strays, n_offered = self._offering.untaken_strays(), self._offering.n_open
-        is_settled = bool((standing.held == owned).all() and (complete & kept == kept).all())
-        is_moving = bool(n_offered or (self._bringing.lacking() | standing.stopping | strays).any())
+        state, ownership = self._state, self._state.ownership
+        kept, owned, complete = ownership.kept, ownership.owned, state.complete
+        strays, n_offered = self._outgoing_offers.untaken_strays(), self._outgoing_offers.n_open
+        is_settled = bool((state.held == owned).all() and (complete & kept == kept).all())
+        is_moving = bool(n_offered or (self._transfers.lacking() | state.stopping | strays).any())
         return HandoverStatistics(
             owned=int(owned.sum()),
-            held=int(standing.held.sum()),
-            stopping=int(standing.stopping.sum()),
+            held=int(state.held.sum()),
+            stopping=int(state.stopping.sum()),
             kept=int(kept.sum()),
             complete=int((complete & kept).sum()),
             missing=int((ownership.answers & ~complete).sum()),
-            filled=int(standing.filled.sum()),
-            wanted=self._bringing.counts(),
-            differing=self._comparing.n_differing,
+            filled=int(state.filled.sum()),
+            wanted=self._transfers.counts(),
+            differing=self._comparisons.n_differing,
             offered=n_offered,
             strays=int(strays.sum()),
-            claims=self._claims.n_claims,
+            claims=self._own_claim.n_claims,
             takeovers=self._n_takeovers,
-            yielded=self._yielding.n_yielded,
-            refused=self._n_refused + self._yielding.n_refused,
+            yielded=self._incoming_claims.n_yielded,
+            refused=self._n_refused + self._incoming_claims.n_refused,
             is_quiet=is_settled and not is_moving,
         )
 
     # --- Who is responsible ----------------------------------------------------------------------
 
     def _change_ownership(self, new: Ownership, now: float) -> list[Send]:
-        old = self._standing.ownership if self._is_begun else None
+        old = self._state.ownership if self._is_begun else None
         if old is None:
             self._begin(new, now)
         elif old.alive - new.alive:
-            self._standing.fence_until = now + self._settings.fence_s
-        self._taking.wait_for(old, new, now)
-        sends = self._bringing.follow(new)
-        has_lost = self._standing.follow(new)
+            self._state.fence_until = now + self._settings.fence_s
+        self._incoming_offers.wait_for(old, new, now)
+        sends = self._transfers.follow(new)
+        has_lost = self._state.follow(new)
         sends += self._tell_held() if has_lost or old is None else []
-        self._offering.follow(old, now)
-        self._comparing.follow()
-        self._taking.begin_anew(now)
-        return sends + self._claims.claim(now) + self._yielding.hear_again() + self._advance(now)
+        self._outgoing_offers.follow(old, now)
+        self._comparisons.follow()
+        self._incoming_offers.begin_anew(now)
+        return sends + self._own_claim.claim(now) + self._incoming_claims.hear_again() + self._advance(now)
 
     def _revoke(self, now: float) -> list[Send]:
         """Begin as after a restart: others may have taken over, and we have missed their news meanwhile."""
-        self._standing.revoke()
-        self._taking.begin_anew(now)
-        self._offering.are_stale = True
-        return self._tell_held() + self._claims.claim(now) + self._advance(now)
+        self._state.revoke()
+        self._incoming_offers.begin_anew(now)
+        self._outgoing_offers.are_stale = True
+        return self._tell_held() + self._own_claim.claim(now) + self._advance(now)
 
     # --- What follows from whatever has changed --------------------------------------------------
 
@@ -294,60 +294,57 @@ class Handover(Actor):
         """Draw the conclusions."""
         sends = self._hold_agreed() + self._note_complete()
         if sends:
-            self._offering.are_stale = True
-        if self._offering.may_forget:
+            self._outgoing_offers.are_stale = True
+        if self._outgoing_offers.may_forget:
             sends += self._forget_taken()
-        if self._offering.are_stale:
-            self._offering.make(now)
-        return sends + self._taking.tell() + self._serve() + self._bringing.start(now)
+        if self._outgoing_offers.are_stale:
+            self._outgoing_offers.make(now)
+        return sends + self._incoming_offers.tell() + self._serve() + self._transfers.start(now)
 
     def _hold_agreed(self) -> list[Send]:
         """Crawl the slots that all have yielded, once all data that is known and needed for that is here."""
-        ready = self._claims.ready()
+        ready = self._own_claim.ready()
         if ready.any():
-            ready &= ~self._bringing.lacking_to_crawl()
+            ready &= ~self._transfers.lacking_to_crawl()
         if not ready.any():
             return []
-        self._standing.held |= ready
+        self._state.held |= ready
         self._n_takeovers += int(ready.sum())
         return self._tell_held(ready)
 
     def _tell_held(self, inherited: SlotMask | None = None) -> list[Send]:
         new = NO_SLOTS if inherited is None else encode_slots(inherited)
-        hold = HoldSlots(encode_slots(self._standing.held), new)
+        hold = HoldSlots(encode_slots(self._state.held), new)
         return [Send(address, hold) for address in self._crawlers]
 
     def _note_complete(self) -> list[Send]:
         """See which slots are complete by now, and tell our own if these have changed."""
-        standing = self._standing
-        standing.complete |= standing.held & ~self._bringing.lacking()
-        standing.complete |= self._taking.completed()
-        standing.lacking &= ~standing.complete
-        if self._told_complete is not None and (self._told_complete == standing.complete).all():
+        state = self._state
+        state.complete |= state.held & ~self._transfers.lacking()
+        state.complete |= self._incoming_offers.completed()
+        state.lacking &= ~state.complete
+        if self._told_complete is not None and (self._told_complete == state.complete).all():
             return []
-        self._taking.stir_all()
-        self._told_complete = standing.complete.copy()
-        told = SlotsComplete(encode_slots(standing.complete))
+        self._incoming_offers.stir_all()
+        self._told_complete = state.complete.copy()
+        told = SlotsComplete(encode_slots(state.complete))
         return [Send(address, told) for address in (self._indexer, *self._holders)]
 
     def _forget_taken(self) -> list[Send]:
         """Have slots deleted that are not ours to keep and that the whole team has taken."""
-        gone = self._offering.forget_taken()
+        gone = self._outgoing_offers.forget_taken()
         order = ForgetSlots(encode_slots(gone))
         return [Send(address, order) for address in (*self._holders, self._indexer)] if gone.any() else []
 
     def _serve(self) -> list[Send]:
         """Have the serving weight follow the weight, once that costs nobody an answer."""
-        standing, ownership = self._standing, self._standing.ownership
-        if (
-            self._said_to_serve == (ownership.epoch, ServeSlots())
-            or (ownership.kept & ~standing.complete).any()
-        ):
+        state, ownership = self._state, self._state.ownership
+        if self._said_to_serve == (ownership.epoch, ServeSlots()) or (ownership.kept & ~state.complete).any():
             return []
-        for peer, slots in standing.by_answerer(ownership.leaving).items():
-            if (slots & ~self._offering.taken_by(peer)).any():
+        for peer, slots in state.by_answerer(ownership.leaving).items():
+            if (slots & ~self._outgoing_offers.taken_by(peer)).any():
                 return []
-        has_to_wait = bool((ownership.answers_next & ~standing.complete).any())
+        has_to_wait = bool((ownership.answers_next & ~state.complete).any())
         said = ownership.epoch, ServeSlots(is_together=has_to_wait)
         if self._said_to_serve == said:
             return []
@@ -357,44 +354,44 @@ class Handover(Actor):
     # --- News --------------------------------------------------------------------------------------
 
     def _hear_yield(self, peer: str, message: SlotsYielded, now: float) -> list[Send]:
-        heard = self._claims.hear_yield(peer, message)
+        heard = self._own_claim.hear_yield(peer, message)
         if heard is None:
             return []
-        self._bringing.want_urgently(peer, heard.filled, now)
-        return self._advance(now) if heard.has_agreed else self._bringing.start(now)
+        self._transfers.want_urgently(peer, heard.filled, now)
+        return self._advance(now) if heard.has_agreed else self._transfers.start(now)
 
     def _note_stopped(self, slots: SlotMask, now: float) -> list[Send]:
-        self._offering.are_stale = True
-        return self._yielding.note_stopped(slots) + self._advance(now)
+        self._outgoing_offers.are_stale = True
+        return self._incoming_claims.note_stopped(slots) + self._advance(now)
 
     def _note_synchronised(self, task: int, done: SlotMask, now: float) -> list[Send]:
-        want = self._bringing.end(task, done, now)
+        want = self._transfers.end(task, done, now)
         if want is None:
             return []
-        if not want.is_urgent and not self._taking.is_waiting_for(want.peer):
-            return self._bringing.start(now)  # it was a comparison: nothing else hangs on it
-        self._taking.stir(want.peer)
+        if not want.is_urgent and not self._incoming_offers.is_waiting_for(want.peer):
+            return self._transfers.start(now)  # it was a comparison: nothing else hangs on it
+        self._incoming_offers.stir(want.peer)
         return self._advance(now)
 
     def _note_filled(self, store: str, slots: SlotMask, now: float) -> list[Send]:
-        standing = self._standing
-        standing.filled |= slots
-        strays = standing.strays() & slots
-        is_first = store in standing.silent_stores
+        state = self._state
+        state.filled |= slots
+        strays = state.strays() & slots
+        is_first = store in state.silent_stores
         if not is_first and not strays.any():
             return []  # what we keep is offered, whether anything is in it or not
-        self._offering.take_back(strays)  # there is more to be taken
-        standing.silent_stores.discard(store)
-        sends = self._yielding.hear_again() if is_first else []
+        self._outgoing_offers.take_back(strays)  # there is more to be taken
+        state.silent_stores.discard(store)
+        sends = self._incoming_claims.hear_again() if is_first else []
         return sends + self._advance(now)
 
     def _note_lacking(self, slots: SlotMask, now: float) -> list[Send]:
         """Be complete in these copies of ours no more, and ask their owners for them."""
-        standing = self._standing
-        slots = slots & ~standing.held
+        state = self._state
+        slots = slots & ~state.held
         if not slots.any():
             return []
-        standing.lacking |= slots
-        standing.complete &= ~slots
-        self._taking.lose(slots, now)
+        state.lacking |= slots
+        state.complete &= ~slots
+        self._incoming_offers.lose(slots, now)
         return self._advance(now)

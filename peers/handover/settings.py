@@ -31,7 +31,7 @@ class ExchangeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     """Patience and limits of the exchange of one store; it matters to no user, so nobody configures it."""
 
     group_slots_max: int = COMPARED_SLOTS_MAX  # compared at a time; at most COMPARED_SLOTS_MAX
-    # Of one transfer; each some megabytes in memory; at most `pulling.PARTS_WAITING_MAX`.
+    # Of one transfer; each some megabytes in memory; at most `incoming_transfers.PARTS_WAITING_MAX`.
     parts_in_flight_max: int = 4
     again_s: float = 2.0  # without any answer until then it is asked again; doubled each time
     tries_max: int = 4  # then the task ends with what it has

@@ -70,7 +70,7 @@ class SlotsTaken(Message, frozen=True, array_like=True, tag=67):
     slots: SlotSet
 
 
-class CopiesWanted(Message, frozen=True, array_like=True, tag=68):
+class ReplicasWanted(Message, frozen=True, array_like=True, tag=68):
     """A standby to the owner: offer me these, whether I have taken them before or not."""
 
     slots: SlotSet

@@ -3,7 +3,6 @@
     `sample`        what was counted in a span of time, and how samples are put together
     `series`        samples of the last hour, day and month, each finer than the next
     `event`         what is worth telling: a standing now beside the one before makes events
-    `event_log`     the last of these, kept
     `historian`     the actor: is told how the peer is every other second, answers gateways that ask
     `messages`      what it is told, and what it has logged; `wire_messages`: what gateways ask it
 

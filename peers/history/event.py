@@ -78,7 +78,7 @@ class Crawling(StrEnum):
     UNLICENSED = "unlicensed"
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class PeerCondition(msgspec.Struct, frozen=True, kw_only=True):
     """How a peer stands, as far as events follow from it."""
 
     at_s: float = 0.0  # mesh clock
@@ -97,7 +97,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     taken_down: Count = 0  # rules of the policy
 
 
-def continued(before: Standing, now: Standing) -> Standing:
+def continued(before: PeerCondition, now: PeerCondition) -> PeerCondition:
     """Note since when slots are wanted, and how many were at most."""
     if not now.slots_wanted:
         return now
@@ -108,7 +108,7 @@ def continued(before: Standing, now: Standing) -> Standing:
     )
 
 
-def events_between(before: Standing, now: Standing) -> list[Event]:
+def events_between(before: PeerCondition, now: PeerCondition) -> list[Event]:
     """Return the events between two standings of one peer, the second `continued`."""
 
     def told(kind: EventKind, peer: str = "", amount: float = 0.0, text: str = "") -> Event:
@@ -168,7 +168,7 @@ def _of_members(before: Mapping[str, State], now: Mapping[str, State]) -> Iterat
             yield _OF_STATE[state], peer
 
 
-def _of_counts(before: Standing, now: Standing) -> Iterator[tuple[EventKind, float]]:
+def _of_counts(before: PeerCondition, now: PeerCondition) -> Iterator[tuple[EventKind, float]]:
     """Yield the counts that became more or less, and hand-overs that take their time."""
     if more := now.taken_down - before.taken_down:
         yield EventKind.TAKEN_DOWN if more > 0 else EventKind.RESTORED, abs(more)
@@ -181,7 +181,7 @@ def _of_counts(before: Standing, now: Standing) -> Iterator[tuple[EventKind, flo
         yield EventKind.HANDOVER_BEGUN, now.slots_wanted
 
 
-def _is_told(standing: Standing) -> bool:
+def _is_told(standing: PeerCondition) -> bool:
     """Has it wanted slots for so long that this is told?"""
     return standing.slots_wanted > 0 and standing.at_s - standing.wanted_since_s >= MOVING_TOLD_S
 

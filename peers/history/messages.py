@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.actors.actor import Message
-from peers.history.event import Event, Standing
+from peers.history.event import Event, PeerCondition
 from peers.history.sample import Counts, Values
 
 
@@ -12,7 +12,7 @@ class VitalsTaken(Message, frozen=True):
 
     counters: Counts  # since the start of the process
     gauges: Values
-    standing: Standing  # without the other members and the policy, of which others tell the historian
+    standing: PeerCondition  # without the other members and the policy, of which others tell the historian
     has_joined: bool  # False before its mesh has let it in: nothing of that is worth telling
 
 

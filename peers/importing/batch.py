@@ -13,18 +13,18 @@ from peers.importing.folder import Gone
 from peers.importing.importer import bytes_of
 from peers.importing.json_lines import Line, entry_of
 from peers.importing.messages import ImportedPage
-from peers.importing.page import NoPage, Refused, is_private, page_gone, page_of_entry, page_of_record
-from peers.importing.positions import Damage, Position
+from peers.importing.page import NoPage, PageNotKept, is_private, page_gone, page_of_entry, page_of_record
+from peers.importing.positions import FileDamage, Position
 from peers.importing.warc_file import Record
 
 BODY_BYTES: Final = 2 << 20  # of one request, unless one page is larger
 
 
-class Order(NamedTuple):
+class ImportTask(NamedTuple):
     """The order to a worker: records, or lines, and how to make pages of them."""
 
     found: list[Record | Line | Gone]
-    damages: list[Damage]  # that were found between them
+    damages: list[FileDamage]  # that were found between them
     after: Position  # where to go on reading when all of it is done
     changed_at: float  # when the file was last changed
     use: LinkUse
@@ -42,12 +42,12 @@ class Made(NamedTuple):
     n_private: int  # pages whose host is an address that is not public
     refused: dict[str, int]
     examples: dict[str, str]  # for each reason one URL or place
-    damages: list[Damage]
+    damages: list[FileDamage]
     cpu_s: float
     n_gone: int = 0  # pages whose files are gone
 
 
-def make(order: Order) -> Made:
+def make(order: ImportTask) -> Made:
     """Make pages of records; records that cannot be pages are counted by reason."""
     began = process_time()
     bodies: list[bytes] = []
@@ -62,9 +62,9 @@ def make(order: Order) -> Made:
         except NoPage:
             continue
         except CorruptionError as error:
-            damages.append(Damage(found.offset, str(error)))
+            damages.append(FileDamage(found.offset, str(error)))
             continue
-        except Refused as error:
+        except PageNotKept as error:
             refused[str(error)] = refused.get(str(error), 0) + 1
             examples.setdefault(str(error), _named(found))
             continue
@@ -102,7 +102,7 @@ def decode(body: bytes) -> list[ImportedPage]:
     return _decoder.decode(body)
 
 
-def _page(found: Record | Line | Gone, order: Order) -> ImportedPage:
+def _page(found: Record | Line | Gone, order: ImportTask) -> ImportedPage:
     """Never raises anything else: a page that breaks the parser is our bug, and must cost that page only."""
     try:
         if isinstance(found, Gone):
@@ -110,10 +110,10 @@ def _page(found: Record | Line | Gone, order: Order) -> ImportedPage:
         if isinstance(found, Record):
             return page_of_record(found, order.use, is_own=order.is_own)
         return page_of_entry(entry_of(found.text), order.changed_at, order.use)
-    except (NoPage, Refused, CorruptionError):
+    except (NoPage, PageNotKept, CorruptionError):
         raise
     except Exception as error:
-        raise Refused(f"our parser failed ({type(error).__name__})") from error
+        raise PageNotKept(f"our parser failed ({type(error).__name__})") from error
 
 
 def _named(found: Record | Line | Gone) -> str:

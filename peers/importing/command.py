@@ -15,6 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import INTERRUPTED, ConfigError
+from peers.mesh_readiness import WAIT_S, NotReady, WaitOption, wait_until_ready
 from peers.options import (
     DATA,
     GATEWAY,
@@ -25,14 +26,13 @@ from peers.options import (
     client_with,
     print_json,
 )
-from peers.waiting import WAIT_S, NotReady, WaitOption, wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from peers.importing.checkpoint import Checkpoint
     from peers.importing.folder import Seen
-    from peers.importing.running import Plan, Summary
+    from peers.importing.import_run import ImportPlan, ImportSummary
 
 SHOWN_MAX: Final = 10  # damages that are told; --json has more
 
@@ -96,8 +96,8 @@ def import_files(
     from peers.crawler.model.wire_messages import LinkUse
     from peers.importing.batch import encode
     from peers.importing.checkpoint import Checkpoint, checkpoint_path
-    from peers.importing.inventory import Inventory
-    from peers.importing.running import Plan
+    from peers.importing.import_run import ImportPlan
+    from peers.importing.inventory import FolderInventory
 
     files = [file.absolute() for file in files]
     sites = _sites_of(files, as_url)
@@ -109,9 +109,9 @@ def import_files(
         peer = str(client.import_pages(encode([]))["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
     use = LinkUse.FETCH if follow else LinkUse.TEXT
-    inventories = {each: Inventory(checkpoint_path([each], gateway, "folder")) for each in sites}
+    inventories = {each: FolderInventory(checkpoint_path([each], gateway, "folder")) for each in sites}
     seen: dict[Path, Seen] | None = {} if watch else None
-    plan = Plan(
+    plan = ImportPlan(
         files, gateway, tokens, use, workers, is_own=own, sites=sites, seen=seen, inventories=inventories
     )
     for folder, site in sites.items():
@@ -156,7 +156,7 @@ def _sites_of(files: list[Path], as_url: str) -> dict[Path, str]:
     return {folder: site_of(folder, as_url) for folder in folders}
 
 
-def _watch(plan: Plan, checkpoint: Callable[[], Checkpoint], pause_s: float, console: Console) -> Never:
+def _watch(plan: ImportPlan, checkpoint: Callable[[], Checkpoint], pause_s: float, console: Console) -> Never:
     """Import changed files of folders until the process is interrupted."""
     while True:
         time.sleep(pause_s)
@@ -167,9 +167,9 @@ def _watch(plan: Plan, checkpoint: Callable[[], Checkpoint], pause_s: float, con
             console.print(f"{changed.pages:,} changed {files}{gone}, {changed.stored:,} new versions")
 
 
-def _run(plan: Plan, kept: Checkpoint, console: Console) -> Summary:
+def _run(plan: ImportPlan, kept: Checkpoint, console: Console) -> ImportSummary:
     """Run under a bar that counts bytes of the files."""
-    from peers.importing.running import run, size_of
+    from peers.importing.import_run import run, size_of
 
     sizes = [size_of(file) for file in plan.files]
     before = dict(zip(plan.files, (sum(sizes[:n]) for n in range(len(sizes))), strict=True))
@@ -183,14 +183,14 @@ def _run(plan: Plan, kept: Checkpoint, console: Console) -> Summary:
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("importing", total=sum(sizes), pages=0)
 
-        def show(file: Path, done: int, summary: Summary) -> None:
+        def show(file: Path, done: int, summary: ImportSummary) -> None:
             stored = summary.stored + summary.known
             progress.update(bar, completed=before[file] + done, pages=stored, description=escape(file.name))
 
         return run(plan, kept, show)
 
 
-def _show(summary: Summary) -> None:
+def _show(summary: ImportSummary) -> None:
     console = Console(highlight=False)
     told = summary.as_json()
     console.print(

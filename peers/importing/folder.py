@@ -28,10 +28,10 @@ from urllib.parse import quote
 
 from mesh.errors import ConfigError
 from mesh.urls import FILES_DOMAIN, canonical
-from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX
 from peers.crawler.parsing.dates import FRESH_S
-from peers.importing.inventory import Inventory
-from peers.importing.positions import BEGINNING, Damage, Position
+from peers.importing.inventory import FolderInventory
+from peers.importing.positions import BEGINNING, FileDamage, Position
 from peers.importing.warc_file import Record
 from peers.storage.archive.warc import warc_date
 
@@ -87,8 +87,8 @@ def read_folder(
     site: str,
     start: Position = BEGINNING,
     seen: dict[Path, Seen] | None = None,
-    inventory: Inventory | None = None,
-) -> Iterator[Record | Gone | Damage]:
+    inventory: FolderInventory | None = None,
+) -> Iterator[Record | Gone | FileDamage]:
     """Yield the files, in the order of their names, from a position on; then the pages of deleted files.
 
     Args:
@@ -96,7 +96,7 @@ def read_folder(
         and others are noted.
       inventory: of the pages that were given before.
     """
-    inventory = inventory or Inventory()
+    inventory = inventory or FolderInventory()
     unread: list[OSError] = []
     files = list(_files_in(folder, unread.append))
     urls = {path: site + quote(os.fsencode(path.relative_to(folder))) for path, state in files if state.size}
@@ -115,12 +115,12 @@ def read_folder(
         if number < start.skip or path not in urls or (seen is not None and seen.get(path) == state):
             continue
         if state.size > DOCUMENT_BYTES_MAX:
-            yield Damage(offset, f"{path} is larger than {DOCUMENT_BYTES_MAX >> 20} MiB")
+            yield FileDamage(offset, f"{path} is larger than {DOCUMENT_BYTES_MAX >> 20} MiB")
             continue
         try:
             body = path.read_bytes()
         except OSError as error:
-            yield Damage(offset, f"{path} cannot be read: {error.strerror or error}")
+            yield FileDamage(offset, f"{path} cannot be read: {error.strerror or error}")
             continue
         if seen is not None:
             seen[path] = state

@@ -24,7 +24,7 @@ class Given(msgspec.Struct):
     gone: dict[str, float]
 
 
-class Inventory:
+class FolderInventory:
     """The pages of one folder."""
 
     def __init__(self, path: Path | None = None) -> None:

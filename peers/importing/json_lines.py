@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.errors import CorruptionError
-from peers.importing.positions import BEGINNING, Damage, Position
-from peers.importing.unpacking import Packing
+from peers.importing.packed_file import Packing
+from peers.importing.positions import BEGINNING, FileDamage, Position
 
 LINE_BYTES_MAX: Final = 32 << 20
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LineEntry(msgspec.Struct, frozen=True):
     """A page as a line describes it."""
 
     url: str
@@ -43,7 +43,7 @@ class Line(NamedTuple):
     text: bytes
 
 
-def read_lines(packing: Packing, start: Position = BEGINNING) -> Iterator[Line | Damage]:
+def read_lines(packing: Packing, start: Position = BEGINNING) -> Iterator[Line | FileDamage]:
     """Read the lines that are not blank from a position on.
 
     A packed file is read from the beginning of a member, passing over lines that are done.
@@ -57,7 +57,7 @@ def read_lines(packing: Packing, start: Position = BEGINNING) -> Iterator[Line |
             try:
                 chunk = next(chunks, None)
             except CorruptionError as error:
-                yield Damage(member.offset, str(error))
+                yield FileDamage(member.offset, str(error))
                 return
             if chunk is None:
                 break
@@ -70,7 +70,7 @@ def read_lines(packing: Packing, start: Position = BEGINNING) -> Iterator[Line |
                     after = Position(at) if member.is_exact else Position(member.offset, n_lines)
                     yield Line(begin if member.is_exact else member.offset, after, line)
             if len(rest) > LINE_BYTES_MAX:
-                yield Damage(
+                yield FileDamage(
                     at if member.is_exact else member.offset, f"a line of over {LINE_BYTES_MAX} bytes"
                 )
                 return
@@ -80,7 +80,7 @@ def read_lines(packing: Packing, start: Position = BEGINNING) -> Iterator[Line |
         rest, skip = b"", 0
 
 
-def entry_of(line: bytes) -> Entry:
+def entry_of(line: bytes) -> LineEntry:
     """Decode a line.
 
     Raises:
@@ -92,4 +92,4 @@ def entry_of(line: bytes) -> Entry:
         raise CorruptionError(f"not an entry: {error}") from error
 
 
-_decoder: Final = msgspec.json.Decoder(Entry)
+_decoder: Final = msgspec.json.Decoder(LineEntry)

@@ -11,8 +11,8 @@ from typing import Final
 
 from xxhash import xxh3_128_digest
 
-from peers.importing.positions import Damage, Position
-from peers.importing.unpacking import Packing
+from peers.importing.packed_file import Packing
+from peers.importing.positions import FileDamage, Position
 from peers.importing.warc_file import Record, read_warc
 
 # Names of responses, three of each, with their places in the file: about 60 MB. Older ones are forgotten.
@@ -20,8 +20,8 @@ NAMES_MAX: Final = 300_000
 
 
 def with_originals(
-    found: Iterator[Record | Damage], packing: Packing, names_max: int = NAMES_MAX
-) -> Iterator[Record | Damage]:
+    found: Iterator[Record | FileDamage], packing: Packing, names_max: int = NAMES_MAX
+) -> Iterator[Record | FileDamage]:
     """Yield the records of a file; revisits as responses, if the responses they refer to are before them.
 
     Others are yielded as they are. Responses that have no gzip member of their own are not found again: all

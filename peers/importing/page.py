@@ -16,7 +16,7 @@ from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses.addresses import is_public
-from peers.crawler.fetching.decoding import TooLarge, Undecodable, decode
+from peers.crawler.fetching.content_encoding import TooLarge, Undecodable, decode
 from peers.crawler.links.domain_links import marked
 from peers.crawler.model.web_request import (
     PAGE_STATUSES,
@@ -36,7 +36,7 @@ from peers.crawler.parsing.page_reader import read_page
 from peers.crawler.parsing.parser import NotHtml
 from peers.documents.formats import begins_like_feed, named_media_type
 from peers.engine.linkers import linker_of
-from peers.importing.json_lines import Entry
+from peers.importing.json_lines import LineEntry
 from peers.importing.messages import ImportedPage
 from peers.importing.warc_file import Record
 from peers.importing.wire_messages import PAGE_LINKS_MAX
@@ -57,7 +57,7 @@ _PASSED_OVER: Final = frozenset(("warcinfo", "request", "metadata", "continuatio
 _GENERATOR: Final = "tianmesh import"
 
 
-class Refused(Exception):
+class PageNotKept(Exception):
     """A page that is not kept; the text says why, the same for all that have the same fault."""
 
 
@@ -89,7 +89,7 @@ def page_of_record(record: Record, use: LinkUse, *, is_own: bool = False) -> Imp
     return page_of(fetched, use, truncated, visit, record.content)
 
 
-def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage:
+def page_of_entry(entry: LineEntry, changed_at: float, use: LinkUse) -> ImportedPage:
     """Make a page of an entry.
 
     Args:
@@ -100,7 +100,7 @@ def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage
     """
     url = _url_of(entry.url)
     if not entry.text.strip() and not entry.title.strip():
-        raise Refused("no text")
+        raise PageNotKept("no text")
     fetched_at = changed_at if entry.fetched_at is None else _moment(entry.fetched_at, "fetched_at")
     more = entry.headings or entry.date or entry.published or entry.links
     is_plain = entry.type == "text/plain" and not more
@@ -134,7 +134,7 @@ def page_of(
             header_of(fetched, "refresh") or "",
         )
     except NotHtml as error:
-        raise Refused(f"not HTML: {error}") from error
+        raise PageNotKept(f"not HTML: {error}") from error
     parsed = said.page
     stamp = Stamp(visit, fetched.started_at)
     if truncated not in ("", "length", "time", "disconnect"):
@@ -174,7 +174,7 @@ def is_private(url: str) -> bool:
     return not is_public(name) if is_address else name == "localhost" or name.endswith(".localhost")
 
 
-def html_of(entry: Entry) -> str:
+def html_of(entry: LineEntry) -> str:
     """A page that reads as the entry: its lines as blocks, those that are headings as such."""
     lang = f' lang="{escape(entry.language)}"' if entry.language else ""
     head = [f'<!DOCTYPE html>\n<html{lang}><head><meta charset="utf-8">']
@@ -193,7 +193,7 @@ def html_of(entry: Entry) -> str:
     return "\n".join([*head, "</head><body>", *_blocks(entry), *links, "</body></html>\n"])
 
 
-def _blocks(entry: Entry) -> list[str]:
+def _blocks(entry: LineEntry) -> list[str]:
     headings = [heading for line in entry.headings.split("\n") if (heading := " ".join(line.split()))]
     lines = [folded for line in entry.text.split("\n") if (folded := " ".join(line.split()))]
     blocks: list[str] = []
@@ -225,33 +225,33 @@ def _lines_of_heading(lines: list[str], at: int, heading: str) -> int:
 def _url_of(text: str) -> str:
     url = canonical(text.strip())
     if url is None:
-        raise Refused("no http or https URL")
+        raise PageNotKept("no http or https URL")
     return url
 
 
 def _moment(given: str | float, what: str) -> float:
     seconds = precise_seconds_of(given) if isinstance(given, str) else float(given)
     if not 0 < seconds < 1e11:
-        raise Refused(f"{what} is no date")
+        raise PageNotKept(f"{what} is no date")
     return seconds
 
 
 def _response_in(kind: str, content_type: str, record: Record) -> HttpResponse:
     if kind == "response":
         if content_type.partition(";")[0].strip().lower() not in ("application/http", ""):
-            raise Refused("not HTTP")
+            raise PageNotKept("not HTTP")
         try:
             response = parse_response(WarcRecord(record.headers, _with_line_ends(record.block)))
         except CorruptionError as error:
-            raise Refused("not an HTTP response") from error
+            raise PageNotKept("not an HTTP response") from error
         if response.status not in PAGE_STATUSES:
-            raise Refused(f"status {response.status}")
+            raise PageNotKept(f"status {response.status}")
         return response
     if kind == "revisit":
-        raise Refused("the response that it refers to is not in this file")
+        raise PageNotKept("the response that it refers to is not in this file")
     if kind in ("resource", "conversion"):
         return HttpResponse(200, (("Content-Type", content_type),), record.block)
-    raise Refused(f"a record of type {kind[:40]!r}")
+    raise PageNotKept(f"a record of type {kind[:40]!r}")
 
 
 def _fetched_at(said: str, response: HttpResponse) -> float:
@@ -259,7 +259,7 @@ def _fetched_at(said: str, response: HttpResponse) -> float:
     dates = (value for name, value in response.headers if name.lower() == "date")
     fetched_at = precise_seconds_of(said) or http_seconds_of(next(dates, ""))
     if fetched_at <= 0.0:
-        raise Refused("no date")
+        raise PageNotKept("no date")
     return fetched_at
 
 
@@ -276,13 +276,13 @@ def _fetched(url: str, response: HttpResponse, ip: str, at: float, *, is_cut: bo
     """The answer of a server as the fetcher would have had it."""
     media_type = named_media_type(response.header("content-type"))
     if media_type not in ("", *WANTED_MEDIA_TYPES):
-        raise Refused(f"type {media_type[:60]}")
+        raise PageNotKept(f"type {media_type[:60]}")
     bytes_max = body_bytes_max(media_type)
     body = _decoded(response, bytes_max, is_cut=is_cut)
     if len(body) > bytes_max:
-        raise Refused(f"larger than {bytes_max >> 20} MiB")
+        raise PageNotKept(f"larger than {bytes_max >> 20} MiB")
     if begins_like_list(body) and not begins_like_feed(body):
-        raise Refused("a sitemap")
+        raise PageNotKept("a sitemap")
     return PageFetched(
         url=url,
         status=response.status,
@@ -316,7 +316,7 @@ def _decoded(response: HttpResponse, bytes_max: int, *, is_cut: bool) -> bytes:
     try:
         return decode(body, codings, bytes_max).body
     except TooLarge as error:
-        raise Refused(f"larger than {bytes_max >> 20} MiB") from error
+        raise PageNotKept(f"larger than {bytes_max >> 20} MiB") from error
     except Undecodable:
         return body  # it was decoded before it was archived
 

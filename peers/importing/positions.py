@@ -15,7 +15,7 @@ class Position(NamedTuple):
 BEGINNING: Final = Position(0)
 
 
-class Damage(NamedTuple):
+class FileDamage(NamedTuple):
     """A part of a file that is no record; the records behind it are read on."""
 
     offset: int

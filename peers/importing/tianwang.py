@@ -22,9 +22,9 @@ import msgspec
 
 from mesh.errors import CorruptionError
 from peers.crawler.parsing.dates import http_seconds_of
-from peers.importing.json_lines import LINE_BYTES_MAX, Entry, Line
-from peers.importing.positions import BEGINNING, Damage, Position
-from peers.importing.unpacking import Data
+from peers.importing.json_lines import LINE_BYTES_MAX, Line, LineEntry
+from peers.importing.packed_file import Data
+from peers.importing.positions import BEGINNING, FileDamage, Position
 from peers.importing.warc_file import Record
 from peers.storage.archive.warc import RECORD_BYTES_MAX, warc_date
 
@@ -55,7 +55,7 @@ class _Raw(NamedTuple):
     after: int
 
 
-def read_raw(data: Data, start: Position = BEGINNING) -> Iterator[Record | Damage]:
+def read_raw(data: Data, start: Position = BEGINNING) -> Iterator[Record | FileDamage]:
     """Read a raw store from a position on."""
     at = start.offset
     while at < len(data):
@@ -63,13 +63,13 @@ def read_raw(data: Data, start: Position = BEGINNING) -> Iterator[Record | Damag
         if raw is None:
             found = _next_raw(data, at + 1)
             if bytes(data[at : min(found, at + HEAD_BYTES_MAX)]).strip():
-                yield Damage(at, f"no record: {found - at} bytes are passed over")
+                yield FileDamage(at, f"no record: {found - at} bytes are passed over")
             at = found
             continue
         try:
             yield _record_of(data, at, raw)
         except CorruptionError as error:
-            yield Damage(at, str(error))
+            yield FileDamage(at, str(error))
         at = raw.after
 
 
@@ -140,7 +140,7 @@ def _record_of(data: Data, at: int, raw: _Raw) -> Record:
     return Record(at, Position(raw.after), headers, block)
 
 
-def read_package(data: Data, start: Position = BEGINNING) -> Iterator[Record | Damage]:
+def read_package(data: Data, start: Position = BEGINNING) -> Iterator[Record | FileDamage]:
     """Read a package of web objects from a position on."""
     at = start.offset or len(PACKAGE_BEGIN)
     while at < len(data):
@@ -148,7 +148,7 @@ def read_package(data: Data, start: Position = BEGINNING) -> Iterator[Record | D
         if record is None:
             found = data.find(OBJECT_BEGIN, at + 1)
             found = found if found >= 0 else len(data)
-            yield Damage(at, f"no web object: {found - at} bytes are passed over")
+            yield FileDamage(at, f"no web object: {found - at} bytes are passed over")
             at = found
             continue
         yield record
@@ -157,7 +157,7 @@ def read_package(data: Data, start: Position = BEGINNING) -> Iterator[Record | D
 
 def read_described(
     description: Data, package: Data, start: Position = BEGINNING
-) -> Iterator[Record | Damage]:
+) -> Iterator[Record | FileDamage]:
     """Read the objects that the description of a package names, at the places where it says that they are.
 
     So each object that is missing or damaged is told by its URL, and what lies between them is not looked at.
@@ -165,7 +165,7 @@ def read_described(
     taken for two.
     """
     if description[len(DESCRIPTION_BEGIN) : DESCRIPTION.size][-2:] != b"\r\n":
-        yield Damage(0, "no description of a package")
+        yield FileDamage(0, "no description of a package")
         return
     at, free = start.offset or DESCRIPTION.size, 0
     while at < len(description):
@@ -174,14 +174,14 @@ def read_described(
         match = _DESCRIBED.fullmatch(line[:end])
         if match is None:
             if line[:end].strip():
-                yield Damage(at, "a line that describes no object")
+                yield FileDamage(at, "a line that describes no object")
         else:
             begin = int(match[2])
             record = _object_at(package, begin, begin + int(match[3])) if begin >= free else None
             free = record.after.offset if record is not None else free
             url = match[1].decode("utf-8", "replace")
             if record is None or record.headers["warc-target-uri"] != url:
-                yield Damage(at, f"{url[:300]} is not in the package where this says")
+                yield FileDamage(at, f"{url[:300]} is not in the package where this says")
             else:
                 yield record._replace(offset=at, after=Position(at + end))
         at += end
@@ -208,7 +208,7 @@ def _object_at(data: Data, at: int, end: int) -> Record | None:
     return Record(at, Position(ends), headers, bytes(data[begin + type_bytes + url_bytes : ends]))
 
 
-def read_soif(data: Data, start: Position = BEGINNING) -> Iterator[Line | Damage]:
+def read_soif(data: Data, start: Position = BEGINNING) -> Iterator[Line | FileDamage]:
     """Read the objects of SOIF from a position on, each as the line of JSON that says the same."""
     at = start.offset
     while at < len(data):
@@ -217,7 +217,7 @@ def read_soif(data: Data, start: Position = BEGINNING) -> Iterator[Line | Damage
             after = data.find(b"\n@", at + 1)
             after = after if after >= 0 else len(data)
             if bytes(data[at : min(after, at + HEAD_BYTES_MAX)]).strip():
-                yield Damage(at, f"no SOIF object: {after - at} bytes are passed over")
+                yield FileDamage(at, f"no SOIF object: {after - at} bytes are passed over")
             at = after
             continue
         entry, after = found
@@ -225,7 +225,7 @@ def read_soif(data: Data, start: Position = BEGINNING) -> Iterator[Line | Damage
         at = after
 
 
-def _soif_at(data: Data, at: int) -> tuple[Entry, int] | None:
+def _soif_at(data: Data, at: int) -> tuple[LineEntry, int] | None:
     template = _TEMPLATE.match(bytes(data[at : at + HEAD_BYTES_MAX]))
     if template is None:
         return None
@@ -243,7 +243,7 @@ def _soif_at(data: Data, at: int) -> tuple[Entry, int] | None:
         return None
     values = {name: bytes(data[slice(*place)]).decode("utf-8", "replace") for name, place in places.items()}
     media_type = values.get("type", "")
-    entry = Entry(
+    entry = LineEntry(
         url=template[1].decode("utf-8", "replace"),
         title=" ".join(values.get("title", "").split()),
         text=next((values[name] for name in _TEXTS if values.get(name, "").strip()), ""),

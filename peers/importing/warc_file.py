@@ -16,8 +16,8 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mesh.errors import CorruptionError
-from peers.importing.positions import BEGINNING, Damage, Position
-from peers.importing.unpacking import Member, Packing
+from peers.importing.packed_file import PackedMember, Packing
+from peers.importing.positions import BEGINNING, FileDamage, Position
 from peers.storage.archive.warc import CONTENT_TYPE, HEAD_BYTES_MAX, RECORD_BYTES_MAX, header_fields
 
 # Unpacked to get past a record that is too large, or past what is none; more of it is a bomb.
@@ -42,7 +42,7 @@ class Record(NamedTuple):
     content: bytes = b""  # of a document of which this is the beginning, see `with_contents`
 
 
-def with_contents(found: Iterable[Record | Damage]) -> Iterator[Record | Damage]:
+def with_contents(found: Iterable[Record | FileDamage]) -> Iterator[Record | FileDamage]:
     """Give documents, of which our archive keeps the beginning alone, the text that it keeps of them.
 
     That is in the record behind them (`extraction.kept_response`).
@@ -69,10 +69,10 @@ def _is_content_of(record: Record, response: Record) -> bool:
     return kind == "metadata" and media_type == CONTENT_TYPE and len(set(named)) == 1
 
 
-def read_warc(packing: Packing, start: Position = BEGINNING) -> Iterator[Record | Damage]:
+def read_warc(packing: Packing, start: Position = BEGINNING) -> Iterator[Record | FileDamage]:
     """Read records from a position on.
 
-    Yields a `Damage` for everything that is no record, and goes on behind it.
+    Yields a `FileDamage` for everything that is no record, and goes on behind it.
     """
     skip, offset = start.skip, start.offset
     is_over = False
@@ -86,7 +86,7 @@ def read_warc(packing: Packing, start: Position = BEGINNING) -> Iterator[Record 
                 break
 
 
-def _read_member(member: Member, skip: int) -> Generator[Record | Damage, None, bool]:
+def _read_member(member: PackedMember, skip: int) -> Generator[Record | FileDamage, None, bool]:
     """Read the records of a member but the first ones; return whether it could be unpacked to its end."""
     stream = _Stream(member.chunks())
     n_records = 0
@@ -102,16 +102,16 @@ def _read_member(member: Member, skip: int) -> Generator[Record | Damage, None, 
                 after = at or Position(member.offset, n_records)
                 yield Record(begin, after, *found)
         except _Unreadable as error:
-            yield Damage(begin, str(error))
+            yield FileDamage(begin, str(error))
             return False
         except CorruptionError as error:
-            yield Damage(begin, str(error))
+            yield FileDamage(begin, str(error))
             n_records += 1
             try:
                 if not stream.seek(_BEGIN):
                     return True
             except _Unreadable as unreadable:
-                yield Damage(begin, str(unreadable))
+                yield FileDamage(begin, str(unreadable))
                 return False
 
 

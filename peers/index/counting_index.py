@@ -14,7 +14,7 @@ from mesh.slot_set import SlotMask, decode_any_slots
 from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.effort import Effort
 from peers.engine.query import Query
-from peers.engine.ranking import Statistics
+from peers.engine.ranking import CollectionStatistics
 from peers.engine.segment_search import Place
 from peers.index.messages import (
     AdoptDocuments,
@@ -38,7 +38,7 @@ _Pages = list[tuple[int, str, Stamp]]  # slot, URL, version
 class CountingIndex:
     """For large simulations: an index and its port in one, which knows URLs and finds nothing.
 
-    It is its own `answering.IndexView` and `answering.SlotsView`. What it exports are the encoded URLs.
+    It is its own `answerer.IndexView` and `answerer.SlotsView`. What it exports are the encoded URLs.
     """
 
     def __init__(self) -> None:
@@ -112,13 +112,13 @@ class CountingIndex:
     def over(self, slots: SlotMask) -> CountingIndex:
         return self
 
-    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> Statistics:
-        return Statistics(0, _NO_LENGTHS, {})
+    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
+        return CollectionStatistics(0, _NO_LENGTHS, {})
 
     def search(
         self,
         query: Query,
-        statistics: Statistics,
+        statistics: CollectionStatistics,
         k: int,
         after: Place | None = None,
         floor: float = -inf,
@@ -133,7 +133,7 @@ class CountingIndex:
         self,
         query: Query,
         urls: Sequence[str],
-        explained_by: Statistics | None = None,
+        explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
         wants_vocabulary: bool = False,
     ) -> list[Excerpt]:

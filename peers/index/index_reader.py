@@ -1,4 +1,4 @@
-"""The committed part of an index as the indexer searches it: an `answering.IndexView`. Any thread may."""
+"""The committed part of an index as the indexer searches it: an `answerer.IndexView`. Any thread may."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from peers.engine.explanation import explain_indexed
 from peers.engine.features import features_of_best
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import Order, Query
-from peers.engine.ranking import Statistics
+from peers.engine.query import Query, Sort
+from peers.engine.ranking import CollectionStatistics
 from peers.engine.segment import Segment
 from peers.engine.segment_search import Place
 from peers.engine.snapshot import Best, Snapshot
@@ -102,20 +102,20 @@ class _Remembered:
 
 
 class SnapshotReader:
-    """Reads the documents of some slots at one commit: an `answering.SlotsView`."""
+    """Reads the documents of some slots at one commit: an `answerer.SlotsView`."""
 
     def __init__(self, reader: _Remembered, snapshot: Snapshot, slots: SlotMask) -> None:
         self.generation = snapshot.generation
         self._reader = reader
         self._view = snapshot.responsible(slots)
 
-    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> Statistics:
+    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
         return self._view.statistics(terms, effort)
 
     def search(
         self,
         query: Query,
-        statistics: Statistics,
+        statistics: CollectionStatistics,
         k: int,
         after: Place | None = None,
         floor: float = -inf,
@@ -124,7 +124,7 @@ class SnapshotReader:
         total, is_exact, best = self._view.best(query, statistics, k, after=after, floor=floor, effort=effort)
         self._reader.note_found(best)
         # What is asked for behind a place, or by date, is not ordered by the model.
-        n_candidates = min(MODEL_DEPTH, len(best)) if after is None and query.order is Order.SCORE else 0
+        n_candidates = min(MODEL_DEPTH, len(best)) if after is None and query.order is Sort.SCORE else 0
         if effort is not None and n_candidates:
             try:
                 effort.spend(n_candidates * len(query.scoring) * FEATURES_VISITS)
@@ -142,7 +142,7 @@ class SnapshotReader:
         self,
         query: Query,
         urls: Sequence[str],
-        explained_by: Statistics | None = None,
+        explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
         wants_vocabulary: bool = False,
     ) -> list[Excerpt]:
@@ -171,7 +171,7 @@ class SnapshotReader:
         return known
 
     def _explained(
-        self, excerpts: Sequence[Excerpt], query: Query, statistics: Statistics, effort: Effort
+        self, excerpts: Sequence[Excerpt], query: Query, statistics: CollectionStatistics, effort: Effort
     ) -> list[Excerpt]:
         """Add where scores come from, as far as the effort goes; nothing where it is too long to be sent."""
         told: dict[str, bytes] = {}

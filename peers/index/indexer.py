@@ -41,7 +41,7 @@ from mesh.urls import has_host, host_of
 from peers.engine.document import Document
 from peers.engine.linkers import with_anchors
 from peers.handover.messages import ForgetSlots, SlotsComplete
-from peers.index.answering import IndexView
+from peers.index.answerer import IndexView
 from peers.index.messages import (
     AnswerQuestion,
     CommitDocuments,

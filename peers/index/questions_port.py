@@ -16,8 +16,9 @@ any of the hundred commonest words again and again, 50 honest searches a second 
 
 from __future__ import annotations
 
+from collections import deque
 from time import perf_counter
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import trio
 
@@ -26,9 +27,8 @@ from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
 from mesh.process.cores import core_count
 from peers.engine.effort import Effort
-from peers.index.answering import Answer, Answerer, IndexView, effort_for
+from peers.index.answerer import Answerer, IndexAnswer, IndexView, effort_for
 from peers.index.messages import AnswerQuestion, DamageMet
-from peers.index.question_queue import QuestionQueue, WaitingQuestion
 from peers.text.characters import character_classes
 
 AT_ONCE_VISITS_MAX: Final = 200_000  # some 3 ms
@@ -90,7 +90,7 @@ class QuestionsPort:
             for _ in range(self._n_threads):
                 nursery.start_soon(self._answer_forever, (self._untried, self._costly))
 
-    def _try_at_once(self, order: AnswerQuestion) -> Answer | None:
+    def _try_at_once(self, order: AnswerQuestion) -> IndexAnswer | None:
         """Answer on the event loop if that is soon done; return the answer so far, None if not tried."""
         began_s = perf_counter()
         if self._deliver is None or not self._loop_time.is_left(began_s):
@@ -148,7 +148,7 @@ class QuestionsPort:
         if question.so_far is not None:
             self._say(question.so_far)
 
-    def _say(self, answer: Answer) -> None:
+    def _say(self, answer: IndexAnswer) -> None:
         assert self._deliver is not None
         message = answer.message
         if answer.is_whole or isinstance(message, DamageMet) or message.answer is not None:
@@ -177,3 +177,45 @@ async def _stop_at(until_s: float, effort: Effort) -> None:
         await trio.sleep_until(until_s)
     finally:
         effort.stop()
+
+
+# Of one gateway. It has fewer searches under way; at .1 s each the last of so many would be too late anyway.
+WAITING_MAX: Final = 32
+
+
+class WaitingQuestion(NamedTuple):
+    """A question, and the answer to give if nothing better is found in time."""
+
+    order: AnswerQuestion
+    until_s: float
+    so_far: IndexAnswer | None
+
+
+class QuestionQueue:
+    """Questions that wait for a thread: first in, first out for each gateway, and by turns among them.
+
+    So no gateway waits for all that another has asked.
+    """
+
+    def __init__(self) -> None:
+        self._of_gateways: dict[str, deque[WaitingQuestion]] = {}  # by peer, whose turn it is in front
+
+    def add(self, question: WaitingQuestion) -> WaitingQuestion | None:
+        """Let a question wait; return the one that has to go for it, the oldest of its gateway."""
+        of_gateway = self._of_gateways.setdefault(question.order.gateway.peer, deque())
+        of_gateway.append(question)
+        return of_gateway.popleft() if len(of_gateway) > WAITING_MAX else None
+
+    def take(self) -> WaitingQuestion | None:
+        """Return the next one, and let its gateway wait for its next turn; None when there is none."""
+        gateway = next(iter(self._of_gateways), None)
+        if gateway is None:
+            return None
+        of_gateway = self._of_gateways.pop(gateway)
+        question = of_gateway.popleft()
+        if of_gateway:
+            self._of_gateways[gateway] = of_gateway
+        return question
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of_gateways.values()))

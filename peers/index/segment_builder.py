@@ -12,7 +12,7 @@ from typing import Final
 
 import trio
 
-from mesh.process.workshop import Answer, Fault, Workshop
+from mesh.process.workshop import Answer, Workshop, WorkshopFault
 from peers.engine.builder import IndexedDocument, build_encoded
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.segment import Segment
@@ -43,7 +43,7 @@ class SegmentBuilder:
         answers: list[Answer] = []
         trio.from_thread.run(self.workshop.carry_out, [order_of(documents)], answers.append)
         (answer,) = answers
-        if isinstance(answer, Fault):
+        if isinstance(answer, WorkshopFault):
             logger.error(
                 "its process ended, fault=%s: segment built here documents=%d", answer, len(documents)
             )

@@ -34,9 +34,9 @@ from peers.engine.merge import Merge
 from peers.engine.segment import Segment
 from peers.engine.storage import Buffer
 from peers.handover.wire_messages import BULK_BYTES_MAX
-from peers.index.committing import commit_documents
+from peers.index.commit import commit_documents
 from peers.index.damage import damage_told
-from peers.index.exporting import Exporting
+from peers.index.export_parts import ExportParts
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -92,7 +92,7 @@ class SegmentsPort:
         self._rest_s = rest_s
         # The indexer and the cell have few orders outstanding; they repeat them after a restart.
         self._orders, self._inbox = trio.open_memory_channel[_WriteOrder](float("inf"))
-        self._exports: dict[int, Exporting] = {}
+        self._exports: dict[int, ExportParts] = {}
         self._wanted, self._to_export = trio.open_memory_channel[int](float("inf"))  # tickets
         self._writing = trio.Lock()
         self._is_merging = False
@@ -105,7 +105,9 @@ class SegmentsPort:
                 self._orders.send_nowait(message)
             case ExportDocuments(ticket):
                 index = self._index
-                self._exports[ticket] = Exporting(index.snapshot(), index.damaged, message, self._slot_count)
+                self._exports[ticket] = ExportParts(
+                    index.snapshot(), index.damaged, message, self._slot_count
+                )
                 self._wanted.send_nowait(ticket)
             case NextDocuments(ticket):
                 self._wanted.send_nowait(ticket)

@@ -9,9 +9,9 @@ from peers.engine.adoption import check_segment
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
 from peers.handover.wire_messages import BULK_BYTES_MAX
-from peers.index.committing import commit_documents
+from peers.index.commit import commit_documents
 from peers.index.damage import damage_told
-from peers.index.exporting import Exporting
+from peers.index.export_parts import ExportParts
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -33,7 +33,7 @@ class SegmentsTwin:
         """Commit to an index in memory (`Index(MemoryStorage())`) of a mesh with so many slots."""
         self._index = index
         self._slot_count = slot_count
-        self._exports: dict[int, Exporting] = {}
+        self._exports: dict[int, ExportParts] = {}
 
     def begin(self) -> list[tuple[str, Message]]:
         """Return the news of damaged segments that the port sends when it starts to run."""
@@ -53,7 +53,7 @@ class SegmentsTwin:
                 return [("indexer", DocumentsCommitted(message.batch, generation))]
             case ExportDocuments(ticket):
                 snapshot, damaged = self._index.snapshot(), self._index.damaged
-                self._exports[ticket] = Exporting(snapshot, damaged, message, self._slot_count)
+                self._exports[ticket] = ExportParts(snapshot, damaged, message, self._slot_count)
                 return self._export(ticket)
             case NextDocuments(ticket):
                 return self._export(ticket)

@@ -3,13 +3,14 @@
     `rules`      a policy: ordered rules, the first that matches a URL decides
     `patterns`   patterns of URLs in rules
     `policy_file` a policy as people write it, in TOML
-    `ordering`   in which order pages are visited that never were
+    `crawl_order` in which order pages are visited that never were
     `edits`      policies that differ by one wish: a scope, a pause, a take-down
-    `explaining` which rule decides about a URL, in words
+    `rule_explanations` which rule decides about a URL, in words
     `decreed`    the policy that a decree carries
-    `guiding`    [io] has a policy go by what example pages are about
-    `issuing`    [io] reads the policy of a running mesh, and replaces it
+    `guide_pages` [io] has a policy go by what example pages are about
+    `policy_issuer` [io] reads the policy of a running mesh, and replaces it
 
 A policy travels as a decree; actors hear of it by `DecreesInForce`. Which key may sign which decree says
-`mesh.keys.decree.Authority`, which every peer asks (`mesh.membership.proclaiming`) before it takes one up.
+`mesh.keys.decree.Authority`, which every peer asks (`mesh.membership.decree_dissemination`) before it takes
+one up.
 """

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mesh.domains import registrable_domain
 from mesh.errors import ConfigError
 from mesh.urls import canonical, host_of
-from peers.policy.ordering import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
+from peers.policy.crawl_order import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
 from peers.policy.patterns import fault_of, spelt
 from peers.policy.rules import OF_SEEDS, PRIVATE_MAX, RULES_MAX, UNDO_MAX, Action, Policy, Private, Rule, Undo
 

@@ -37,7 +37,7 @@ import tomlkit
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from peers.policy.ordering import Ordering
+from peers.policy.crawl_order import CrawlOrder
 from peers.policy.patterns import fault_of
 from peers.policy.rules import (
     INSIDE_MAX,
@@ -60,7 +60,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
     pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
     allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
-    ordering: Ordering | None = None
+    ordering: CrawlOrder | None = None
     inside: Annotated[tuple[Inside, ...], Meta(max_length=INSIDE_MAX)] = ()
     undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
     ends_at: Moment | None = None

@@ -49,7 +49,7 @@ from msgspec import Meta
 from mesh.slot_limits import SLOTS_MAX
 from mesh.urls import host_of
 from mesh.wire_fields import Name as PeerName
-from peers.policy.ordering import Ordering
+from peers.policy.crawl_order import CrawlOrder
 from peers.policy.patterns import UrlSet, host_in
 
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
@@ -278,7 +278,7 @@ class Policy(
     # Names, with all below them, and networks that may be asked though their addresses are private.
     allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
     undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
-    ordering: Ordering | None = (
+    ordering: CrawlOrder | None = (
         None  # in which order new pages are visited; None for what each peer is set to
     )
     # When the crawl is over: nothing is fetched, and what is queued stays so.

@@ -60,7 +60,7 @@ class BrowserError(Exception):
     """The browser has ended, talks nonsense, or cannot carry out a command."""
 
 
-class Event(msgspec.Struct, frozen=True):
+class BrowserEvent(msgspec.Struct, frozen=True):
     """A message from the browser, of a session or of itself."""
 
     method: str = ""
@@ -72,7 +72,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 NO_SANDBOX: Final = "--no-sandbox"
-_DECODER: Final = msgspec.json.Decoder(Event)
+_DECODER: Final = msgspec.json.Decoder(BrowserEvent)
 
 
 def command_of(renderer: str) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class Browser:
         self._folder = folder
         self._received = bytearray()
         self._last_id = 0
-        self._events: deque[Event] = deque()  # that came while an answer was waited for
+        self._events: deque[BrowserEvent] = deque()  # that came while an answer was waited for
 
     @classmethod
     async def start(cls, command: Sequence[str]) -> Self:
@@ -178,7 +178,7 @@ class Browser:
             raise BrowserError("it has ended") from error
         return self._last_id
 
-    async def next_event(self) -> Event:
+    async def next_event(self) -> BrowserEvent:
         """Wait for the browser's next message. BrowserError: it has ended, or talks nonsense."""
         return self._events.popleft() if self._events else await self._read()
 
@@ -193,7 +193,7 @@ class Browser:
             await self._process.wait()
             await trio.to_thread.run_sync(lambda: shutil.rmtree(self._folder, ignore_errors=True))
 
-    async def _read(self) -> Event:
+    async def _read(self) -> BrowserEvent:
         searched = 0
         while (end := self._received.find(b"\0", searched)) < 0:
             searched = len(self._received)

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Statistics
 from mesh.urls import canonical, host_of, origin_of
-from peers.crawler.fetching.decoding import BODY_BYTES_MAX, Decoded, Undecodable
+from peers.crawler.fetching.content_encoding import BODY_BYTES_MAX, Decoded, Undecodable
 from peers.crawler.model.robots import (
     ROBOTS_BYTES_MAX,
     RobotsRules,

@@ -3,8 +3,8 @@
 The actor is `cell`: no page counts as stored before its living team has it. `intake` sends standbys each page
 (`ReplicatePage` in `wire_messages`), `replication` has the answers that are missing. Besides there are
 
-- `indexing`, `marking`, `slot_news`: what the indexer is still to be given
-- `scrubber`, `repairs`, `dead_segments`: what is damaged; `compaction`, `disk_limit`: space
+- `indexing`, `reindexing`, `slot_news`: what the indexer is still to be given
+- `scrubber`, `repairs`: what is damaged; `compaction`, `disk_limit`: space
 - `take_downs`: what is shown to nobody; `readings`: places being read back
 - `teams`: which peers keep a page with us; `link_texts`: what others say of it
 - `ledger`, a room: which versions there are, and where

@@ -28,12 +28,13 @@ version had never come, and comparing with another member of the team brings it 
 The archive, the parser and the indexer of the same peer are not asked twice: they answer or the peer dies
 with them. What crosses the wire is repeated with growing pauses.
 
-`intake` has what comes in, `readings` what is read back, `repairs` what is damaged, `marking` what is to be
-indexed anew, `take_downs` what is shown to nobody, `slot_news` what is told when it is. Here messages find
+`intake` has what comes in, `readings` what is read back, `repairs` what is damaged, `reindexing` what is to
+be indexed anew, `take_downs` what is shown to nobody, `slot_news` what is told when it is. Here messages find
 their way to them, and to the keeper and the store what is said of whole slots."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import ClassVar
 
 from mesh.actors.actor import Address, Message, Send
@@ -46,15 +47,14 @@ from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchron
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged
 from peers.policy.decreed import policy_of
+from peers.storage.audit_sample import Sampling
 from peers.storage.cell_store import CellStore
 from peers.storage.compaction import COMPACTION_TICKET, Compaction
-from peers.storage.dead_segments import DeadSegments
 from peers.storage.indexing import Indexing
 from peers.storage.intake import CELL, NO_SAMPLE, Intake
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.link_texts import LinkTexts
-from peers.storage.marking import Marking
 from peers.storage.messages import (
     BulkAppended,
     CountUnindexed,
@@ -64,14 +64,15 @@ from peers.storage.messages import (
     RecordsParsed,
     RecordsRead,
     RecordsRefused,
+    RemoveSegments,
     SegmentsRemoved,
     StorePage,
     UnindexedCounted,
     WatchHosts,
 )
 from peers.storage.readings import Readings
+from peers.storage.reindexing import Reindexing
 from peers.storage.repairs import Repairs
-from peers.storage.sampling import Sampling
 from peers.storage.scrubber import SCRUB_TICKET, Scrubber
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
@@ -165,7 +166,7 @@ class Cell(StoreActor):
         self._readings = Readings(
             peer, teams, ledger, self._indexing, self._repairs, self._news, take_downs, settings
         )
-        self._marking = Marking(peer, teams, ledger, self._indexing, self._news, settings)
+        self._reindexing = Reindexing(peer, teams, ledger, self._indexing, self._news, settings)
         self._dead_segments = DeadSegments(peer, ledger)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -180,8 +181,8 @@ class Cell(StoreActor):
             sends += self._intake.wake(now)
         if self._keeper.wake_at() <= now:
             sends += self._hold(self._keeper.wake(now), now)
-        if self._marking.wake_at() <= now:
-            self._marking.wake(now)
+        if self._reindexing.wake_at() <= now:
+            self._reindexing.wake(now)
         if self._take_downs.wake_at() <= now:
             self._take_downs.wake(now)
             self._indexing.plan(now)
@@ -201,7 +202,7 @@ class Cell(StoreActor):
         return min(
             self._intake.wake_at(),
             self._keeper.wake_at(),
-            self._marking.wake_at(),
+            self._reindexing.wake_at(),
             self._take_downs.wake_at(),
             self._indexing.wake_at(),
             self._repairs.wake_at(),
@@ -292,7 +293,7 @@ class Cell(StoreActor):
                 self._dead_segments.note_removed(segments)
                 return []
             case SlotsDamaged(slots):
-                self._marking.mark_anew(slots, now)
+                self._reindexing.mark_anew(slots, now)
                 return []
         return self._trade(source, message, now)
 
@@ -310,7 +311,7 @@ class Cell(StoreActor):
         self._teams.change_ownership(ownership)
         self._keeper.change_ownership(ownership, now)
         if is_first:
-            self._marking.take_up(now)
+            self._reindexing.take_up(now)
             self._take_downs.begin(now)
         return self._intake.change_members(now)
 
@@ -373,3 +374,30 @@ class Cell(StoreActor):
             else:
                 released.append(send)
         return released + self._news.let_go(now)
+
+
+class DeadSegments:
+    """Segments of the archive to which nothing refers any more: has each removed, once."""
+
+    def __init__(self, me: str, ledger: Ledger) -> None:
+        self._archive = Address(me, "archive")
+        self._ledger = ledger
+        self._removing: set[int] = set()
+
+    def remove(self, in_use: Set[int]) -> list[Send]:
+        """Have segments removed that nothing refers to, not even a page on its way.
+
+        Args:
+          in_use: segments with records of such pages, which the table does not know so far.
+        """
+        self._ledger.segments.has_dead = False
+        dead = set(self._ledger.segments.dead()) - self._removing
+        self._ledger.segments.has_dead = bool(dead & in_use)
+        removed = tuple(sorted(dead - in_use))
+        self._removing.update(removed)
+        return [Send(self._archive, RemoveSegments(removed))] if removed else []
+
+    def note_removed(self, segments: tuple[int, ...]) -> None:
+        for number in segments:
+            self._removing.discard(number)
+            self._ledger.segments.drop(number)

@@ -51,7 +51,7 @@ from peers.index.messages import (
     StopExport,
 )
 from peers.storage.ledger.index_marks import UNKNOWN_TEXTS
-from peers.storage.ledger.ledger import Item, Kept, Ledger
+from peers.storage.ledger.ledger import CellItem, Kept, Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import Place, place_in
 from peers.storage.link_texts import LinkTexts, texts_digest
@@ -75,7 +75,7 @@ HAVE_SHARE_MAX: Final = 0.1
 FORGOTTEN_AT_ONCE: Final = 1_024  # entries in one scan
 
 
-class Damage(NamedTuple):
+class DamagedVersion(NamedTuple):
     """A version that could not be read back."""
 
     identity: bytes
@@ -180,14 +180,14 @@ class CellStore:
         items = encode_content(Documents(answer.ticket)) if answer.content else b""
         return Part(items, answer.content)
 
-    def take_records(self, answer: ExtentsRead) -> tuple[Part | None, list[Damage]]:
+    def take_records(self, answer: ExtentsRead) -> tuple[Part | None, list[DamagedVersion]]:
         """Return the part made of the records read, and the damages where they could not be read."""
         export = answer.ticket if answer.ticket in self._exports else 0
         rows = self._reading.pop(answer.ticket, None)
         if rows is None:
             return None, []
         are_sound = iter(answer.are_sound)
-        damages: list[Damage] = []
+        damages: list[DamagedVersion] = []
         content: list[PageRow] = []
         for row in rows:
             sound: list[VersionRow] = []
@@ -196,7 +196,7 @@ class CellStore:
                     version = _version_row(place)
                     sound.append(version)
                 else:
-                    damages.append(Damage(row.identity, place))
+                    damages.append(DamagedVersion(row.identity, place))
             texts = self._ledger.marks.texts_given(row.identity) if row.is_indexed else b""
             is_indexed = row.is_indexed and texts != UNKNOWN_TEXTS
             content.append(PageRow(row.url, is_indexed, texts, tuple(sound)))
@@ -404,5 +404,5 @@ def _export_key(peer: str, export: int) -> bytes:
     return bytes(xxh3_64_digest(f"{peer} {export}".encode()))
 
 
-def _identity_of_item(item: Item) -> bytes:
+def _identity_of_item(item: CellItem) -> bytes:
     return item.identity

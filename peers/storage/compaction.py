@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Meta
 
 from mesh.actors.actor import Address, Send
-from peers.storage.cell_store import Damage
+from peers.storage.cell_store import DamagedVersion
 from peers.storage.ledger.host_bytes import HostBytes
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import slot_in
@@ -126,13 +126,15 @@ class Compaction:
                     break
         return self._read(now) if self._moves else []
 
-    def take_records(self, answer: ExtentsRead, now: float) -> tuple[list[Send], list[Damage]]:
+    def take_records(self, answer: ExtentsRead, now: float) -> tuple[list[Send], list[DamagedVersion]]:
         """Append the records that were read back; return also the damages where that failed."""
         if len(answer.are_sound) != len(self._moves):
             return [], []  # asked before a restart
         moves, self._moves = self._moves, []
         damages = [
-            Damage(*move) for move, is_sound in zip(moves, answer.are_sound, strict=True) if not is_sound
+            DamagedVersion(*move)
+            for move, is_sound in zip(moves, answer.are_sound, strict=True)
+            if not is_sound
         ]
         self._moved = [move for move, is_sound in zip(moves, answer.are_sound, strict=True) if is_sound]
         if not self._moved:

@@ -19,6 +19,7 @@ from mesh.actors.actor import Address, Send
 from mesh.errors import LocalProtocolError
 from mesh.urls import host_of
 from peers.engine.document import Document
+from peers.storage.audit_sample import Sampling
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
 from peers.storage.ledger.ledger import Kept, Ledger
@@ -33,7 +34,6 @@ from peers.storage.messages import (
     RecordsAppended,
 )
 from peers.storage.replication import Replications
-from peers.storage.sampling import Sampling
 from peers.storage.settings import CellSettings
 from peers.storage.teams import Teams
 from peers.storage.wire_messages import PageNotReplicated, PageReplicated, ReplicatePage, StoredPage

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from mesh.actors.actor import Address, Send
 from peers.engine.document import Document
 from peers.engine.linkers import moves_in
-from peers.storage.cell_store import Damage
+from peers.storage.cell_store import DamagedVersion
 from peers.storage.indexing import Indexing
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.place import Place, Version
@@ -142,7 +142,7 @@ class Readings:
         self._n_readers -= len(reading.readers)
         reading.readers.clear()
         if not records:
-            sends += self._repairs.take_out([Damage(reading.identity, reading.place)], now)
+            sends += self._repairs.take_out([DamagedVersion(reading.identity, reading.place)], now)
             return sends + self._end_reading(reading, None, now)
         if reading.is_to_index and reading.place.has_document:
             reading.records = records

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 
 from mesh.actors.actor import Send
-from peers.storage.cell_store import Damage
+from peers.storage.cell_store import DamagedVersion
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import slot_in
 from peers.storage.settings import CellSettings
@@ -31,7 +31,7 @@ class Repairs:
     def wake_at(self) -> float:
         return self._wake_at
 
-    def take_out(self, damages: list[Damage], now: float) -> list[Send]:
+    def take_out(self, damages: list[DamagedVersion], now: float) -> list[Send]:
         """Take out versions that did not read back as written, and have them brought from others."""
         differing: dict[str, set[int]] = {}
         for identity, place in damages:

@@ -12,7 +12,7 @@ from math import inf
 import msgspec
 
 from mesh.stamp import TIME_MAX_S
-from peers.storage.cell_store import Damage
+from peers.storage.cell_store import DamagedVersion
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.messages import ExtentsRead, ReadExtents
 
@@ -37,7 +37,7 @@ class Scrubber:
         self._ledger = ledger
         self._settings = settings
         self._after = b""  # key of the last place seen
-        self._under_way: list[Damage] = []  # what would be damaged
+        self._under_way: list[DamagedVersion] = []  # what would be damaged
         self._busy_looks = 0
         self._began_midway = False  # this pass, not with the first place
         self._wake_at = -inf if settings.bytes_per_s else inf
@@ -71,12 +71,12 @@ class Scrubber:
                 break
             n_bytes += place.length
             self._after = key
-            self._under_way.append(Damage(identity, place))
+            self._under_way.append(DamagedVersion(identity, place))
         checked = [each.place for each in self._under_way]
         extents = tuple(place.extent for place in checked)
         return ReadExtents(SCRUB_TICKET, extents, tuple(place.checksum for place in checked))
 
-    def take(self, answer: ExtentsRead, now: float) -> list[Damage]:
+    def take(self, answer: ExtentsRead, now: float) -> list[DamagedVersion]:
         """Return the places that cannot be read back as they were appended."""
         if len(answer.are_sound) != len(self._under_way):
             return []  # asked before a restart

@@ -21,7 +21,7 @@ from peers.storage.archive.archive_twin import ArchiveTwin
 from peers.storage.archive.memory_archive import MemoryArchive
 from simulations.world.ports import COMMIT_PAGE_S, COMMIT_S, SYNC_S
 from simulations.world.revertible_table import RevertibleTable
-from simulations.world.world import Answer
+from simulations.world.world import PortAnswer
 
 _Before = TypeVar("_Before")
 
@@ -116,7 +116,7 @@ class DiskArchive:
         self._free_at = 0.0
         self._is_retrying = False
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         disk = self._disk
         end = disk.archive.end()
         if isinstance(message, _Retry):
@@ -131,11 +131,11 @@ class DiskArchive:
         if has_written:
             disk.appended(end, self._free_at)
         delay_s = self._free_at - now
-        answers = [Answer(delay_s, Address(self._address.peer, actor), answer) for actor, answer in said]
+        answers = [PortAnswer(delay_s, Address(self._address.peer, actor), answer) for actor, answer in said]
         is_full = any(isinstance(answer, DiskFilled) for _, answer in said)
         if is_full and not self._is_retrying:
             self._is_retrying = True
-            answers.append(Answer(FULL_RETRY_S, self._address, _Retry()))
+            answers.append(PortAnswer(FULL_RETRY_S, self._address, _Retry()))
         return answers
 
 
@@ -153,7 +153,7 @@ class DiskSegments:
         """Return the messages of the port when the peer starts, and the actors that they go to."""
         return self._twin.begin()
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         disk = self._disk
         before = dict(disk.storage.files)
         said = self._twin.receive(message)
@@ -164,4 +164,6 @@ class DiskSegments:
         self._free_at = max(self._free_at, now + seconds * disk.factor)
         if has_written:
             disk.committed(before, self._free_at)
-        return [Answer(self._free_at - now, Address(source.peer, actor), answer) for actor, answer in said]
+        return [
+            PortAnswer(self._free_at - now, Address(source.peer, actor), answer) for actor, answer in said
+        ]

@@ -17,7 +17,7 @@ from mesh.actors.actor import Message
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.crawler.auditing.likeness import hashes_of
-from peers.crawler.model.wire_messages import PageSeen, TurnLent
+from peers.crawler.model.wire_messages import PageObserved, TurnLent
 from peers.storage.wire_messages import ReplicatePage, StoredPage
 from simulations.world.chance import random_of
 
@@ -48,7 +48,7 @@ class FalseTexts:
             case ReplicatePage(page) if self._invents(page):
                 self._told_s[target].setdefault(page.url, self._now())
                 return ReplicatePage(_with_invented_text(page))
-            case PageSeen():
+            case PageObserved():
                 return replace(message, text=hashes_of(INVENTED), is_gone=False)
             case TurnLent() if self._random.random() < self._share_kept:
                 return replace(message, seconds=0.0, pause_s=1.0)

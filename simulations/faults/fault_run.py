@@ -25,16 +25,16 @@ from simulations.faults.clock import VirtualClock
 from simulations.faults.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWatch
 from simulations.faults.false_answers import LASTS_S, FalseAnswers
 from simulations.faults.false_leases import FalseLeases
-from simulations.faults.false_names import FalseNames
+from simulations.faults.false_roles import FalseRoles
 from simulations.faults.false_texts import FalseTexts
-from simulations.faults.faults import Flip, Plan, plan_of
+from simulations.faults.faults import FaultPlan, Flip, plan_of
 from simulations.faults.final_checks import check_rest, digests_on
 from simulations.faults.liar import Liar
 from simulations.faults.machine import Machine
 from simulations.faults.nemesis import Nemesis
 from simulations.faults.pinner import Pinner
 from simulations.faults.planted import Bug, planted
-from simulations.faults.settling import Settling
+from simulations.faults.recovery_time import RecoveryTime
 from simulations.faults.users import FRESH_S, Users
 from simulations.faults.watch import Watch
 from simulations.webs.changing_web import ChangingWeb
@@ -43,7 +43,7 @@ from simulations.world.chance import random_of
 from simulations.world.checks import reachable
 from simulations.world.members import Members, VirtualDoor
 from simulations.world.network import Network
-from simulations.world.world import Tally, World
+from simulations.world.world import MessageTally, World
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -69,7 +69,7 @@ PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from a visit to the next one, at most
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class RunOutcome(msgspec.Struct, frozen=True):
     """The outcome of a run."""
 
     seed: int
@@ -122,7 +122,7 @@ def run_faults(
     has_pins: bool = False,
     has_machines: bool = False,
     has_domains: bool = False,
-) -> Outcome:
+) -> RunOutcome:
     """Carry out the run of a seed.
 
     Args:
@@ -158,7 +158,7 @@ class FaultRun:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: FaultPlan,
         tell: Callable[[str], None] | None = None,
         *,
         has_revisits: bool = True,
@@ -188,7 +188,7 @@ class FaultRun:
             lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
             self.tell,
         )
-        self.false_names: FalseNames | None = None
+        self.false_names: FalseRoles | None = None
         self.false_answers = FalseAnswers(seed, lambda: self.world.now, self.tell)
         self.false_texts = FalseTexts(seed, lambda: self.world.now, self.tell)
         self.conduct_watch = ConductWatch(
@@ -215,9 +215,9 @@ class FaultRun:
         self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
         self.pinner = self._make_pinner() if has_pins else None
         self._is_busy = True  # users ask
-        self._settlings: list[Settling] = []  # one for each time that everything was healed
+        self._settlings: list[RecoveryTime] = []  # one for each time that everything was healed
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """Do it all; an exception of a peer's code is a violation as well."""
         started = time.process_time()
         try:
@@ -227,7 +227,7 @@ class FaultRun:
             self.watch.violate(f"{type(error).__name__} in {where}: {error}")
             if self._tell_further is not None:
                 raise
-        return Outcome(
+        return RunOutcome(
             seed=self.plan.seed,
             peers=self.plan.peers,
             has_revisits=self.has_revisits,
@@ -246,7 +246,7 @@ class FaultRun:
             complete_searches=self.users.n_complete,
             transcript=tuple(self._transcript),
             sent_bytes=self.world.traffic.total().bytes,
-            moved_bytes=self.world.traffic.sent.get(ItemsSent.__name__, Tally()).bytes,
+            moved_bytes=self.world.traffic.sent.get(ItemsSent.__name__, MessageTally()).bytes,
             balance_s=self._balance_s(),
         )
 
@@ -305,7 +305,7 @@ class FaultRun:
 
     def _heal(self) -> None:
         self.nemesis.heal()
-        self._settlings.append(Settling(lambda: self.world.now, self.present, self._are_together))
+        self._settlings.append(RecoveryTime(lambda: self.world.now, self.present, self._are_together))
 
     def _have_one_lie(self, until: float) -> None:
         random = random_of(self.plan.seed, "liar")
@@ -313,7 +313,7 @@ class FaultRun:
         self.tell(f"{machine.name} is malicious")
         self.watch.doubts.liar = self.conduct_watch.liar = machine
         urls = list(reachable(self.web))
-        names = FalseNames(self.plan.seed, machine, self.present, self.world, self.tell, urls)
+        names = FalseRoles(self.plan.seed, machine, self.present, self.world, self.tell, urls)
         self.false_names = names
         networks = [address_of(number) for number in range(self.web.shape.machines or 1)]
         leases = FalseLeases(self.plan.seed, machine, self.present, self.world, networks)
@@ -325,7 +325,7 @@ class FaultRun:
         self.false_texts.until_s = until
         liar.lie(until)
 
-    def _take_slots_from_liar(self, names: FalseNames) -> None:
+    def _take_slots_from_liar(self, names: FalseRoles) -> None:
         """Have a person drain the liar, and let it take its share again: its word counts for no slot then."""
         liar = names.machine
         if liar.is_running and not liar.is_leaving and len(self.present()) > 1:
@@ -525,7 +525,7 @@ class FaultRun:
         return [*reachable(self.web, self.watch.doubts.is_read), *self.users.promised]
 
 
-def _shape_of(plan: Plan) -> WebShape:
+def _shape_of(plan: FaultPlan) -> WebShape:
     return WebShape(
         pages_per_host=plan.pages / plan.hosts,
         size_exponent=0.5,
@@ -539,7 +539,7 @@ def _shape_of(plan: Plan) -> WebShape:
     )
 
 
-def _settings_of(plan: Plan, *, has_revisits: bool) -> CrawlSettings:
+def _settings_of(plan: FaultPlan, *, has_revisits: bool) -> CrawlSettings:
     # No pause by the time that a host takes: nobody judges that here, and it only draws out the end of a run.
     settings = CrawlSettings(
         delay_s=plan.delay_s,

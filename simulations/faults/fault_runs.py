@@ -10,10 +10,10 @@ import numpy as np
 
 from mesh.process.cores import core_count
 from peers.workers import Workers, result_of
-from simulations.faults.fault_run import Outcome, run_faults
+from simulations.faults.fault_run import RunOutcome, run_faults
 from simulations.faults.planted import Bug
 from simulations.world.chance import random_of
-from simulations.world.results import Failure, FaultsResult, Spread
+from simulations.world.results import CostSpread, FailedSeed, FaultsResult
 
 
 class Sizes(NamedTuple):
@@ -53,9 +53,9 @@ def run_all(
       progress: is told how many runs are done, of how many, and how many have failed.
     """
     chosen = list(seeds)
-    outcomes: list[Outcome] = []
+    outcomes: list[RunOutcome] = []
     extras = bug, has_revisits, has_liar, has_pins, has_machines, has_domains
-    orders = [Order(seed, sizes.of(seed), *extras) for seed in chosen]
+    orders = [RunTask(seed, sizes.of(seed), *extras) for seed in chosen]
     try:
         for outcome in outcomes_of(orders, workers):
             outcomes.append(outcome)
@@ -67,7 +67,7 @@ def run_all(
     return sum_up(outcomes, min(chosen, default=0))
 
 
-def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
+def sum_up(outcomes: Iterable[RunOutcome], first_seed: int) -> FaultsResult:
     """Add up the outcomes of the runs."""
     by_seed = sorted(outcomes, key=lambda outcome: outcome.seed)
     events = sum(outcome.events for outcome in by_seed)
@@ -88,7 +88,7 @@ def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
     )
 
 
-def costs_of(outcome: Outcome) -> dict[str, float]:
+def costs_of(outcome: RunOutcome) -> dict[str, float]:
     """Return the costs of a run's faults for the mesh, by names with units, as far as the run has them."""
     costs = {
         "sent between peers, MB": outcome.sent_bytes / 1e6,
@@ -102,17 +102,17 @@ def costs_of(outcome: Outcome) -> dict[str, float]:
     return costs
 
 
-def _costs(outcomes: Sequence[Outcome]) -> Iterator[Spread]:
+def _costs(outcomes: Sequence[RunOutcome]) -> Iterator[CostSpread]:
     costs: dict[str, list[float]] = {}
     for outcome in outcomes:
         for cost, value in costs_of(outcome).items():
             costs.setdefault(cost, []).append(value)
     for cost, values in costs.items():
         least, median, p90, most = np.percentile(values, (0, 50, 90, 100)).tolist()
-        yield Spread(cost, len(values), least, median, p90, most, sum(values) / len(values))
+        yield CostSpread(cost, len(values), least, median, p90, most, sum(values) / len(values))
 
 
-def outcomes_of(orders: list[Order], workers: int | None) -> Iterable[Outcome]:
+def outcomes_of(orders: list[RunTask], workers: int | None) -> Iterable[RunOutcome]:
     """Carry out the runs, on so many processes; yield the outcome of each when it is done."""
     if workers == 0:
         yield from map(_run, orders)
@@ -123,7 +123,7 @@ def outcomes_of(orders: list[Order], workers: int | None) -> Iterable[Outcome]:
             yield result_of(run)
 
 
-class Order(NamedTuple):
+class RunTask(NamedTuple):
     """One run; see `run_faults`."""
 
     seed: int
@@ -136,7 +136,7 @@ class Order(NamedTuple):
     has_domains: bool = False
 
 
-def _run(order: Order) -> Outcome:
+def _run(order: RunTask) -> RunOutcome:
     return run_faults(
         order.seed,
         order.peers,
@@ -149,8 +149,8 @@ def _run(order: Order) -> Outcome:
     )
 
 
-def _failure(outcome: Outcome) -> Failure:
-    return Failure(
+def _failure(outcome: RunOutcome) -> FailedSeed:
+    return FailedSeed(
         seed=outcome.seed,
         peers=outcome.peers,
         replay=outcome.replay,

@@ -1,9 +1,9 @@
 """The faults of a simulated mesh and their times: drawn from a seed, plain data.
 
 A plan names peers by number, so that it can be made before there are any keys. Most faults last for a while
-and end by themselves; at `Plan.healed_s` everything that still lasts is ended. A plan never asks for what
-cannot be promised: with R copies of everything at most one disk is lost or damaged for good, at a time when
-nothing else is wrong, and none when R is 1.
+and end by themselves; at `FaultPlan.healed_s` everything that still lasts is ended. A plan never asks for
+what cannot be promised: with R copies of everything at most one disk is lost or damaged for good, at a time
+when nothing else is wrong, and none when R is 1.
 
 The kinds are those of Jepsen's nemeses, of FoundationDB's simulation (swizzle-clogging), and of the list of
 faults that the mesh has to bear.
@@ -219,7 +219,7 @@ class Planned(msgspec.Struct, frozen=True):
     fault: AnyFault
 
 
-class Plan(msgspec.Struct, frozen=True):
+class FaultPlan(msgspec.Struct, frozen=True):
     """All that a run is made of, beside its seed."""
 
     seed: int
@@ -235,14 +235,14 @@ class Plan(msgspec.Struct, frozen=True):
     healed_s: float
 
 
-def plan_of(seed: int, peers: int) -> Plan:
+def plan_of(seed: int, peers: int) -> FaultPlan:
     """Draw the plan of a run; the same for the same arguments."""
     random = random_of(seed, f"faults for {peers} peers")
     replicas = random.choices((2, 3, 1), (0.8, 0.15, 0.05))[0]
     faults, healed_s = _Draw(random, peers, replicas).faults()
     clocks = peers + PEERS_ADDED_MAX
     hosts = random.randint(8, 30)
-    return Plan(
+    return FaultPlan(
         seed=seed,
         peers=peers,
         replicas=replicas,

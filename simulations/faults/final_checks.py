@@ -17,11 +17,11 @@ from peers.storage.ledger.extent import Extent
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import place_in
-from simulations.faults.faults import Plan
+from simulations.faults.faults import FaultPlan
 from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner
 from simulations.faults.users import Users
-from simulations.faults.watch import Asked, Watch
+from simulations.faults.watch import AnsweredRequest, Watch
 from simulations.webs.changing_web import is_shown
 from simulations.world.words import body_of, rare_word_of, version_word_of
 from simulations.world.world import World
@@ -34,7 +34,7 @@ ANSWERED_S: Final = 6.0  # for a batch of searches
 class RestingRun(Protocol):
     """The run to be judged, with its faults over, and all observers that have looked at it."""
 
-    plan: Plan
+    plan: FaultPlan
     world: World
     watch: Watch
     users: Users
@@ -186,7 +186,7 @@ def _words(run: RestingRun, url: str) -> dict[str, bool]:
     """The words by which a page was to be found at any time, and whether it is to be by now."""
     last = run.watch.last[url]
     words = {rare_word_of(url): is_shown(last.body)}
-    asked: Asked | None = last
+    asked: AnsweredRequest | None = last
     while asked is not None and asked.body:
         is_last = asked.body == last.body
         words.setdefault(version_word_of(url, asked.body), is_last and is_shown(last.body))

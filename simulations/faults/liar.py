@@ -39,8 +39,8 @@ from peers.handover.wire_messages import (
     DIGEST_BYTES,
     ClaimSlots,
     CompareSlots,
-    CopiesWanted,
     OfferSlots,
+    ReplicasWanted,
     SlotsYielded,
 )
 from peers.index.wire_messages import HITS_MAX, ExcerptsRead, Hit, HitsFound
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from simulations.faults.false_answers import FalseAnswers
     from simulations.faults.false_leases import FalseLeases
-    from simulations.faults.false_names import FalseNames
+    from simulations.faults.false_roles import FalseRoles
     from simulations.faults.false_texts import FalseTexts
     from simulations.faults.machine import Machine
     from simulations.world.members import Members
@@ -82,7 +82,7 @@ class Liar:
         tell: Callable[[str], None],
         urls: Sequence[str],
         answers: FalseAnswers,
-        names: FalseNames,
+        names: FalseRoles,
         leases: FalseLeases,
         texts: FalseTexts,
     ) -> None:
@@ -261,7 +261,7 @@ class Liar:
         compared = CompareSlots(number, encode_slots(few), self._random.randbytes(100 * DIGEST_BYTES))
         for actor, message in (
             ("handover", OfferSlots(number, ownership.epoch, everything)),
-            ("handover", CopiesWanted(everything)),
+            ("handover", ReplicasWanted(everything)),
             ("controller", compared),
             ("cell", compared),
         ):

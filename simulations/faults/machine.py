@@ -6,36 +6,44 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from mesh.actors.actor import Address, Message, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.conduct import ConductSettings, ConductStatistics
 from mesh.actors.node import Node
-from mesh.actors.ownership import Ownership
+from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import MeshConfig
 from mesh.keys.decree import Decree
 from mesh.membership.membership import MembershipStatistics
-from mesh.membership.messages import DrainPeer, LeaveMesh, MembershipRefused, PublishDecree, StopMembership
+from mesh.membership.messages import (
+    CrawlLicensed,
+    DrainPeer,
+    LeaveMesh,
+    MembershipRefused,
+    PublishDecree,
+    StopMembership,
+)
+from mesh.slot_set import SlotMask, decode_slots
 from mesh.tables.lives import begin_life
 from mesh.tables.table import TableSection
 from mesh.urls import host_of
 from peers.actors import MakeHolders, make_actors
 from peers.charges import conduct_of
 from peers.crawler.auditing.auditor import Auditor, AuditorStatistics
-from peers.crawler.controller import CrawlStatistics
+from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.model.messages import ChangeSettings, StopCrawl
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage
 from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
+from peers.handover.messages import HoldSlots
 from peers.index.index_reader import IndexReader
 from peers.storage.cell import CellStatistics
 from simulations.faults.clock import VirtualClock
 from simulations.faults.disks import Disk, DiskArchive, DiskSegments
-from simulations.faults.overheard import Overheard
 from simulations.webs.web import Served, Web
 from simulations.world.members import Members, VirtualDoor
 from simulations.world.ports import Listener, VirtualFetcher, VirtualQuestions, cut
 from simulations.world.words import WordyParser
-from simulations.world.world import Answer, VirtualPort, World
+from simulations.world.world import PortAnswer, VirtualPort, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -349,7 +357,7 @@ class _Fetcher(VirtualFetcher):
         self._world = world
         self._fetched, self._looked = fetched, looked
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> list[PortAnswer]:
         answers = super().receive(source, message, now)
         for _, _, answer in answers:
             is_busy = isinstance(answer, FetchFailed) and answer.reason is FailureReason.ADDRESS_BUSY
@@ -380,7 +388,7 @@ class _Network:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         if isinstance(message, MembershipRefused):
             self._machine.refusal = message.reason
         return ()
@@ -395,6 +403,56 @@ class _Gateway:
         self._machine = machine
         self._told = told
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         self._told(self._machine, message)
         return ()
+
+
+class Overheard(Actor):
+    """The controller of a simulated peer, with an observer that hears which slots it may crawl.
+
+    Hands everything on to the real controller.
+    """
+
+    name = Controller.name
+    remote_messages = Controller.remote_messages
+
+    def __init__(self, controller: Actor) -> None:
+        assert controller.name == self.name
+        self.ownership: Ownership | None = None
+        self._held: SlotMask | None = None
+        self._licensed_until = inf
+        self._controller = controller
+
+    def would_crawl(self, host: str, now: float) -> bool:
+        """Does it hold the slot of a host, under a licence that has not run out?"""
+        if self._held is None or self.ownership is None or now >= self._licensed_until:
+            return False
+        return bool(self._held[self.ownership.slot_of(host)])
+
+    def has_lent(self, host: str, peer: str, now: float) -> bool:
+        """Has it lent a turn of a host to that peer, which lasts?"""
+        assert isinstance(self._controller, Controller)
+        return self._controller._visits.lending.has_lent(host, peer, now)
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        match message:
+            case OwnershipChanged(ownership):
+                self.ownership = ownership
+            case HoldSlots(slots) if self.ownership is not None:
+                self._held = decode_slots(slots, self.ownership.table.slot_count)
+            case CrawlLicensed(until):
+                self._licensed_until = until
+        return self._controller.receive(source, message, now)
+
+    def wake(self, now: float) -> list[Send]:
+        return self._controller.wake(now)
+
+    def wake_at(self) -> float:
+        return self._controller.wake_at()
+
+    def before_commit(self) -> None:
+        self._controller.before_commit()
+
+    def observe(self) -> Statistics:
+        return self._controller.observe()

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from mesh.actors.codec import PROTOCOL_VERSION
 from simulations.faults.faults import (
     AnyFault,
     Clog,
@@ -33,7 +34,6 @@ from simulations.faults.faults import (
     Wipe,
 )
 from simulations.faults.machine import Machine
-from simulations.faults.skew import of_tomorrow, unknown_frame
 from simulations.faults.watch import Watch
 from simulations.world.network import Network
 from simulations.world.world import World
@@ -336,3 +336,24 @@ class Nemesis:
                 action()
 
         self._world.plan(self._world.now + seconds, act)
+
+
+UNKNOWN_TAG: Final = 1_000_000
+
+
+def of_tomorrow(frame: bytes) -> bytes:
+    """Append a field to the message in a frame, as a peer of a later version of the protocol does.
+
+    Peers of this version do not see it. Source: the rules at the top of `peers.wire_tags`.
+    """
+    version, source, target, message, *rest = _decode(frame)
+    return _encode((version, source, target, [*message, "a field of tomorrow"], *rest))
+
+
+def unknown_frame(actor: str) -> bytes:
+    """Return a frame with a message of a later version, which peers of this one refuse and count."""
+    return _encode((PROTOCOL_VERSION, actor, actor, [UNKNOWN_TAG, 1, "two", [3]]))
+
+
+_decode = msgspec.msgpack.Decoder().decode
+_encode = msgspec.msgpack.Encoder().encode

@@ -18,15 +18,15 @@ from mesh.actors.conduct import CONDUCT, Conduct, Misbehaved, Offence
 from mesh.actors.ownership import Ownership
 from mesh.keys.certificate import Grant
 from mesh.keys.decree import Authority, Decree
-from mesh.membership import learning, members, refuting
-from mesh.membership.learning import Learning
+from mesh.membership import members, refutation, rumour_intake
 from mesh.membership.messages import CrawlLicensed
+from mesh.membership.rumour_intake import RumourIntake
 from mesh.membership.wire_messages import Rumour
 from peers.copies.copies import Copies
-from peers.copies.wire_messages import CopiesNamed
+from peers.copies.wire_messages import RolesTold
 from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.auditing.auditor import Auditor
-from peers.crawler.auditing.audits import Seen, differs
+from peers.crawler.auditing.audits import Observation, differs
 from peers.crawler.controller import Controller
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState
@@ -39,11 +39,11 @@ from peers.crawler.model.url_rows import concluded
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.model.wire_messages import AddressLeased, FoundLink
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.gateway.search import merging
+from peers.gateway.search import merged_hits
 from peers.gateway.search.doubts import Doubt, Doubts
+from peers.gateway.search.excerpt_stage import ExcerptStage
 from peers.gateway.search.plan import Share
-from peers.gateway.search.reading import Reading
-from peers.gateway.search.stage import Answer, Asked
+from peers.gateway.search.stage import Answer, AskedRound
 from peers.index.wire_messages import ExcerptsRead, Hit, HitsFound
 from peers.storage.replication import Replications
 from peers.storage.teams import Teams
@@ -118,7 +118,7 @@ def _old_incarnation() -> list[_Patch]:
     def beats(new: Rumour, old: Rumour) -> bool:
         return (new.state, new.record.incarnation) > (old.state, old.record.incarnation)
 
-    return [(module, "beats", beats) for module in (members, learning, refuting)]
+    return [(module, "beats", beats) for module in (members, rumour_intake, refutation)]
 
 
 def _endless_licence() -> list[_Patch]:
@@ -159,10 +159,10 @@ def _early_visits() -> list[_Patch]:
 def _hearsay() -> list[_Patch]:
     """Believe every rumour as it is told."""
 
-    def settled(self: Learning, rumour: Rumour, *arguments: object) -> Rumour:
+    def settled(self: RumourIntake, rumour: Rumour, *arguments: object) -> Rumour:
         return rumour
 
-    return [(Learning, "_settled", settled)]
+    return [(RumourIntake, "_settled", settled)]
 
 
 def _forged_decrees() -> list[_Patch]:
@@ -210,7 +210,7 @@ def _foreign_hits() -> list[_Patch]:
         given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
         yield from sorted(given, key=lambda each: (-each[1].score, each[1].url))
 
-    return [(merging, "hits_of", hits_of)]
+    return [(merged_hits, "hits_of", hits_of)]
 
 
 def _foreign_pages() -> list[_Patch]:
@@ -242,22 +242,22 @@ def _believed_denials() -> list[_Patch]:
 
 def _unasked_excerpts() -> list[_Patch]:
     """Accept all excerpts as if a witness had confirmed them."""
-    take = Reading.take
+    take = ExcerptStage.take
 
-    def take_all(self: Reading, asked: Asked, message: Answer, share: Share, now: float) -> None:
+    def take_all(self: ExcerptStage, asked: AskedRound, message: Answer, share: Share, now: float) -> None:
         assert isinstance(message, ExcerptsRead)
         for excerpt in message.excerpts:
             self._task.witnesses.note_known(excerpt.url)
         take(self, asked, message, share, now)
 
-    return [(Reading, "take", take_all)]
+    return [(ExcerptStage, "take", take_all)]
 
 
 def _foreign_names() -> list[_Patch]:
     """Accept names from any member, as if the one that answers for the content had sent them."""
     take_names = Copies._take_names
 
-    def take_all(self: Copies, source: Address, message: CopiesNamed) -> None:
+    def take_all(self: Copies, source: Address, message: RolesTold) -> None:
         ownership = self._ownership
         if ownership is None:
             return
@@ -294,7 +294,7 @@ def _hasty_verdicts() -> list[_Patch]:
     """Want no second look, and no second domain."""
     see = Auditor._see
 
-    def see_alone(self: Auditor, key: int, seen: Seen, now: float) -> list[Send]:
+    def see_alone(self: Auditor, key: int, seen: Observation, now: float) -> list[Send]:
         audit = self._audits[key]
         if audit.asker is None and differs(audit.said, seen):
             visitor = audit.visitor

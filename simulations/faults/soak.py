@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from mesh.errors import ConfigError
-from simulations.faults.fault_runs import Order, Sizes, outcomes_of
+from simulations.faults.fault_runs import RunTask, Sizes, outcomes_of
 
 FRESH_FROM: Final = 1_000_000  # seeds below are those of tests
 
@@ -27,10 +27,10 @@ class Campaign(msgspec.Struct, frozen=True):
     least: int
     most: int
 
-    def orders(self) -> Iterator[Order]:
+    def orders(self) -> Iterator[RunTask]:
         sizes = Sizes(self.least, self.most)
         for seed in range(self.first_seed, self.first_seed + self.seeds):
-            yield Order(seed, sizes.of(seed), has_liar=bool(seed % 2))
+            yield RunTask(seed, sizes.of(seed), has_liar=bool(seed % 2))
 
 
 class Finished(msgspec.Struct, frozen=True):

@@ -39,7 +39,7 @@ from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of, origin_of
 from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, url_key
 from peers.crawler.model.url_rows import is_new_row, row_in
-from simulations.faults.doubts import Doubts
+from simulations.faults.doubtful_versions import DoubtfulVersions
 from simulations.faults.machine import Machine
 from simulations.webs.web import Served, Web
 
@@ -59,14 +59,14 @@ _PASSING: Final = frozenset((0, 408, 425, 429, 500, 502, 503, 504))
 _URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
 
 
-class Asked(NamedTuple):
+class AnsweredRequest(NamedTuple):
     """A request that was answered for good."""
 
     machine: Machine
     at: float
     until: float
     body: bytes = b""
-    before: Asked | None = None  # of the same URL
+    before: AnsweredRequest | None = None  # of the same URL
 
 
 class Settled(NamedTuple):
@@ -116,11 +116,11 @@ class Watch:
         """
         self.machines: list[Machine] = []
         self.violations: list[str] = []
-        self.doubts = Doubts()
+        self.doubts = DoubtfulVersions()
         self.n_requests = 0
         self.n_refetched = 0
         self.looks: list[Looked] = []  # at pages that others have visited
-        self.last: dict[str, Asked] = {}  # by URL: its last answer for good
+        self.last: dict[str, AnsweredRequest] = {}  # by URL: its last answer for good
         self.acknowledged: dict[str, dict[bytes, None]] = {}  # by URL: digests of bodies that count as stored
         self.stored: dict[str, float] = {}  # URL to when its page counted as stored for the first time
         self.findable: dict[str, float] = {}  # and from when on a majority can have it
@@ -174,7 +174,7 @@ class Watch:
         self._urls[fingerprint(url)] = url
         self.doubts.requested(machine, url, served, now)
         before = self.last.get(url)
-        self.last[url] = Asked(machine, now, now + served.seconds, served.body, before)
+        self.last[url] = AnsweredRequest(machine, now, now + served.seconds, served.body, before)
         if before is not None:
             self._judge_repetition(machine, url, before, now)
 
@@ -316,7 +316,7 @@ class Watch:
         if since is not None and is_clear and now > since + MINORITY_S:
             self.violate(f"{machine.name} asked {url} {now - since:.1f} s after it had lost the majority")
 
-    def _judge_repetition(self, machine: Machine, url: str, before: Asked, now: float) -> None:
+    def _judge_repetition(self, machine: Machine, url: str, before: AnsweredRequest, now: float) -> None:
         key = fingerprint(url)
         own = self._known_now(machine, url, key)
         if own is not None and machine.local_time() < own.due_s:

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from simulations.model.fluid_share import wait_seconds
 from simulations.model.hosts import Hosts
-from simulations.model.turns import wait_seconds
 from simulations.traces.columns import Floats, Ints
 
 STEPS: Final = 8  # in an interval; twice as many change the figures by less than one percent

@@ -3,8 +3,8 @@
 A model in arrays, without peers: a million pages, each of which changes at random with a rate of its own
 (Poisson), visits at the turn of every step as long as the budget lasts, those first that have been due
 longest. A page is fresh until it changes after its last visit; its age is the time since then. The policies
-`fixed` and `optimal` are those of `peers.crawler.model.revisiting`, over arrays; peers have no others, as
-these are less fresh for the same visits:
+`fixed` and `optimal` are those of `peers.crawler.model.revisit_policies`, over arrays; peers have no others,
+as these are less fresh for the same visits:
 
     adaptive  x 1.4 while a page stays as it is, x 0.8 when it has changed
     cho       as long as a page takes to change, by the estimator of Cho and Garcia-Molina (2003)
@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.crawler.model.revisiting import OPTIMAL_WORTH, STRETCH_MAX, SURE
+from peers.crawler.model.revisit_policies import OPTIMAL_WORTH, STRETCH_MAX, SURE
 from peers.crawler.model.visit_memory import CHECKS_MAX
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -232,7 +232,7 @@ def intervals_by(
     memory: tuple[Floats, Floats, Floats],
     period: float,
 ) -> Floats:
-    """Return the next intervals of pages, as `revisiting` has them one by one.
+    """Return the next intervals of pages, as `revisit_policies` has them one by one.
 
     Args:
       last: their intervals before.

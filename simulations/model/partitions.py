@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from simulations.model.streaming import owners
+from simulations.model.streamed_web import owners
 from simulations.traces.columns import Ints
 
 Hashes = npt.NDArray[np.uint64]

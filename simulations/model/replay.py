@@ -2,8 +2,8 @@
 
 What is fetched of a host, one after the other: its robots.txt, then its pages and the URLs on it that are
 linked to and were not fetched when the trace was recorded, in the order in which they are found. A page is
-found when a page that links to it has come. Hosts share the fetches of their peer as in `turns`, new ones
-before others (`peers.crawler.frontier.host_turns`).
+found when a page that links to it has come. Hosts share the fetches of their peer as in `fluid_share`, new
+ones before others (`peers.crawler.frontier.host_turns`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simulations.model.fluid_share import wait_seconds
 from simulations.model.hosts import slots_of_names
-from simulations.model.turns import wait_seconds
 from simulations.traces.columns import Floats, Ints, TraceColumns
 from simulations.webs.trace import ERROR_SECONDS
 
@@ -27,7 +27,7 @@ NEW_ITEMS: Final = 2  # robots.txt and the first page; a host is new until it ha
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ReplayItems:
     """All that is fetched, by host, and within a host in the order in which it is found."""
 
     host: Ints
@@ -42,7 +42,7 @@ class Items:
     slots: Ints  # of hosts
 
 
-class Course(NamedTuple):
+class WorkCurve(NamedTuple):
     """The work of the peers up to some times, from 0 on; of shape (times, peers)."""
 
     times: Floats
@@ -51,7 +51,7 @@ class Course(NamedTuple):
     n_bytes: Floats
 
 
-def items_of(columns: TraceColumns, slot_count: int) -> Items:
+def items_of(columns: TraceColumns, slot_count: int) -> ReplayItems:
     """Lay out a trace."""
     pages, n_hosts = columns.page_count, len(columns.hosts)
     is_known = columns.missing_host < columns.host_count  # of others the name fails, before anything is asked
@@ -72,7 +72,7 @@ def items_of(columns: TraceColumns, slot_count: int) -> Items:
     host, parent = host[order], parent[order]
     counts = np.bincount(host, minlength=n_hosts)
     sources, targets = _finds(columns, position, pages)
-    return Items(
+    return ReplayItems(
         host=host,
         seconds=np.maximum(seconds[order], 1e-6),
         n_bytes=np.concatenate((columns.n_bytes, np.zeros(len(host) - pages, np.int64)))[order],
@@ -87,7 +87,7 @@ def items_of(columns: TraceColumns, slot_count: int) -> Items:
 
 
 def replay(
-    items: Items,
+    items: ReplayItems,
     peer: Ints,
     n_peers: int,
     *,
@@ -95,7 +95,7 @@ def replay(
     delay_s: float,
     step_s: float,
     until_s: float = inf,
-) -> Course:
+) -> WorkCurve:
     """Fetch all items, or those that can be fetched in some time.
 
     Args:
@@ -140,7 +140,7 @@ def replay(
         fetched[1] = np.interp(position, numbers, before[1]) - before[1, items.starts]
         rows.append(np.array([np.bincount(peer, each, n_peers) for each in fetched]))
     times: Floats = np.arange(len(rows), dtype=np.float64) * step_s
-    return Course(times, *np.array(rows).transpose(1, 0, 2))
+    return WorkCurve(times, *np.array(rows).transpose(1, 0, 2))
 
 
 def _sums(values: npt.NDArray[Any]) -> Floats:
@@ -164,7 +164,7 @@ def _waits(
     return waited
 
 
-def _found_with(items: Items, before: Ints, after: Ints, is_found: npt.NDArray[np.bool_]) -> Ints:
+def _found_with(items: ReplayItems, before: Ints, after: Ints, is_found: npt.NDArray[np.bool_]) -> Ints:
     """The items that are found with those that were fetched in a step; they are noted in `is_found`."""
     moved = np.flatnonzero(after > before)
     low, high = items.child_starts[before[moved]], items.child_starts[after[moved]]

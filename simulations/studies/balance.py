@@ -9,7 +9,7 @@ import numpy as np
 
 from mesh.errors import ConfigError
 from simulations.studies.crawls import CrawlParameters, fetched, sizes_of, web_of
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Row, Study
 from simulations.world.balance import REFERENCE_VARIANCE, balance_of
 from simulations.world.experiments import INTERVALS

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.posting_caches import POLICIES, LeastRecent, accesses_of
 from simulations.studies.posting_lists import posting_lists
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers

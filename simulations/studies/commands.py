@@ -15,7 +15,7 @@ from rich.text import Text
 
 from mesh.errors import ConfigError
 from simulations.studies.catalogue import STUDIES
-from simulations.studies.drawing import figure_of
+from simulations.studies.figures import figure_of
 from simulations.studies.report import report
 from simulations.studies.study import Outcome, Parameters, Study
 from simulations.studies.sweep import Progress, sweep, varied

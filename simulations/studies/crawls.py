@@ -14,8 +14,8 @@ from mesh.errors import ConfigError
 from mesh.trace import read_trace
 from simulations.model.flow import Flow, flow, host_bound
 from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
-from simulations.model.replay import Items, items_of, replay
-from simulations.model.streaming import owners
+from simulations.model.replay import ReplayItems, items_of, replay
+from simulations.model.streamed_web import owners
 from simulations.studies.study import Parameters, numbers
 from simulations.traces.columns import TraceColumns, columns_of
 from simulations.world.experiments import INTERVALS, interval_for
@@ -110,7 +110,7 @@ def _replayed(parameters: CrawlParameters, count: int, unit_s: float, seed: int)
 
 
 @lru_cache(2)
-def _items(path: str) -> Items:
+def _items(path: str) -> ReplayItems:
     return items_of(trace_columns(path), SLOTS)
 
 

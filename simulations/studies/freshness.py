@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from simulations.model.freshness import Visiting, compare
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from msgspec import Meta
 from mesh.errors import ConfigError
 from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings
-from peers.policy.ordering import Order, Ordering
+from peers.policy.crawl_order import CrawlOrder, Order
 from peers.policy.rules import EVERYTHING
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts
 from simulations.webs.web import WebShape
 from simulations.world.crawl import SimulatedCrawl
@@ -31,12 +31,12 @@ FOCUSED: Final = "Chakrabarti et al. 1999, focused crawling"
 FISH: Final = "De Bra and Post 1994, fish search"
 _GUIDE: Final = (TOPIC,)
 ORDERINGS: Final = {
-    "breadth": Ordering(),
-    "depth": Ordering(order=Order.DEPTH),
-    "weight": Ordering(order=Order.WEIGHT),
-    "guided": Ordering(order=Order.WEIGHT, guide_words=_GUIDE),
-    "fish": Ordering(order=Order.FISH, guide_words=_GUIDE),
-    "focused": Ordering(order=Order.FOCUSED, guide_words=_GUIDE),
+    "breadth": CrawlOrder(),
+    "depth": CrawlOrder(order=Order.DEPTH),
+    "weight": CrawlOrder(order=Order.WEIGHT),
+    "guided": CrawlOrder(order=Order.WEIGHT, guide_words=_GUIDE),
+    "fish": CrawlOrder(order=Order.FISH, guide_words=_GUIDE),
+    "focused": CrawlOrder(order=Order.FOCUSED, guide_words=_GUIDE),
 }
 
 
@@ -72,7 +72,7 @@ def run(parameters: OrdersParameters, seed: int) -> list[Row]:
 
 
 def _fetched(
-    web: TopicalWeb, ordering: Ordering, parameters: OrdersParameters, count: int, seed: int
+    web: TopicalWeb, ordering: CrawlOrder, parameters: OrdersParameters, count: int, seed: int
 ) -> list[str]:
     """The first pages that a crawl fetches, in their order."""
     settings = CrawlSettings(ordering=ordering, fetches_in_flight_max=parameters.fetches)

@@ -26,7 +26,7 @@ from simulations.model.partitions import (
     SlotArray,
     hashes_of,
 )
-from simulations.studies.drawing import bars, name_axes
+from simulations.studies.figures import bars, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 from simulations.traces.columns import Ints
 

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from mesh.errors import ConfigError
 from peers.crawler.model.settings import CrawlSettings
-from simulations.model.turns import wait_seconds
+from simulations.model.fluid_share import wait_seconds
 from simulations.studies.crawls import SLOTS, trace_columns
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.search import SearchParameters
 from simulations.studies.search import run as run_search
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
@@ -98,20 +98,20 @@ class PlanParameters(Parameters, frozen=True, kw_only=True):
     uncertainty: Annotated[float, Meta(ge=0, le=5, description="By which costs may be higher.")] = 0.3
 
 
-class Totals(msgspec.Struct, frozen=True):
+class CrawlTotals(msgspec.Struct, frozen=True):
     """The work of all peers of a crawl."""
 
     documents: int  # every copy
     cpu_seconds: float
 
 
-class Report(msgspec.Struct, frozen=True):
+class CrawlReport(msgspec.Struct, frozen=True):
     """The part of the report of a crawl that matters here."""
 
-    total: Totals
+    total: CrawlTotals
 
 
-class Web(msgspec.Struct, frozen=True):
+class WebFigures(msgspec.Struct, frozen=True):
     """The figures of a web that matter here."""
 
     pages: float
@@ -142,7 +142,7 @@ def _as_measured(parameters: PlanParameters) -> PlanParameters:
     if not parameters.measured:
         return parameters
     try:
-        total = msgspec.json.decode(Path(parameters.measured).read_bytes(), type=Report).total
+        total = msgspec.json.decode(Path(parameters.measured).read_bytes(), type=CrawlReport).total
     except (OSError, msgspec.DecodeError) as error:
         raise ConfigError(f"cannot read the report {parameters.measured}: {error}") from error
     if not total.documents or total.cpu_seconds <= 0:
@@ -150,14 +150,14 @@ def _as_measured(parameters: PlanParameters) -> PlanParameters:
     return replace(parameters, pages_per_core=total.documents / total.cpu_seconds)
 
 
-def _web(parameters: PlanParameters, seed: int) -> tuple[Web, Floats]:
+def _web(parameters: PlanParameters, seed: int) -> tuple[WebFigures, Floats]:
     """The web, and the seconds of a page of each host, or of as many as are alike."""
     if parameters.trace:
         columns = trace_columns(parameters.trace)
         sizes = columns.host_sizes
         seconds = np.bincount(columns.page_host, columns.seconds) / sizes
         largest = int((sizes * _periods(parameters, seconds)).argmax())
-        web = Web(
+        web = WebFigures(
             columns.page_count,
             float(columns.n_bytes.mean()),
             len(sizes),
@@ -173,7 +173,9 @@ def _web(parameters: PlanParameters, seed: int) -> tuple[Web, Floats]:
         float(ranks.sum()) * parameters.hosts / drawn
     )  # the largest host by the law of `model.hosts`
     largest_pages = max(1.0, parameters.pages * share)
-    web = Web(parameters.pages, parameters.page_kb * 1e3, parameters.hosts, largest_pages, parameters.seconds)
+    web = WebFigures(
+        parameters.pages, parameters.page_kb * 1e3, parameters.hosts, largest_pages, parameters.seconds
+    )
     return web, seconds
 
 
@@ -188,7 +190,7 @@ def _periods(parameters: PlanParameters, seconds: Floats) -> Floats:
 
 
 def pages_a_second(
-    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
+    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float
 ) -> dict[str, float]:
     """Return the pages a second that each bound allows."""
     peers = machines * parameters.peers_each
@@ -217,12 +219,12 @@ def pages_a_second(
     }
 
 
-def _fetches_for(parameters: PlanParameters, web: Web, seconds: Floats, peers: int) -> Floats:
+def _fetches_for(parameters: PlanParameters, web: WebFigures, seconds: Floats, peers: int) -> Floats:
     return np.array([parameters.fetches * peers * len(seconds) / web.hosts])
 
 
 def _hours(
-    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
+    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float
 ) -> tuple[float, str]:
     """Return the hours that a crawl takes, and the bound that it waits for."""
     steady, least = _steady_hours(parameters, web, seconds, machines, factor)
@@ -231,7 +233,7 @@ def _hours(
 
 
 def _steady_hours(
-    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
+    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float
 ) -> tuple[float, str]:
     """The same as long as all hosts have pages left."""
     bounds = pages_a_second(parameters, web, seconds, machines, factor)
@@ -239,18 +241,20 @@ def _steady_hours(
     return web.pages / bounds[least] / 3_600, least
 
 
-def _alone_hours(parameters: PlanParameters, web: Web) -> float:
+def _alone_hours(parameters: PlanParameters, web: WebFigures) -> float:
     pages = min(web.largest_pages, parameters.host_pages) + 1  # robots.txt
     return pages * float(_periods(parameters, np.array(web.largest_seconds))) / 3_600
 
 
-def _disk_gb(web: Web, copies: int, factor: float) -> float:
+def _disk_gb(web: WebFigures, copies: int, factor: float) -> float:
     costs = Costs()
     page = web.page_bytes * costs.stored_share + costs.index_bytes + costs.known_urls * costs.url_row_bytes
     return web.pages * page * copies * factor / 1e9
 
 
-def _machines_needed(parameters: PlanParameters, web: Web, seconds: Floats, factor: float) -> tuple[int, str]:
+def _machines_needed(
+    parameters: PlanParameters, web: WebFigures, seconds: Floats, factor: float
+) -> tuple[int, str]:
     """Return the fewest machines that suffice, and why fewer do not, or the bound that makes it too late."""
     if parameters.machines:
         return parameters.machines, "as many as there are"
@@ -278,7 +282,7 @@ def _machines_needed(parameters: PlanParameters, web: Web, seconds: Floats, fact
 
 
 def _figures(
-    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float, seed: int
+    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float, seed: int
 ) -> Row:
     peers = machines * parameters.peers_each
     copies = min(parameters.replicas, peers)

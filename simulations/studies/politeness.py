@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from simulations.model.turns import wait_seconds
-from simulations.studies.drawing import lines, name_axes
+from simulations.model.fluid_share import wait_seconds
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 
 if TYPE_CHECKING:

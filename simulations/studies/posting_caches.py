@@ -18,7 +18,7 @@ PAGE_BYTES: Final = 4_096  # of an operating system, and of the book
 WARM: Final = 0.2  # of the accesses, which do not count
 
 
-class Access(NamedTuple):
+class ListAccess(NamedTuple):
     """A list that a query reads."""
 
     word: int
@@ -26,7 +26,7 @@ class Access(NamedTuple):
     n_bytes: int
 
 
-class Found(NamedTuple):
+class HitRates(NamedTuple):
     """Shares of accesses."""
 
     hits: float
@@ -90,7 +90,7 @@ class GreedyDualSize:
 
 def accesses_of(
     missed: Iterable[int], lists: PostingLists, distinct: int, words: float, seed: int
-) -> list[Access]:
+) -> list[ListAccess]:
     """Return the posting lists that queries read, one after the other.
 
     Args:
@@ -101,21 +101,21 @@ def accesses_of(
     random = np.random.default_rng((seed, 9))
     words_of = words_of_queries(distinct, len(lists.doc_freqs), words, random)
     starts, sizes = lists.starts.tolist(), lists.n_bytes.tolist()
-    return [Access(word, starts[word], sizes[word]) for query in missed for word in words_of[query]]
+    return [ListAccess(word, starts[word], sizes[word]) for query in missed for word in words_of[query]]
 
 
-POLICIES: Final[dict[str, Callable[[Sequence[Access], int], Found]]] = {
+POLICIES: Final[dict[str, Callable[[Sequence[ListAccess], int], HitRates]]] = {
     "pages, LRU": lambda accesses, room: _page_hits(accesses, LeastRecent(room)),
     "lists, LRU": lambda accesses, room: _list_hits(accesses, LeastRecent(room)),
     "lists, GD-Size(1)": lambda accesses, room: _list_hits(accesses, GreedyDualSize(room)),
 }
 
 
-def _list_hits(accesses: Sequence[Access], cache: Cache) -> Found:
+def _list_hits(accesses: Sequence[ListAccess], cache: Cache) -> HitRates:
     return _found(accesses, [cache.touch(word, n_bytes) for word, _, n_bytes in accesses])
 
 
-def _page_hits(accesses: Sequence[Access], cache: Cache) -> Found:
+def _page_hits(accesses: Sequence[ListAccess], cache: Cache) -> HitRates:
     hits = []
     for _, start, n_bytes in accesses:
         pages = range(start // PAGE_BYTES, (start + n_bytes - 1) // PAGE_BYTES + 1)
@@ -123,8 +123,8 @@ def _page_hits(accesses: Sequence[Access], cache: Cache) -> Found:
     return _found(accesses, hits)
 
 
-def _found(accesses: Sequence[Access], hits: list[bool]) -> Found:
+def _found(accesses: Sequence[ListAccess], hits: list[bool]) -> HitRates:
     first = int(WARM * len(accesses))
     sizes = np.array([n_bytes for _, _, n_bytes in accesses[first:]], np.float64)
     is_hit = np.array(hits[first:], bool)
-    return Found(float(is_hit.mean()), float(sizes[is_hit].sum() / sizes.sum()))
+    return HitRates(float(is_hit.mean()), float(sizes[is_hit].sum() / sizes.sum()))

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Meta
 
 from peers.engine.query import Mode
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.posting_lists import (
     FUNCTION_WORDS,
     PostingLists,

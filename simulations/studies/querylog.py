@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 from simulations.traces.columns import Floats, Ints
 from simulations.traces.queries import made_up_queries, read_queries

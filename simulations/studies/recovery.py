@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from simulations.faults.fault_run import run_faults
 from simulations.faults.fault_runs import Sizes, costs_of
-from simulations.studies.drawing import name_axes
+from simulations.studies.figures import name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 import msgspec
 
-from simulations.studies.drawing import figure_of
+from simulations.studies.figures import figure_of
 from simulations.studies.study import Outcome, Row
 from simulations.studies.tables import cell, shown_columns
 

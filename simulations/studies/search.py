@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.traces.columns import Floats
 

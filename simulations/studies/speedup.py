@@ -25,7 +25,7 @@ from simulations.studies.crawls import (
     trace_columns,
     web_of,
 )
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Row, Study
 from simulations.world.experiments import INTERVALS
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from msgspec import Meta
 
 from mesh.config import WEIGHT_DEFAULT
-from mesh.membership.balance import BalanceSettings, Share, weight_for
+from mesh.membership.balance import BalanceSettings, MemberLoad, weight_for
 from mesh.slots import slot_table
 from simulations.model.hosts import Hosts, drawn_hosts
-from simulations.studies.drawing import lines, name_axes
+from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def _course(parameters: WeightParameters, hosts: Hosts, *, is_enabled: bool, see
         left = left * (1.0 - part[peer])
         queue = np.bincount(peer, left, parameters.peers)
         shares = {
-            name: Share(weights[name], weights[name], int(queue[number])) for number, name in enumerate(names)
+            name: MemberLoad(weights[name], weights[name], int(queue[number]))
+            for number, name in enumerate(names)
         }
         now = minute * TICK_S
         after = {

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from mesh.errors import ConfigError
+from simulations.traces.statistics import QuantitySpread, TraceInfo
 
 if TYPE_CHECKING:
     from mesh.trace import TracedPage
-    from mesh.trace_blocks import Damage
+    from mesh.trace_blocks import TraceDamage
 
 DAMAGES_SHOWN: Final = 5
 
@@ -41,7 +44,7 @@ def load(path: Path, is_partial: bool) -> list[TracedPage]:
     """
     from mesh.trace import read_trace
 
-    damages: list[Damage] = []
+    damages: list[TraceDamage] = []
     pages = list(read_trace(path, damages if is_partial else None))
     warn([f"the trace {path} {damage}" for damage in damages])
     if not pages:
@@ -68,7 +71,6 @@ def info(
     ] = False,
 ) -> None:
     """Show the contents of a trace: hosts, links, sizes, latencies, and the distributions that fit."""
-    from simulations.traces.info_table import info_table
     from simulations.traces.statistics import info_of
 
     found = info_of(load(trace, is_partial))
@@ -89,9 +91,11 @@ def cut(
     is_partial: PartialOption = False,
 ) -> None:
     """Write a part of a trace."""
-    from simulations.traces import cutting
+    from simulations.traces import trace_part
 
-    chosen = cutting.cut(load(trace, is_partial), hosts_max=hosts, pages_max=pages, from_s=from_s, to_s=to_s)
+    chosen = trace_part.cut(
+        load(trace, is_partial), hosts_max=hosts, pages_max=pages, from_s=from_s, to_s=to_s
+    )
     _write(out, chosen, f"cut from {trace.name}")
 
 
@@ -104,7 +108,7 @@ def merge(
     """Write the traces of several peers as one, in the order in which pages were fetched."""
     from mesh.trace import merge_traces
 
-    damages: list[Damage] | None = [] if is_partial else None
+    damages: list[TraceDamage] | None = [] if is_partial else None
     count = merge_traces(traces, out, damages)
     warn([f"a trace {damage}" for damage in damages or ()])
     print(f"{count:,} pages in {out}")
@@ -185,3 +189,39 @@ def _write(out: Path, pages: Iterable[TracedPage], source: str) -> None:
     from mesh.trace import write_trace
 
     print(f"{write_trace(out, pages, {'source': source}):,} pages in {out}")
+
+
+def info_table(info: TraceInfo) -> RenderableType:
+    """For people."""
+    table = Table(title=f"{info.pages:,} pages of {info.hosts:,} hosts")
+    for heading in ("of", "mean", "10 %", "median", "90 %", "most"):
+        table.add_column(heading, justify="left" if heading == "of" else "right")
+    for name, spread, digits in (
+        ("host: pages", info.host_pages, 0),
+        ("host: median seconds of a page", info.host_seconds, 3),
+        ("page: seconds", info.page_seconds, 3),
+        ("page: bytes", info.page_bytes, 0),
+        ("page: links", info.links, 1),
+        ("page: links to it", info.linked, 1),
+        ("link: characters of its text", info.text_chars, 1),
+    ):
+        table.add_row(name, *_cells(spread, digits))
+    statuses = ", ".join(f"{status}: {count:,}" for status, count in info.by_status.items())
+    seconds, size = info.page_seconds_fit, info.page_bytes_fit
+    text = (
+        f"{info.visits:,} visits in {info.hours:,.2f} hours, {info.bytes / 1e6:,.1f} MB; status {statuses}\n"
+        f"{info.domains:,} domains, {info.seeds:,} seeds; "
+        f"{info.largest_host} has {info.largest_share:.1%} of the pages\n"
+        f"links: {info.inside_share:.1%} inside their host, {info.outside_share:.1%} to other hosts, "
+        f"{info.missing_share:.1%} to what is not in the trace\n"
+        f"fits: host pages ~ rank^-{info.host_exponent:.2f}; "
+        f"seconds log-normal mu {seconds.mu:.2f} sigma {seconds.sigma:.2f}; "
+        f"bytes log-normal mu {size.mu:.2f} sigma {size.sigma:.2f}"
+    )
+    return Group(table, Text(text))
+
+
+def _cells(spread: QuantitySpread, digits: int) -> list[str]:
+    return [
+        f"{value:,.{digits}f}" for value in (spread.mean, spread.p10, spread.median, spread.p90, spread.max)
+    ]

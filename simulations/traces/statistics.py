@@ -13,7 +13,7 @@ from mesh.trace import TracedPage
 from simulations.traces.columns import Floats, Ints, TraceColumns, columns_of
 
 
-class Spread(msgspec.Struct, frozen=True):
+class QuantitySpread(msgspec.Struct, frozen=True):
     """Of one quantity."""
 
     mean: float
@@ -42,21 +42,21 @@ class TraceInfo(msgspec.Struct, frozen=True):
     begin_s: float  # seconds since the epoch
     hours: float  # from the first page to the last
     bytes: int
-    host_pages: Spread
+    host_pages: QuantitySpread
     largest_host: str
     largest_share: float  # of all pages
     host_exponent: float  # the k-th largest host has 1/k^exponent of the pages of the largest
-    links: Spread  # of a page
+    links: QuantitySpread  # of a page
     inside_share: float  # of all links: to pages of the same host
     outside_share: float  # to pages of other hosts that are in the trace
     missing_share: float  # to what is not in the trace
-    linked: Spread  # links to a page from others of the trace
-    page_bytes: Spread
+    linked: QuantitySpread  # links to a page from others of the trace
+    page_bytes: QuantitySpread
     page_bytes_fit: LogNormal
-    page_seconds: Spread
+    page_seconds: QuantitySpread
     page_seconds_fit: LogNormal
-    host_seconds: Spread  # medians of hosts
-    text_chars: Spread  # of the text of a link
+    host_seconds: QuantitySpread  # medians of hosts
+    text_chars: QuantitySpread  # of the text of a link
 
 
 def info_of(pages: Sequence[TracedPage]) -> TraceInfo:
@@ -119,8 +119,8 @@ def fit_log_normal(values: Ints | Floats) -> LogNormal:
     return LogNormal(float(logs.mean()), float(logs.std())) if len(logs) else LogNormal(0.0, 0.0)
 
 
-def _spread(values: Ints | Floats) -> Spread:
+def _spread(values: Ints | Floats) -> QuantitySpread:
     if not len(values):
-        return Spread(0.0, 0.0, 0.0, 0.0, 0.0)
+        return QuantitySpread(0.0, 0.0, 0.0, 0.0, 0.0)
     p10, median, p90 = np.percentile(values, (10, 50, 90))
-    return Spread(float(values.mean()), float(p10), float(median), float(p90), float(values.max()))
+    return QuantitySpread(float(values.mean()), float(p10), float(median), float(p90), float(values.max()))

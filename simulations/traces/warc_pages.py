@@ -17,9 +17,9 @@ import numpy as np
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage
 from peers.crawler.model.wire_messages import LinkUse
-from peers.importing.page import NoPage, Refused, page_of_record
-from peers.importing.positions import Damage
-from peers.importing.unpacking import packing_of
+from peers.importing.packed_file import packing_of
+from peers.importing.page import NoPage, PageNotKept, page_of_record
+from peers.importing.positions import FileDamage
 from peers.importing.warc_file import read_warc
 
 SECONDS_SIGMA: Final = 1.0  # of the logarithm of the seconds of a page
@@ -34,12 +34,12 @@ def pages_of_warc(path: Path, seconds_median: float, seed: int, damages: list[st
     random = np.random.default_rng(seed)
     with _mapped(path) as data:
         for record in read_warc(packing_of(data)):
-            if isinstance(record, Damage):
+            if isinstance(record, FileDamage):
                 damages.append(f"{path} at byte {record.offset:,}: {record.what}")
                 continue
             try:
                 page = page_of_record(record, LinkUse.FETCH)
-            except (NoPage, Refused):
+            except (NoPage, PageNotKept):
                 continue
             seconds = random.lognormal(log(seconds_median), SECONDS_SIGMA)
             yield TracedPage(

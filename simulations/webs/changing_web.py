@@ -24,7 +24,7 @@ STEADY_ETAG: Final = '"steady"'
 _HIDDEN: Final = b" noindex"
 
 
-class Version(NamedTuple):
+class PageState(NamedTuple):
     """The state of a page for a while."""
 
     number: int
@@ -70,13 +70,13 @@ class ChangingWeb(SyntheticWeb):
     def is_steady(self, url: str) -> bool:
         return self._draw(url, "steady") < STEADY_SHARE
 
-    def version_of(self, url: str, at_s: float) -> Version:
+    def version_of(self, url: str, at_s: float) -> PageState:
         """Return the version of a page at a time; the page is not a steady one."""
         period_s = PERIOD_S_MIN + self._draw(url, "period") * (PERIOD_S_MAX - PERIOD_S_MIN)
         number = int(at_s / period_s + self._draw(url, "phase"))
         draw = self._draw(url, f"version {number}") if self._is_leaf(url) else 1.0
         is_hidden = GONE_SHARE <= draw < GONE_SHARE + HIDDEN_SHARE
-        return Version(number, draw >= GONE_SHARE, is_hidden)
+        return PageState(number, draw >= GONE_SHARE, is_hidden)
 
     def _is_leaf(self, url: str) -> bool:
         """Has a page no children in the tree of its host?"""

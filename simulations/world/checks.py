@@ -13,7 +13,7 @@ import msgspec
 
 from mesh.urls import host_of, origin_of
 from simulations.webs.web import Web
-from simulations.world.ports import Request
+from simulations.world.ports import LoggedRequest
 
 EXAMPLES_MAX = 5  # of each kind of violation that are told
 CLOCK_ERROR_S = 1e-6  # sums of floats
@@ -45,7 +45,7 @@ class Findings(msgspec.Struct, frozen=True):
         )
 
 
-def duplicates(log: Iterable[Request]) -> list[str]:
+def duplicates(log: Iterable[LoggedRequest]) -> list[str]:
     """URLs that were asked for again though they had been answered for good; robots.txt may be."""
     settled: set[str] = set()
     again = []
@@ -57,7 +57,7 @@ def duplicates(log: Iterable[Request]) -> list[str]:
     return again
 
 
-def impolite(log: Iterable[Request], delay_of: Callable[[str], float]) -> list[str]:
+def impolite(log: Iterable[LoggedRequest], delay_of: Callable[[str], float]) -> list[str]:
     """Requests that came sooner after the end of the one before than their host allows.
 
     Args:
@@ -114,7 +114,7 @@ def missing_copies(
 
 
 def judge(
-    log: Sequence[Request],
+    log: Sequence[LoggedRequest],
     web: Web,
     *,
     delay_of: Callable[[str], float],
@@ -146,7 +146,7 @@ def judge(
     )
 
 
-def pages_by_peer(log: Iterable[Request], peers: Iterable[str]) -> dict[str, list[float]]:
+def pages_by_peer(log: Iterable[LoggedRequest], peers: Iterable[str]) -> dict[str, list[float]]:
     """When each peer had fetched each of its pages (status 200, robots.txt aside), in order of time."""
     times: dict[str, list[float]] = defaultdict(list, {peer: [] for peer in peers})
     for request in log:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
-from mesh.actors.actor import Actor, Address, Statistics
+from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.node import Node
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import WEIGHT_DEFAULT
@@ -35,12 +35,11 @@ from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.webs.web import Web
 from simulations.world.chance import random_of
 from simulations.world.checks import Findings, judge
-from simulations.world.herald import Herald
 from simulations.world.members import SLOT_COUNT_DEFAULT, Members, VirtualDoor
 from simulations.world.network import Network
 from simulations.world.ports import (
     Listener,
-    Request,
+    LoggedRequest,
     VirtualArchive,
     VirtualCell,
     VirtualFetcher,
@@ -50,7 +49,6 @@ from simulations.world.ports import (
     VirtualSegments,
 )
 from simulations.world.revertible_table import RevertibleTable
-from simulations.world.wireless import WirelessWorld
 from simulations.world.world import VirtualPort, World
 
 LOOK_EVERY_S: Final = 10.0  # virtual seconds between two looks at whether the crawl is over
@@ -116,7 +114,7 @@ class SimulatedCrawl:
         self._parser, self._policy = parser, policy_bytes(policy) if policy else None
         self._doors: dict[str, VirtualDoor] = {}
         self._starts = dict.fromkeys(self.peers, 0)
-        self.log: list[Request] = []
+        self.log: list[LoggedRequest] = []
         self.archives: dict[str, VirtualArchive] = {}
         self.indexes: dict[str, CountingIndex] = {}
         self._has_documents = has_documents
@@ -340,3 +338,50 @@ def _is_at_rest(statistics: Statistics) -> bool:
         case HandoverStatistics(is_quiet=is_quiet):
             return is_quiet
     return True
+
+
+class Herald(Actor):
+    """Stands for the membership in meshes of members that know each other from the start and never change.
+
+    Passes an ownership on to all listeners, in one go as the membership does; hears all other messages.
+    """
+
+    name: ClassVar[str] = "membership"
+
+    def __init__(self, me: str, listeners: Iterable[Actor]) -> None:
+        self._listeners = [Address(me, actor.name) for actor in listeners]
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        if not isinstance(message, OwnershipChanged):
+            return []
+        return [Send(listener, message) for listener in self._listeners]
+
+
+class MessageFrame(bytes):
+    """A frame without bytes, which brings the message itself."""
+
+    actor: str
+    message: Message
+
+
+class WirelessWorld(World):
+    """A world in which messages cross from peer to peer as they are, for crawls without a count of bytes.
+
+    Its base encodes and decodes them. Here nothing is encoded, so there is no digest, no message has a size,
+    and a message that could not cross a wire is not noticed.
+    """
+
+    def _pack(self, source: Address, target: Address, message: Message) -> bytes:
+        parcel = MessageFrame()
+        parcel.actor, parcel.message = target.actor, message
+        return parcel
+
+    def _unpack(self, frame: bytes) -> tuple[str, Message]:
+        assert isinstance(frame, MessageFrame)
+        return frame.actor, frame.message
+
+    def _note_local(self, source: Address, target: Address, message: Message) -> None:
+        """There is no digest."""
+
+    def _note(self, source: Address, target: Address, content: bytes) -> None:
+        """There is no digest."""

@@ -32,7 +32,7 @@ from simulations.world.results import (
     Interval,
     ReplayResult,
     ReplayRun,
-    Traffic,
+    TrafficResult,
 )
 from simulations.world.world import World
 
@@ -279,10 +279,10 @@ def _notes(
     return tuple(notes)
 
 
-def _traffic(world: World) -> Traffic:
+def _traffic(world: World) -> TrafficResult:
     total = world.traffic.total()
     by_message = {name: (tally.messages, tally.bytes) for name, tally in sorted(world.traffic.sent.items())}
-    return Traffic(total.messages, total.bytes, by_message)
+    return TrafficResult(total.messages, total.bytes, by_message)
 
 
 def _cross_links(run: SimulatedCrawl) -> CrossLinks:

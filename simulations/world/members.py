@@ -19,7 +19,7 @@ from mesh.keys.decree import NUMBER_MAX, POLICY, WRITE_OFF, Decree, Signer, numb
 from mesh.keys.identity import Identity
 from mesh.keys.signing_key import SigningKey
 from mesh.membership.credentials import PeerCredentials
-from mesh.membership.joiner import Door
+from mesh.membership.knock_schedule import DoorAddress
 from mesh.membership.membership import Membership
 from mesh.membership.messages import (
     AddressesTried,
@@ -31,11 +31,11 @@ from mesh.membership.messages import (
 )
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.tables.table import Table
-from mesh.transport.reaching import TRY_S
+from mesh.transport.reachability import TRY_S
 from peers.actors import FOLLOWERS
 from peers.policy.decreed import pins_of
 from simulations.world.chance import random_of
-from simulations.world.world import Answer
+from simulations.world.world import PortAnswer
 
 if TYPE_CHECKING:
     from random import Random
@@ -87,7 +87,7 @@ class Members:
             random_of(self._seed, f"membership of {peer} at start {start}"),
             table,
             PeerCredentials(identity, self.config),
-            [Door(door_endpoint(each), self.identities[each].curve_public) for each in doors],
+            [DoorAddress(door_endpoint(each), self.identities[each].curve_public) for each in doors],
             listeners=names,
             followers=followers,
             pins_of=pins_of,
@@ -145,12 +145,12 @@ class VirtualDoor:
         self._handles = self._knocks = 0
         doors[door_endpoint(peer)] = self
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case Knock(endpoint, _, join):
                 self._knocks += 1
                 self._waiting.add(self._knocks)
-                end = Answer(SHUT_S, Address(self._peer, self.name), _GiveUp(self._knocks))
+                end = PortAnswer(SHUT_S, Address(self._peer, self.name), _GiveUp(self._knocks))
                 door = self._doors.get(endpoint)
                 if door is None or not self._is_reachable(door._peer):
                     return (end,)
@@ -164,27 +164,27 @@ class VirtualDoor:
                 return () if visitor is None else visitor._answers(knock, answer, ROUND_TRIP_S)
         raise LocalProtocolError(f"door does not understand {type(message).__name__}")
 
-    def _be_knocked_at(self, visitor: VirtualDoor, knock: int, join: JoinMesh) -> Answer:
+    def _be_knocked_at(self, visitor: VirtualDoor, knock: int, join: JoinMesh) -> PortAnswer:
         self._handles += 1
         self._visitors[self._handles] = visitor, knock
         # The twin of the seal on a question: who asks has proved to hold this key.
         knocked = DoorKnocked(self._handles, join.record.curve_key, join)
-        return Answer(ROUND_TRIP_S, Address(self._peer, "membership"), knocked)
+        return PortAnswer(ROUND_TRIP_S, Address(self._peer, "membership"), knocked)
 
-    def _try(self, handle: int, stranger: str) -> Answer:
+    def _try(self, handle: int, stranger: str) -> PortAnswer:
         membership = Address(self._peer, "membership")
         if self._is_reachable(stranger):
-            return Answer(ROUND_TRIP_S, membership, AddressesTried(handle, ""))
-        return Answer(TRY_S, membership, AddressesTried(handle, "others do not reach this peer"))
+            return PortAnswer(ROUND_TRIP_S, membership, AddressesTried(handle, ""))
+        return PortAnswer(TRY_S, membership, AddressesTried(handle, "others do not reach this peer"))
 
     def _answers(
         self, knock: int, answer: Welcomed | JoinRefused | None, delay_s: float
-    ) -> tuple[Answer, ...]:
+    ) -> tuple[PortAnswer, ...]:
         """One knock has one answer, and one of another life has none."""
         if knock not in self._waiting or self._doors[door_endpoint(self._peer)] is not self:
             return ()
         self._waiting.discard(knock)
-        return (Answer(delay_s, Address(self._peer, "membership"), Knocked(answer)),)
+        return (PortAnswer(delay_s, Address(self._peer, "membership"), Knocked(answer)),)
 
 
 def door_endpoint(peer: str) -> str:

@@ -16,7 +16,7 @@ from mesh.errors import LocalProtocolError
 from mesh.stamp import Stamp
 from mesh.trace import TracedPage
 from mesh.urls import host_of
-from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.fetching.recorder import traced
 from peers.crawler.model.messages import (
     AddressLent,
@@ -30,7 +30,7 @@ from peers.crawler.model.web_request import AbandonFetches, FailureReason, Fetch
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.parsing.extraction import read_robots
 from peers.engine.document import Document
-from peers.index.answering import Answerer, IndexView
+from peers.index.answerer import Answerer, IndexView
 from peers.index.messages import AdoptDocuments, AnswerQuestion, CommitDocuments
 from peers.storage.ledger.extent import Extent
 from peers.storage.messages import (
@@ -50,7 +50,7 @@ from peers.storage.messages import (
     StorePage,
 )
 from simulations.webs.web import Served, Web
-from simulations.world.world import Answer
+from simulations.world.world import PortAnswer
 
 PARSE_S: Final = 0.004  # of one core for a page of ordinary size
 SYNC_S: Final = 0.005  # fsync of an SSD
@@ -61,7 +61,7 @@ _IP: Final = "203.0.113.1"  # RFC 5737: for documentation
 _ABANDONED: Final = FailureReason.UNLICENSED
 
 
-class Request(NamedTuple):
+class LoggedRequest(NamedTuple):
     """A line of the log of all web servers."""
 
     at_s: float  # virtual clock, when the request came
@@ -76,24 +76,26 @@ class VirtualFetcher:
 
     name = "fetcher"
 
-    def __init__(self, peer: str, web: Web, log: list[Request]) -> None:
+    def __init__(self, peer: str, web: Web, log: list[LoggedRequest]) -> None:
         self._here = Address(peer, self.name)
         self._web = web
         self._log = log
         self._n_fetches = 0
-        self._fetching: dict[int, tuple[str, Answer]] = {}  # by number: where, and what is said at the end
-        self._turns = AddressTurns(lambda address: True, is_leasing=True)
+        self._fetching: dict[
+            int, tuple[str, PortAnswer]
+        ] = {}  # by number: where, and what is said at the end
+        self._turns = AddressQueues(lambda address: True, is_leasing=True)
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> list[PortAnswer]:
         answers = list(self._carry_out(source, message, now))
         lessor = Address(self._here.peer, "lessor")
-        return answers + [Answer(0.0, lessor, order) for order in self._turns.take_orders()]
+        return answers + [PortAnswer(0.0, lessor, order) for order in self._turns.take_orders()]
 
     def dated(self, now: float) -> float:
         """Return the time on the wall clock."""
         return now
 
-    def _carry_out(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def _carry_out(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case FetchPage():
                 return (self._fetch(source, message, now),)
@@ -120,7 +122,7 @@ class VirtualFetcher:
                 return ()
         raise _misunderstood(self, message)
 
-    def _fetch(self, source: Address, request: FetchPage, now: float) -> Answer:
+    def _fetch(self, source: Address, request: FetchPage, now: float) -> PortAnswer:
         url, delay_s, rules = request.url, request.delay_s, request.address_rules
         served = self._web.serve(url)
         if rules is not None:
@@ -129,21 +131,21 @@ class VirtualFetcher:
             if not verdict.is_to_ask:
                 pause_s = 0.0 if verdict.reason else verdict.pause_s
                 failed = FetchFailed(url, FailureReason.POLICY, verdict.reason, pause_s, ip)
-                return Answer(0.0, source, failed)
+                return PortAnswer(0.0, source, failed)
             delay_s = verdict.delay_s
         if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now):
             pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now)
-            return Answer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s))
+            return PortAnswer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s))
         served = cut(served, request)
         at_s = self.dated(now)
-        self._log.append(Request(at_s, at_s + served.seconds, url, self._here.peer, served.status))
+        self._log.append(LoggedRequest(at_s, at_s + served.seconds, url, self._here.peer, served.status))
         is_known = bool(request.etag) and request.etag == served.etag
         result: Message = _not_modified(url, served, at_s) if is_known else _fetched(url, served, at_s)
         if served.failure is not None:
             result = FetchFailed(url, served.failure)
         self._n_fetches += 1
-        self._fetching[self._n_fetches] = served.ip, Answer(0.0, source, result)
-        return Answer(served.seconds, self._here, _FetchEnds(self._n_fetches))
+        self._fetching[self._n_fetches] = served.ip, PortAnswer(0.0, source, result)
+        return PortAnswer(served.seconds, self._here, _FetchEnds(self._n_fetches))
 
 
 def cut(served: Served, request: FetchPage) -> Served:
@@ -173,7 +175,7 @@ class VirtualParser:
         self._web = web
         self._has_documents = has_documents
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case ParsePage(page, visit):
                 url, stamp = page.url, Stamp(visit, page.started_at)
@@ -184,12 +186,12 @@ class VirtualParser:
                 digest = xxh3_64_digest(page.body)
                 records, mark = self.records(url, stamp, page.body), self.text_mark(url)
                 parsed = PageParsed(url, records, document, links, digest, text_mark=mark)
-                return (Answer(PARSE_S, source, parsed),)
+                return (PortAnswer(PARSE_S, source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))
-                return (Answer(PARSE_S, source, RecordsParsed(url, stamp, document)),)
+                return (PortAnswer(PARSE_S, source, RecordsParsed(url, stamp, document)),)
             case ParseRobots():
-                return (Answer(PARSE_S, source, read_robots(message)),)
+                return (PortAnswer(PARSE_S, source, read_robots(message)),)
         raise _misunderstood(self, message)
 
     def _links(self, url: str) -> tuple[FoundLink, ...]:
@@ -225,23 +227,23 @@ class VirtualArchive:
         self.n_bytes = 0
         self._places: dict[int, str] = {}  # offset to the URL of what is there
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case AppendRecords(url, stamp, records):
                 place = self._append(url, len(records))
                 appended = RecordsAppended(url, stamp, place.segment, place.offset, place.length)
-                return (Answer(SYNC_S, source, appended),)
+                return (PortAnswer(SYNC_S, source, appended),)
             case AppendBulk(ticket, items):
                 places = tuple(self._append(_url_in(bytes(item)), len(item)) for item in items)
-                return (Answer(SYNC_S, source, BulkAppended(ticket, places)),)
+                return (PortAnswer(SYNC_S, source, BulkAppended(ticket, places)),)
             case ReadRecords(url, stamp):
                 records = records_of(url) if url in self.pages else b""
-                return (Answer(0.0, source, RecordsRead(url, stamp, records)),)
+                return (PortAnswer(0.0, source, RecordsRead(url, stamp, records)),)
             case ReadExtents(ticket, extents):
                 bulk = b"".join(records_of(self._places[extent.offset]) for extent in extents)
-                return (Answer(0.0, source, ExtentsRead(ticket, bulk, (True,) * len(extents))),)
+                return (PortAnswer(0.0, source, ExtentsRead(ticket, bulk, (True,) * len(extents))),)
             case RemoveSegments(segments):
-                return (Answer(0.0, source, SegmentsRemoved(segments)),)
+                return (PortAnswer(0.0, source, SegmentsRemoved(segments)),)
         raise _misunderstood(self, message)
 
     def _append(self, url: str, length: int) -> Extent:
@@ -260,11 +262,11 @@ class VirtualCell:
     def __init__(self, archive: VirtualArchive) -> None:
         self._pages = archive.pages
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case StorePage(page):
                 self._pages[page.url] = self._pages.get(page.url, 0) + 1
-                return (Answer(SYNC_S, source, PageStored(page.url, page.stamp)),)
+                return (PortAnswer(SYNC_S, source, PageStored(page.url, page.stamp)),)
         return ()
 
 
@@ -283,14 +285,14 @@ class VirtualSegments:
     def __init__(self, twin: IndexTwin) -> None:
         self._twin = twin
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         seconds = 0.0
         if isinstance(message, CommitDocuments):
             seconds = COMMIT_S + COMMIT_PAGE_S * len(message.documents)
         elif isinstance(message, AdoptDocuments):
             seconds = COMMIT_S
         return [
-            Answer(seconds, Address(source.peer, actor), answer)
+            PortAnswer(seconds, Address(source.peer, actor), answer)
             for actor, answer in self._twin.receive(message)
         ]
 
@@ -303,10 +305,10 @@ class VirtualQuestions:
     def __init__(self, index: IndexView, slot_count: int) -> None:
         self._answerer = Answerer(index, slot_count)
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case AnswerQuestion():
-                return (Answer(0.0, source, self._answerer.answer(message).message),)
+                return (PortAnswer(0.0, source, self._answerer.answer(message).message),)
         raise _misunderstood(self, message)
 
 
@@ -319,7 +321,7 @@ class VirtualRecorder:
         """Make a recorder; several may share `pages`."""
         self._pages = pages
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case RecordPage():
                 self._pages.append(traced(message))
@@ -334,7 +336,7 @@ class Listener:
         self.name = name
         self.heard: list[Message] = []
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         self.heard.append(message)
         return ()
 

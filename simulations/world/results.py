@@ -8,7 +8,7 @@ from simulations.world.balance import Balance
 from simulations.world.checks import Findings
 
 
-class Traffic(msgspec.Struct, frozen=True):
+class TrafficResult(msgspec.Struct, frozen=True):
     """Frames between peers. Pages have no bodies here, so those that carry pages are smaller than live."""
 
     messages: int
@@ -42,7 +42,7 @@ class CrawlResult(msgspec.Struct, frozen=True):
     real_seconds: float  # of the run, without the checks
     cpu_seconds: float  # likewise, of this process
     events: int
-    traffic: Traffic
+    traffic: TrafficResult
     cross_links: CrossLinks
     balance: Balance
     checks: Findings
@@ -91,7 +91,7 @@ class ReplayResult(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]  # what to keep in mind when reading the figures
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedSeed(msgspec.Struct, frozen=True):
     """A seed that found something."""
 
     seed: int
@@ -101,7 +101,7 @@ class Failure(msgspec.Struct, frozen=True):
     transcript: tuple[str, ...]  # the last lines
 
 
-class Spread(msgspec.Struct, frozen=True):
+class CostSpread(msgspec.Struct, frozen=True):
     """How some cost is spread over runs."""
 
     cost: str  # what it is, with its unit
@@ -119,7 +119,7 @@ class FaultsResult(msgspec.Struct, frozen=True):
     seeds: int
     first_seed: int
     passed: int
-    failures: tuple[Failure, ...]  # by seed
+    failures: tuple[FailedSeed, ...]  # by seed
     events: int
     virtual_seconds: float
     events_per_second: float  # of one core
@@ -127,4 +127,4 @@ class FaultsResult(msgspec.Struct, frozen=True):
     refetched: int  # of these: URLs whose first answer was lost with a peer
     searches: int
     complete_searches: int
-    costs: tuple[Spread, ...] = ()  # of a run
+    costs: tuple[CostSpread, ...] = ()  # of a run

@@ -51,7 +51,7 @@ COMMIT_S: Final = 0.02  # as `mesh.process.runtime` pauses between commits
 WAKES_AT_ONCE_MAX: Final = 10_000
 
 
-class Answer(NamedTuple):
+class PortAnswer(NamedTuple):
     """The message of a virtual port, and its delay."""
 
     delay_s: float  # from the order to the answer
@@ -64,7 +64,7 @@ class VirtualPort(Protocol):
 
     name: str
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         """Take an order and return the answers that will come of it."""
 
 
@@ -99,7 +99,7 @@ class CommittedTable(Protocol):
 
 
 @dataclass(slots=True)
-class Tally:
+class MessageTally:
     """How often and how large; of one kind of message."""
 
     messages: int = 0
@@ -114,16 +114,16 @@ class Tally:
 class Traffic:
     """The messages that crossed the wires, by kind. A multicast counts once for every receiver."""
 
-    sent: dict[str, Tally] = field(default_factory=dict)
+    sent: dict[str, MessageTally] = field(default_factory=dict)
     repeated: int = 0  # brought twice by the network
     delivered: int = 0
     lost: int = 0  # by the network, or sent to a peer that is down or unknown
     refused: int = 0  # no frame of this version, or for an actor that does not take it from others
 
-    def total(self) -> Tally:
+    def total(self) -> MessageTally:
         """All kinds together."""
         kinds = self.sent.values()
-        return Tally(sum(kind.messages for kind in kinds), sum(kind.bytes for kind in kinds))
+        return MessageTally(sum(kind.messages for kind in kinds), sum(kind.bytes for kind in kinds))
 
 
 # What is sent instead of a message from one address to another; None for nothing.
@@ -411,7 +411,7 @@ class World:
     ) -> None:
         tally = self.traffic.sent.get(kind)
         if tally is None:
-            tally = self.traffic.sent[kind] = Tally()
+            tally = self.traffic.sent[kind] = MessageTally()
         tally.count(len(frame))
         network, now = self._network, self.now
         at = network.arrival(source.peer, target.peer, is_multicast=is_multicast, now=now)

@@ -29,9 +29,9 @@ from unicodedata import normalize
 import trio
 
 from mesh.process.workshop import Answer, Workshop
-from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX
 from peers.crawler.model.messages import PageParsed, ParsePage
-from peers.crawler.model.page_orders import decode_answer, encode
+from peers.crawler.model.page_tasks import decode_answer, encode
 from peers.crawler.parsing import page_process
 from peers.engine.kinds import NAMES, kind_of
 from tests.helpers import fetched

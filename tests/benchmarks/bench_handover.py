@@ -87,7 +87,7 @@ class Settled:
         for target, message in sends:
             match message:
                 case ClaimSlots(claim, epoch, slots):
-                    everybody = self.handover._standing.ownership.alive - {self.me}
+                    everybody = self.handover._state.ownership.alive - {self.me}
                     for peer in sorted(everybody) if target.peer == "*" else [target.peer]:
                         answer = SlotsYielded(claim, epoch, slots, NO_SLOTS)
                         self._receive(Address(peer, "handover"), answer, "yield")
@@ -98,7 +98,7 @@ class Settled:
 
     def offers_of_all(self) -> None:
         """Every owner offers us what we are a standby for."""
-        here = self.handover._standing.ownership
+        here = self.handover._state.ownership
         for peer in here.table.peers[1:]:
             theirs: SlotMask = here.table.slots_of(peer) & here.kept
             offer = OfferSlots(1, here.epoch, encode_slots(theirs))
@@ -119,7 +119,7 @@ def test_cost_of_an_ownership_change(peer_count: int) -> None:
         settled.offers_of_all()
         settled.settle()
         settled.tell("membership", OwnershipChanged(settled.all), "join")
-        stopping = encode_slots(settled.handover._standing.stopping)
+        stopping = encode_slots(settled.handover._state.stopping)
         settled.tell("controller", SlotsStopped(stopping), "stopped")
         settled.offers_of_all()
         settled.settle()

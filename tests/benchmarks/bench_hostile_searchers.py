@@ -29,7 +29,7 @@ from mesh.urls import host_of
 from peers.engine.directory import DirectoryStorage
 from peers.engine.index import Index
 from peers.engine.query import Mode, Query
-from peers.engine.reading import read_query
+from peers.engine.query_parser import read_query
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, QuestionAnswered
 from peers.index.questions_port import QuestionsPort

@@ -14,9 +14,9 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from bootstrap.demo_web import DEMO_WARC
 from peers.crawler.model.wire_messages import LinkUse
-from peers.importing.batch import Order, make
+from peers.importing.batch import ImportTask, make
+from peers.importing.packed_file import packing_of
 from peers.importing.positions import Position
-from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 
 COPIES = 20  # of the demo web's pages: 5,000 records
@@ -54,6 +54,6 @@ def test_reading_beside_fastwarc_and_warcio() -> None:
 def test_making_pages_beside_reading_them() -> None:
     data = DEMO_WARC.read_bytes() * 2
     found = [each for each in read_warc(packing_of(data)) if isinstance(each, Record)]
-    made = make(Order(list(found), [], Position(0), 0.0, LinkUse.TEXT))
+    made = make(ImportTask(list(found), [], Position(0), 0.0, LinkUse.TEXT))
     print(f"\n{made.n_pages / made.cpu_s:,.0f} pages made per CPU-second", end="")
     assert made.n_pages > len(found) / 4

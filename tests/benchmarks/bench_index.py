@@ -57,7 +57,7 @@ from mesh.urls import host_of
 from peers.engine.adoption import check_segment
 from peers.engine.document import Document
 from peers.engine.index import Index
-from peers.engine.query import Kind, Literal, Mode, Query
+from peers.engine.query import Literal, LiteralKind, Mode, Query
 from peers.engine.ranking import RankingWeights
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
@@ -278,7 +278,7 @@ def _search_both(view: View, other: _Tantivy, sample: Sample) -> None:
 
     def phrase(terms: list[str]) -> object:
         entries = tuple(dict.fromkeys(terms))
-        literal = Literal(Kind.PHRASE, tuple(terms), tuple(range(len(terms))), fields=8)
+        literal = Literal(LiteralKind.PHRASE, tuple(terms), tuple(range(len(terms))), fields=8)
         query = Query((), entries, (1.0,) * len(entries), ((literal,),))
         return view.search(query, statistics[tuple(terms)], 10, WEIGHTS)
 

@@ -57,8 +57,8 @@ from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.postings.format import BLOCK, SKIP_WORDS
 from peers.engine.query import Mode, Query, phrase_of
-from peers.engine.reading import parse_query
-from peers.engine.snapshot import Hit, View
+from peers.engine.query_parser import parse_query
+from peers.engine.snapshot import DocumentHit, View
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.measures import means, measured
@@ -256,7 +256,7 @@ def _by_words(view: View, sequences: _Sequences, is_instead: bool) -> Callable[[
 def _best(view: View, query: Query) -> list[str]:
     """Return the ten best pages by BM25F as the gateway asks for them: all words, then any of them."""
     statistics = view.statistics(query.terms)
-    hits: list[Hit] = []
+    hits: list[DocumentHit] = []
     for step in steps_of(query, statistics.doc_freqs):
         total, _, hits = view.search(step.query, statistics, HITS)
         if total >= ENOUGH:

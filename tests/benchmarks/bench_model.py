@@ -21,7 +21,7 @@ import time
 import numpy as np
 
 from simulations.model.replay import items_of, replay
-from simulations.model.streaming import crawl, owners
+from simulations.model.streamed_web import crawl, owners
 from simulations.traces.columns import columns_of
 from simulations.traces.synthesis import synthesise
 from tests.simulations.traces.test_columns import recorded

@@ -28,7 +28,7 @@ from peers.gateway.http_port import listen
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
-from peers.gateway.site.stored_page import StoredPage
+from peers.gateway.site.stored_page import PageSnapshot
 from tests.peers.gateway.fake_searcher import answer_to
 
 
@@ -51,7 +51,7 @@ class KnownPages:
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         raise AssertionError("nobody asks for it")
 
-    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         raise AssertionError("nobody asks for it")
 
     def take_seeds(self, client: str, count: int) -> float:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bootstrap import joining
+from bootstrap import newcomer
 from bootstrap.invitation import PREFIX, Invitation, doors_in, invite_to, is_near, read_token
-from bootstrap.joining import TAKEN, join_by
+from bootstrap.newcomer import TAKEN, join_by
 from bootstrap.provision import (
     MeshFolder,
     certificate_of,
@@ -165,8 +165,8 @@ def test_a_machine_makes_its_own_key_and_is_ready_to_start(
 ) -> None:
     invitation = invited(mesh)
     taken = set(invitation.voucher.serials()[:2])
-    monkeypatch.setattr(joining, "reached", lambda doors: (doors[0], "192.0.2.9"))
-    monkeypatch.setattr(joining, "_is_taken", lambda *asked: asked[3] in taken)
+    monkeypatch.setattr(newcomer, "reached", lambda doors: (doors[0], "192.0.2.9"))
+    monkeypatch.setattr(newcomer, "_is_taken", lambda *asked: asked[3] in taken)
     home = tmp_path / "home"
     join_by(invitation, home, "")
     config = load_config(home / "config.toml", PeerConfig)
@@ -210,7 +210,7 @@ def silent_listener() -> Iterator[int]:
 def test_a_door_that_says_nothing_is_named(
     mesh: MeshFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "ANSWER_S", 0.05)
+    monkeypatch.setattr(newcomer, "ANSWER_S", 0.05)
     with silent_listener() as port:
         door = DoorConfig(endpoint=f"tcp://127.0.0.1:{port}", key=DOOR.key)
         with pytest.raises(ConfigError, match=r"does not answer \(too slow\): try again in a moment"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bootstrap.leaseless import Leaseless
+from bootstrap.rendezvous import Leaseless
 from mesh.actors.actor import Address
 from mesh.actors.node import Node
 from mesh.errors import RemoteProtocolError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bootstrap.supervision import ENDS_MAX, FORGIVEN_S, Supervision
+from bootstrap.nodes import ENDS_MAX, FORGIVEN_S, Supervision
 
 
 def test_pauses_double_while_a_node_ends_again_and_again_until_it_is_left_alone() -> None:

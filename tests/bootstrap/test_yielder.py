@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bootstrap.yielder import Yielder
+from bootstrap.rendezvous import Yielder
 from mesh.actors.actor import Address, Send
 from mesh.actors.node import Node
 from mesh.errors import RemoteProtocolError

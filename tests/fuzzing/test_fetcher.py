@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 import trio
 
-from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.addresses.addresses import ALLOW_ALL
 from peers.crawler.fetching.connection import FetchLimits
 from peers.crawler.fetching.fetcher import Fetcher
@@ -99,7 +99,7 @@ async def test_no_answer_of_a_server_harms_the_fetcher(fuzzer: Fuzzer, nursery: 
         listeners = await nursery.start(partial(trio.serve_tcp, server.serve, 0, host=address))
         port = listeners[0].socket.getsockname()[1]
         endpoints[f"h{number}.test"] = FixedEndpoint(address, port, port)
-    turns = AddressTurns(lambda address: True)
+    turns = AddressQueues(lambda address: True)
     resolver = FixedResolver(endpoints)
     patient = replace(LIMITS, total_s=PATIENCE_S)  # on a busy machine an honest answer takes its time
     with closing(Fetcher(resolver, limits=patient, addresses=ALLOW_ALL, turns=turns)) as fetcher:

@@ -8,7 +8,7 @@ import pytest
 
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage, read_trace, write_trace
-from mesh.trace_blocks import Damage
+from mesh.trace_blocks import TraceDamage
 from peers.policy.policy_file import read_policy
 from tests.fuzzing.harness import Fuzzer, unharmed
 
@@ -58,7 +58,7 @@ def test_no_trace_harms_who_reads_it(fuzzer: Fuzzer, tmp_path: Path) -> None:
 
     def read(data: bytes) -> None:
         mutated.write_bytes(data)
-        for damages in (None, list[Damage]()):
+        for damages in (None, list[TraceDamage]()):
             for page in read_trace(mutated, damages):
                 assert page.url.startswith("http")
 

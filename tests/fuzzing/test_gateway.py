@@ -20,13 +20,13 @@ from mesh.slot_set import encode_slots
 from peers.engine.directory import DirectoryStorage
 from peers.engine.document import Document
 from peers.engine.index import Index
-from peers.engine.query import Mode, Order
-from peers.engine.reading import read_query
+from peers.engine.query import Mode, Sort
+from peers.engine.query_parser import read_query
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.status import PeerStatus
 from peers.importing.messages import ImportDeferred
-from peers.index.answering import Answerer
+from peers.index.answerer import Answerer
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, QuestionAnswered
 from peers.index.wire_messages import CountTerms, ExcerptsRead, HitsFound, ReadExcerpts, SearchSlots
@@ -202,7 +202,7 @@ def test_no_query_crashes_a_search(fuzzer: Fuzzer, answerer: Answerer) -> None:
 
     def search(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
-        order = fuzzer.random.choice(list(Order))
+        order = fuzzer.random.choice(list(Sort))
         query = read_query(text, order).query
         if fuzzer.random.random() < 0.5:
             query = query.with_mode(Mode.OR)

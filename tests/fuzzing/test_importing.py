@@ -16,10 +16,10 @@ from mesh.errors import ConfigError, CorruptionError
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.json_lines import Line, entry_of, read_lines
-from peers.importing.page import NoPage, Refused, page_of_entry, page_of_record
-from peers.importing.positions import Damage, Position
+from peers.importing.packed_file import DICTIONARY_MAGIC, packing_of
+from peers.importing.page import NoPage, PageNotKept, page_of_entry, page_of_record
+from peers.importing.positions import FileDamage, Position
 from peers.importing.tianwang import PACKAGE_BEGIN, read_described, read_package, read_raw, read_soif
-from peers.importing.unpacking import DICTIONARY_MAGIC, packing_of
 from peers.importing.warc_file import Record, read_warc
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.peers.importing.test_tianwang import described, raw, soif, web_object
@@ -27,7 +27,7 @@ from tests.warc_maker import record_of
 
 OLD_PACKAGE = PACKAGE_BEGIN + web_object(1) + web_object(2)
 OLD_DESCRIPTION = described(b"http://a.test/1 8 %d" % len(web_object(1)))
-REFUSALS = (NoPage, Refused, CorruptionError)
+REFUSALS = (NoPage, PageNotKept, CorruptionError)
 HTML = "<title>标题</title><h1>a</h1><a href='/b'>正文 text</a> ".encode() * 20
 
 
@@ -135,7 +135,7 @@ def test_no_lines_harm_who_imports_them(fuzzer: Fuzzer, pack: Callable[[bytes], 
     ids=["raw", "package", "description", "described", "soif"],
 )
 def test_no_file_of_an_older_engine_harms_an_import(
-    fuzzer: Fuzzer, read: Callable[[bytes], Iterator[Record | Line | Damage]], sample: bytes
+    fuzzer: Fuzzer, read: Callable[[bytes], Iterator[Record | Line | FileDamage]], sample: bytes
 ) -> None:
     def take(data: bytes) -> None:
         for found in read(data):

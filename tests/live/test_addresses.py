@@ -13,7 +13,7 @@ from typing import Final, cast
 
 import pytest
 
-from peers.crawler.gaps import Question, audit
+from peers.crawler.gaps import LoggedFetch, audit
 from tests.live.access_log import Access, Excuse, page_counts
 from tests.live.lab_process import get, wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
@@ -55,10 +55,10 @@ class _Web:
         counts = page_counts(self.accesses())
         return min(counts[f"http://{name}{page}"] for name in NAMES for page in PAGES)
 
-    def questions(self) -> Iterator[Question]:
+    def questions(self) -> Iterator[LoggedFetch]:
         for ip, web in zip(ADDRESSES, self.webs, strict=True):
             for each in web.accesses:
-                yield Question(each.began_s, each.ended_s, each.host, ip, each.url)
+                yield LoggedFetch(each.began_s, each.ended_s, each.host, ip, each.url)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from bootstrap.demo_web import DEMO_WARC
 from bootstrap.provision import create_mesh, write_bootstrap, write_peer
 from mesh.client.gateway_client import GatewayClient
 from mesh.config import DoorConfig
-from peers.importing.unpacking import packing_of
+from peers.importing.packed_file import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive.warc import WarcRecord, parse_response, response_record
 from tests.helpers import seen

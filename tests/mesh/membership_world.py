@@ -27,7 +27,7 @@ from mesh.keys.certificate import Grant
 from mesh.keys.decree import POLICY, Decree
 from mesh.keys.signing_key import SigningKey
 from mesh.membership.balance import BalanceSettings
-from mesh.membership.joiner import Door
+from mesh.membership.knock_schedule import DoorAddress
 from mesh.membership.members import State
 from mesh.membership.membership import Membership, MembershipStatistics
 from mesh.membership.messages import (
@@ -101,9 +101,9 @@ def record_of(peer: str, **changes: Any) -> MemberRecord:
     return TrustingCredentials().sign(replace(record, **changes))
 
 
-def door_of(peer: str) -> Door:
+def door_of(peer: str) -> DoorAddress:
     record = record_of(peer)
-    return Door(record.door, record.curve_key)
+    return DoorAddress(record.door, record.curve_key)
 
 
 class Listener(Actor):
@@ -165,7 +165,7 @@ class Machine:
     node: Node
     record: MemberRecord
     table: MemoryTable
-    doors: tuple[Door, ...]
+    doors: tuple[DoorAddress, ...]
     config: MeshConfig
     is_up: bool = True
     connected: dict[str, MemberRecord] = field(default_factory=dict)
@@ -219,7 +219,7 @@ class World:
     def add(
         self,
         peer: str,
-        doors: Iterable[Door] = (),
+        doors: Iterable[DoorAddress] = (),
         *,
         table: MemoryTable | None = None,
         config: MeshConfig = CONFIG,

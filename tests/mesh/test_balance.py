@@ -8,16 +8,22 @@ from random import Random
 
 import pytest
 
-from mesh.membership.balance import RETURN_INTERVALS, BalanceSettings, Share, fraction_to_move, weight_for
+from mesh.membership.balance import (
+    RETURN_INTERVALS,
+    BalanceSettings,
+    MemberLoad,
+    fraction_to_move,
+    weight_for,
+)
 
 SETTINGS = BalanceSettings(threshold=1_000, ratio=2.0, interval_s=60.0)
 
 
-def shares(**queues: int | None) -> dict[str, Share]:
-    return {peer: Share(100, 100, queue) for peer, queue in queues.items()}
+def shares(**queues: int | None) -> dict[str, MemberLoad]:
+    return {peer: MemberLoad(100, 100, queue) for peer, queue in queues.items()}
 
 
-def decided(now: dict[str, Share], settings: BalanceSettings = SETTINGS) -> dict[str, int]:
+def decided(now: dict[str, MemberLoad], settings: BalanceSettings = SETTINGS) -> dict[str, int]:
     return {peer: weight_for(peer, 100, now, settings, unchanged_s=inf) for peer in now}
 
 
@@ -49,11 +55,11 @@ def test_the_second_to_act_reckons_with_the_same_shares_as_the_first(first: str)
         shares(a=999, b=0),  # below N
         shares(a=2_000, b=1_000),  # K is not above a
         shares(a=8_000, b=None),
-        shares(a=8_000, b=1_000) | {"c": Share(100, 0, 5_000)},  # a move is under way
-        {"a": Share(100, 100, 8_000), "b": Share(0, 0, 0)},  # b is drained, or crawls nothing
+        shares(a=8_000, b=1_000) | {"c": MemberLoad(100, 0, 5_000)},  # a move is under way
+        {"a": MemberLoad(100, 100, 8_000), "b": MemberLoad(0, 0, 0)},  # b is drained, or crawls nothing
     ],
 )
-def test_nothing_moves(now: dict[str, Share]) -> None:
+def test_nothing_moves(now: dict[str, MemberLoad]) -> None:
     assert decided(now) == {peer: share.weight for peer, share in now.items()}
 
 
@@ -62,28 +68,28 @@ def test_a_policy_that_is_off_moves_nothing() -> None:
 
 
 def test_a_weight_stays_within_half_and_double_of_what_was_wanted() -> None:
-    now = {"a": Share(55, 55, 90_000), "b": Share(190, 190, 0)}
+    now = {"a": MemberLoad(55, 55, 90_000), "b": MemberLoad(190, 190, 0)}
     assert decided(now) == {"a": 50, "b": 200}
     for wanted in (1, 3, 5):
-        near = {"a": Share(wanted, wanted, 90_000), "b": Share(wanted, wanted, 0)}
+        near = {"a": MemberLoad(wanted, wanted, 90_000), "b": MemberLoad(wanted, wanted, 0)}
         least, most = (weight_for(peer, wanted, near, SETTINGS, unchanged_s=inf) for peer in "ab")
         assert wanted / 2 <= least <= most <= 2 * wanted
 
 
 def test_the_band_around_the_wanted_weight_is_a_setting() -> None:
     settings = BalanceSettings(threshold=1_000, ratio=2.0, stretch_max=4.0)
-    now = {"a": Share(30, 30, 90_000), "b": Share(390, 390, 0)}
+    now = {"a": MemberLoad(30, 30, 90_000), "b": MemberLoad(390, 390, 0)}
     assert decided(now, settings) == {"a": 25, "b": 400}
 
 
 def test_a_queue_that_is_short_beside_the_pages_to_be_carried_moves_nothing() -> None:
-    kept = Share(100, 100, 8_000, pages=80_001)
-    assert decided({"a": kept, "b": Share(100, 100, 100)}) == {"a": 100, "b": 100}
-    assert decided({"a": kept._replace(pages=80_000), "b": Share(100, 100, 0)}) == {"a": 50, "b": 150}
+    kept = MemberLoad(100, 100, 8_000, pages=80_001)
+    assert decided({"a": kept, "b": MemberLoad(100, 100, 100)}) == {"a": 100, "b": 100}
+    assert decided({"a": kept._replace(pages=80_000), "b": MemberLoad(100, 100, 0)}) == {"a": 50, "b": 150}
 
 
 def test_weights_go_back_at_once_when_nothing_has_been_queued_for_an_interval() -> None:
-    now = {"a": Share(55, 55, 0), "b": Share(190, 190, 0)}
+    now = {"a": MemberLoad(55, 55, 0), "b": MemberLoad(190, 190, 0)}
     for peer, share in now.items():
         for empty_s, expected in ((SETTINGS.interval_s - 1, share.weight), (SETTINGS.interval_s, 100)):
             weight = weight_for(peer, 100, now, SETTINGS, unchanged_s=90.0, empty_s=empty_s)
@@ -91,11 +97,11 @@ def test_weights_go_back_at_once_when_nothing_has_been_queued_for_an_interval() 
 
 
 def test_weights_go_back_later_while_a_little_is_queued() -> None:
-    now = {"a": Share(190, 190, 10), "b": Share(100, 100, 0)}
+    now = {"a": MemberLoad(190, 190, 10), "b": MemberLoad(100, 100, 0)}
     late_s = RETURN_INTERVALS * SETTINGS.interval_s
     assert weight_for("a", 100, now, SETTINGS, unchanged_s=late_s - 1) == 190
     assert weight_for("a", 100, now, SETTINGS, unchanged_s=late_s) == 168
-    now = {"a": Share(100, 100, 10), "b": Share(100, 100, 0)}
+    now = {"a": MemberLoad(100, 100, 10), "b": MemberLoad(100, 100, 0)}
     assert weight_for("a", 100, now, SETTINGS, unchanged_s=inf) == 100
 
 
@@ -142,7 +148,7 @@ class Crawl:
 
     def _decide(self, peer: int, served: list[int]) -> None:
         now = {
-            f"p{i}": Share(weight, served[i], round(self.queues[i] * self.random.uniform(0.9, 1.1)))
+            f"p{i}": MemberLoad(weight, served[i], round(self.queues[i] * self.random.uniform(0.9, 1.1)))
             for i, weight in enumerate(self.weights)
         }
         unchanged_s = self.now - self.changed_at[peer]

@@ -161,7 +161,7 @@ def test_an_expelled_member_that_nobody_could_tell_finds_out_at_a_door() -> None
 def test_an_expelled_member_that_does_not_mind_is_not_heard_and_not_let_in_again() -> None:
     world = World(7)
     guest = mesh_with(world, 1e9)
-    deaf = guest.membership._proclaiming
+    deaf = guest.membership._decree_news
     deaf._follows.clear()
     world.say("peer01", PublishDecree(1, expulsion("guest")))
     world.run(30.0)

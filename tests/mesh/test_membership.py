@@ -26,7 +26,7 @@ from mesh.keys.identity import Identity
 from mesh.keys.signing_key import SigningKey
 from mesh.membership.admission import refusal_of
 from mesh.membership.credentials import PeerCredentials
-from mesh.membership.joiner import Door, Joiner
+from mesh.membership.knock_schedule import DoorAddress, KnockSchedule
 from mesh.membership.members import MemberList, State, beats
 from mesh.membership.membership import Membership
 from mesh.membership.messages import (
@@ -46,9 +46,9 @@ from mesh.membership.messages import (
     StopMembership,
 )
 from mesh.membership.prober import RELAYS_MAX, Prober
-from mesh.membership.refuting import ECHOES_MAX, NEWCOMER_S
+from mesh.membership.refutation import ECHOES_MAX, NEWCOMER_S
 from mesh.membership.rumours import RumourQueue
-from mesh.membership.serving import READY
+from mesh.membership.serving_weights import READY
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import (
     GOSSIP_MAX,
@@ -144,7 +144,7 @@ def test_a_stranger_waits_for_its_bootstrap_and_tries_the_next_door() -> None:
 
 def test_pauses_between_rounds_of_knocking_grow_to_their_limit() -> None:
     pace = SwimSettings()
-    joiner = Joiner([door_of("a"), door_of("b"), door_of("a")], pace, Random(1))
+    joiner = KnockSchedule([door_of("a"), door_of("b"), door_of("a")], pace, Random(1))
     joiner.start(0.0)
     now, pauses = 0.0, []
     for _ in range(12):
@@ -507,8 +507,8 @@ def test_the_dead_are_in_neither_table() -> None:
 def test_who_is_down_and_may_have_something_is_missed(down: MemberRecord, missed: int) -> None:
     membership = founder(down)
     membership.receive(Address("b", "membership"), dead(down), 1.0)
-    assert membership._announcing.ownership is not None
-    assert membership._announcing.ownership.missed == missed
+    assert membership._announcer.ownership is not None
+    assert membership._announcer.ownership.missed == missed
 
 
 # --- Failure detection ---------------------------------------------------------------------------
@@ -1133,7 +1133,7 @@ def test_real_records_are_genuine_and_nothing_else_is() -> None:
 # --- Builders --------------------------------------------------------------------------------------
 
 
-def actor(peer: str, doors: list[Door] | None = None, table: MemoryTable | None = None) -> Membership:
+def actor(peer: str, doors: list[DoorAddress] | None = None, table: MemoryTable | None = None) -> Membership:
     return Membership(
         record_of(peer),
         CONFIG,

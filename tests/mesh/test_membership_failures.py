@@ -450,7 +450,7 @@ def member_of(*members: MemberRecord) -> Membership:
     membership = actor("me")
     membership.wake(0.0)
     for record in members:
-        membership._learning.learn(Rumour(record, State.ALIVE), 0.0, is_news=False)
+        membership._intake.learn(Rumour(record, State.ALIVE), 0.0, is_news=False)
     membership._flush(0.0)
     return membership
 

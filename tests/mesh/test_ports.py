@@ -24,7 +24,7 @@ from mesh.membership.messages import (
     MembershipRefused,
 )
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Ping, Welcomed
-from mesh.transport.door import Visit
+from mesh.transport.door import DoorVisit
 from mesh.transport.door_port import VISITS_MAX, DoorPort
 from mesh.transport.network_port import NetworkPort
 from mesh.transport.transport import Transport
@@ -45,7 +45,9 @@ class PaperTransport:
         self.door_endpoint: str | None = "tcp://127.0.0.1:3"
         self.reply: bytes | Exception = b""
         self.frames: list[bytes] = []  # to visitors and doors
-        self._strangers, self._visitors = trio.open_memory_channel[tuple[Visit, bytes, bytes]](float("inf"))
+        self._strangers, self._visitors = trio.open_memory_channel[tuple[DoorVisit, bytes, bytes]](
+            float("inf")
+        )
 
     def allow(self, key: bytes, peer: str) -> None:
         self.told.append(("allow", key, peer))
@@ -61,15 +63,15 @@ class PaperTransport:
     def disconnect(self, peer: str) -> None:
         self.told.append(("disconnect", peer))
 
-    def come(self, frame: bytes) -> Visit:
-        visit = Visit("192.0.2.7")
+    def come(self, frame: bytes) -> DoorVisit:
+        visit = DoorVisit("192.0.2.7")
         self._strangers.send_nowait((visit, b"their key", frame))
         return visit
 
-    async def receive_door(self) -> tuple[Visit, bytes, bytes]:
+    async def receive_door(self) -> tuple[DoorVisit, bytes, bytes]:
         return await self._visitors.receive()
 
-    def send_door(self, visit: Visit, frame: bytes) -> bool:
+    def send_door(self, visit: DoorVisit, frame: bytes) -> bool:
         self.frames.append(frame)
         if msgpack.unpackb(frame)[0] == PROTOCOL_VERSION:
             self.told.append(("answer", visit, decode(frame).message))

@@ -16,7 +16,7 @@ from mesh.membership.membership import MembershipStatistics
 from mesh.process.member import Member
 from mesh.reach import Reach
 from tests.mesh.process.test_member import bootstrapped, running, until
-from tests.mesh.transport.test_reaching import ELSEWHERE
+from tests.mesh.transport.test_reachability import ELSEWHERE
 from tests.mesh.transport.test_relay import free_ports
 
 

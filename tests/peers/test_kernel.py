@@ -12,8 +12,8 @@ from peers.build_kernels import sources_digest
 from peers.crawler.parsing import _markup
 from peers.engine import _kernels as of_engine
 from peers.engine.compiled import strings_at
+from peers.engine.intersection import locate
 from peers.engine.kernels import find, scatter
-from peers.engine.locating import locate
 from peers.engine.searching.found import select_best
 from peers.text import _kernels as of_text
 

@@ -20,7 +20,7 @@ from mesh.actors.node import Node
 from mesh.actors.ownership import Ownership
 from mesh.slot_set import decode_any_slots
 from simulations.world.network import Network
-from simulations.world.world import Answer, Clock, CommittedTable, VirtualPort, World
+from simulations.world.world import Clock, CommittedTable, PortAnswer, VirtualPort, World
 
 FOLDER: Final = Path(__file__).parents[1] / "transcripts"
 REWRITE: Final = "REWRITE_TRANSCRIPTS"  # environment: write the files instead of comparing with them
@@ -98,9 +98,9 @@ class _Ear:
         self._here = here
         self._hear = hear
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send] | Iterable[Answer]:
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | Iterable[PortAnswer]:
         self._hear(source, self._here, message)
-        answers: list[Send] | Iterable[Answer] = self._inner.receive(source, message, now)
+        answers: list[Send] | Iterable[PortAnswer] = self._inner.receive(source, message, now)
         return answers
 
     def __getattr__(self, name: str) -> Any:

@@ -4,7 +4,7 @@ Theory of operation
 ===================
 An address, like a host, has a slot, and is lent by the peer that holds the slot: one at any time, since a
 slot is held only when all others have yielded it (`peers.handover`). Who wants to ask an address leases it
-from there; the fetcher keeps the lease (`address_turns`), here goes only what is said of it. A lease is
+from there; the fetcher keeps the lease (`address_queues`), here goes only what is said of it. A lease is
 counted from when it was asked for, and cut by what clocks may differ, so it ends here before it ends there.
 
 *Nobody has to be told for an address to be safe.* Questions and answers get lost, come late and twice. An

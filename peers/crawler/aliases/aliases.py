@@ -5,7 +5,7 @@ Theory of operation
 Who crawls a host compares it with others, now and then while it grows. With which ones? With the same name
 without `www.`; and with those whose home page says the same, of which it hears from the owner of the slot of
 that (its mark, modulo the number of slots), where hosts with one home page meet. Candidates are no more than
-that: what decides are the pages (`alias_judging`). It asks who crawls the other host what a sample of paths
+that: what decides are the pages (`alias_evidence`). It asks who crawls the other host what a sample of paths
 says there, and compares the answer with its own; what nobody has visited there so far it has visited, by
 links, if other pages agree, and asks again. Only hosts of one registrable domain are compared.
 
@@ -40,11 +40,11 @@ from mesh.tables.lives import numbers_of
 from mesh.tables.table import Table
 from mesh.urls import host_of, is_canonical
 from peers.crawler.aliases.host_samples import HostSamples
-from peers.crawler.model.alias_judging import (
+from peers.crawler.model.alias_evidence import (
     SAMPLE_MIN,
     UNKNOWN,
+    AliasVerdict,
     Sampled,
-    Verdict,
     is_alias_still,
     is_name,
     is_preferred,
@@ -245,11 +245,11 @@ class Aliases(Actor):
             self._end_look(host)
             return []
         verdict = judge(mine, marks)
-        if verdict is Verdict.ALIAS:
+        if verdict is AliasVerdict.ALIAS:
             self._end_look(host)
             self._found_count += 1
             return [Send(self._controller, CallAlias(host, other))]
-        if verdict is Verdict.OPEN and any(map(int.__eq__, mine, marks)):
+        if verdict is AliasVerdict.OPEN and any(map(int.__eq__, mine, marks)):
             return self._have_visited(peer, question, marks)
         look.others.discard(other)
         if not look.others:

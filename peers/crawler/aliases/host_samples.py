@@ -11,7 +11,7 @@ from mesh.urls import fingerprint, host_of, origin_of
 from peers.crawler.frontier.items import host_hash
 from peers.crawler.frontier.keys import host_key, kept_range, url_key
 from peers.crawler.frontier.parked_hosts import record_in
-from peers.crawler.model.alias_judging import NO_PAGE, UNKNOWN, Sampled, mark_in, sample_of
+from peers.crawler.model.alias_evidence import NO_PAGE, UNKNOWN, Sampled, mark_in, sample_of
 from peers.crawler.model.url_rows import is_of_host, row_in
 
 ROWS_MAX: Final = 4_000  # that are looked through, twice: some milliseconds, in a slot with large hosts

@@ -3,8 +3,8 @@
 Theory of operation
 ===================
 Who crawls a host alone asks it, and could say of its pages what it likes. So of the pages that others bring,
-a sample that they cannot foretell (`peers.storage.sampling`) is looked at by the peer that keeps the copy: it
-orders a turn of the host from its owner (`peers.crawler.lending`), asks, and compares the texts. Where they
+a sample that they cannot foretell (`peers.storage.audit_sample`) is looked at by the peer that keeps the copy: it
+orders a turn of the host from its owner (`peers.crawler.lent_turns`), asks, and compares the texts. Where they
 have next to nothing in common a second member looks, which URL and day choose among all others, and never the
 owner. It does so later than that by as much time as the first look was after the visit: a page that changes
 all the time then shows them different texts, too. `verdicts` says when that is enough.
@@ -38,14 +38,14 @@ from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.tables.lives import numbers_of
 from mesh.urls import host_of, is_canonical
-from peers.crawler.auditing.audits import Audit, Seen, Stage, agree, differs, is_alike
+from peers.crawler.auditing.audits import AuditStage, Observation, PageAudit, agree, differs, is_alike
 from peers.crawler.auditing.likeness import HASHES_MIN, hashes_of
 from peers.crawler.auditing.verdicts import Verdicts
 from peers.crawler.model import politeness
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import PAGE_STATUSES, FailureReason, FetchFailed, FetchPage, PageFetched
-from peers.crawler.model.wire_messages import LendTurn, LookAtPage, PageSeen, TurnLent
+from peers.crawler.model.wire_messages import LendTurn, LookAtPage, PageObserved, TurnLent
 from peers.policy.decreed import policy_of
 from peers.policy.rules import OF_SEEDS
 from peers.storage.messages import HostVisited, PageKept, WatchHosts
@@ -91,7 +91,7 @@ class Auditor(Actor):
     """Neighbours: cell, controllers that lend turns, fetcher, parser, auditors, conduct."""
 
     name: ClassVar[str] = "auditor"
-    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({TurnLent, LookAtPage, PageSeen})
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({TurnLent, LookAtPage, PageObserved})
 
     def __init__(self, me: str, settings: CrawlSettings, life: int = 1) -> None:
         self._me = me
@@ -99,10 +99,10 @@ class Auditor(Actor):
         self._policy = OF_SEEDS
         self._ownership: Ownership | None = None
         self._numbers = numbers_of(life)
-        self._audits: dict[int, Audit] = {}
+        self._audits: dict[int, PageAudit] = {}
         self._orders: dict[int, int] = {}  # by number of the last order of a turn: which look it is for
         self._urls: dict[str, int] = {}  # and by URL, one at a time
-        self._answered: dict[tuple[Address, int], PageSeen] = {}
+        self._answered: dict[tuple[Address, int], PageObserved] = {}
         self._slow_until_s: dict[str, float] = {}  # by host: when it is asked again
         self._watched: frozenset[str] = frozenset()  # hosts, see `_watch_hosts`
         self._pace = Allowance()
@@ -133,7 +133,7 @@ class Auditor(Actor):
                 return self._parsed(self._of(url), text, now)
             case ParseFailed(url):
                 return self._parsed(self._of(url), (), now)
-            case PageSeen():
+            case PageObserved():
                 return self._note_second(source.peer, message, now)
             case _:
                 raise LocalProtocolError(f"the auditor does not understand {type(message).__name__}")
@@ -162,7 +162,7 @@ class Auditor(Actor):
         if sum(each.visitor == visitor for each in self._audits.values()) >= OF_MEMBER_MAX:
             self._counts["left_out"] += 1
             return
-        self._begin(Audit(url, visitor, now, now + PATIENCE_S, now, said))
+        self._begin(PageAudit(url, visitor, now, now + PATIENCE_S, now, said))
 
     def _begin_for(self, asker: Address, number: int, url: str, now: float) -> list[Send]:
         """Look at a page for another auditor, which repeats its order until it has an answer."""
@@ -173,10 +173,10 @@ class Auditor(Actor):
         if any(each.asker_number == number for each in of_asker) or owner in (None, self._me, asker.peer):
             return []
         if len(of_asker) < OF_MEMBER_MAX:
-            self._begin(Audit(url, "", now, now + PATIENCE_S, now, (), asker, number))
+            self._begin(PageAudit(url, "", now, now + PATIENCE_S, now, (), asker, number))
         return []
 
-    def _begin(self, audit: Audit) -> None:
+    def _begin(self, audit: PageAudit) -> None:
         rules = list(self._policy.rules_for(audit.url))
         is_wanted = len(rules) == 1 and politeness.policy_reason(rules[0], 0) is None
         is_slow = self._slow_until_s.get(host_of(audit.url), -inf) > audit.began_s
@@ -195,17 +195,17 @@ class Auditor(Actor):
 
     # --- a turn, and a look ---
 
-    def _go_on(self, key: int, audit: Audit, now: float) -> list[Send]:
+    def _go_on(self, key: int, audit: PageAudit, now: float) -> list[Send]:
         """Order a turn or a second look, again if need be."""
         owner = self._owner_of(audit.url)
         if owner in (None, self._me):
             self._end(key, "unseen")
             return []
-        if audit.stage is Stage.ADDRESS:
+        if audit.stage is AuditStage.ADDRESS:
             return self._ask(audit, now)
-        if audit.until_s <= now or audit.stage is Stage.ANSWER:
+        if audit.until_s <= now or audit.stage is AuditStage.ANSWER:
             return self._give_up(key, audit, now)
-        is_turn = audit.stage is Stage.TURN
+        is_turn = audit.stage is AuditStage.TURN
         to = Address(owner or "", "controller") if is_turn else Address(audit.helper, self.name)
         if not self._pace.spend(to.peer, 1.0, ORDERS_A_MINUTE, now):
             audit.due_s = now + AGAIN_S
@@ -233,9 +233,9 @@ class Auditor(Actor):
             return []
         return self._ask(audit, now)
 
-    def _ask(self, audit: Audit, now: float) -> list[Send]:
+    def _ask(self, audit: PageAudit, now: float) -> list[Send]:
         """Ask for a page in the time that is left of a turn."""
-        audit.stage, audit.due_s = Stage.ANSWER, now + ANSWER_S_MAX
+        audit.stage, audit.due_s = AuditStage.ANSWER, now + ANSWER_S_MAX
         rule = self._policy.host_rule(host_of(audit.url))
         request = FetchPage(
             audit.url,
@@ -250,10 +250,10 @@ class Auditor(Actor):
         if key is None:
             return []
         if fetched.status in PAGE_STATUSES:
-            self._audits[key].seen = Seen((), ip=fetched.ip)
+            self._audits[key].seen = Observation((), ip=fetched.ip)
             return [Send(Address(self._me, "parser"), ParsePage(fetched, 0))]
         if fetched.status in GONE_STATUSES:
-            return self._see(key, Seen((), is_gone=True, ip=fetched.ip), now)
+            return self._see(key, Observation((), is_gone=True, ip=fetched.ip), now)
         self._end(key, "unseen")
         return []
 
@@ -263,7 +263,7 @@ class Auditor(Actor):
             return []
         audit = self._audits[key]
         if failed.reason in MAY_PASS and now + failed.pause_s + TURN_S_MIN < audit.turn_ends_s:
-            audit.stage, audit.due_s = Stage.ADDRESS, now + max(failed.pause_s, ADDRESS_S_MIN)
+            audit.stage, audit.due_s = AuditStage.ADDRESS, now + max(failed.pause_s, ADDRESS_S_MIN)
             return []
         audit.n_turns += 1
         if failed.reason is FailureReason.UNLICENSED:
@@ -271,7 +271,7 @@ class Auditor(Actor):
         if failed.reason not in MAY_PASS or audit.n_turns >= TURNS_MAX:
             self._end(key, "unseen")
             return []
-        audit.stage, audit.due_s = Stage.TURN, now + max(failed.pause_s, AGAIN_S)
+        audit.stage, audit.due_s = AuditStage.TURN, now + max(failed.pause_s, AGAIN_S)
         return []
 
     def _note_slow(self, host: str, now: float) -> None:
@@ -285,12 +285,12 @@ class Auditor(Actor):
         seen = self._audits[key].seen if key is not None else None
         return [] if key is None or seen is None else self._see(key, seen._replace(text=text), now)
 
-    def _see(self, key: int, seen: Seen, now: float) -> list[Send]:
+    def _see(self, key: int, seen: Observation, now: float) -> list[Send]:
         """Tell the auditor that has asked, or judge by it."""
         audit = self._audits[key]
         if audit.asker is not None:
             self._end(key, "looks_for_others")
-            told = PageSeen(audit.asker_number, seen.text, seen.is_gone, seen.is_unlent)
+            told = PageObserved(audit.asker_number, seen.text, seen.is_gone, seen.is_unlent)
             return self._tell(audit.asker, told)
         if is_alike(audit.said, seen):
             self._verdicts.note_alike(audit.visitor, audit.url, now)
@@ -302,11 +302,11 @@ class Auditor(Actor):
             audit.helper = max(helpers, key=lambda peer: xxh3_64_intdigest(f"{peer} {text}".encode()))
             least_s, most_s = SECOND_AFTER_S
             audit.due_s = now + min(max(now - audit.began_s, least_s), most_s)
-            audit.seen, audit.stage = seen, Stage.SECOND
+            audit.seen, audit.stage = seen, AuditStage.SECOND
             audit.until_s = audit.due_s + PATIENCE_S + ANSWER_S_MAX
         return []
 
-    def _tell(self, asker: Address, told: PageSeen) -> list[Send]:
+    def _tell(self, asker: Address, told: PageObserved) -> list[Send]:
         """Tell another auditor, and once more if it asks again."""
         self._answered[asker, told.number] = told
         if len(self._answered) > ANSWERED_MAX:
@@ -325,30 +325,35 @@ class Auditor(Actor):
         hosts = frozenset(
             host_of(audit.url)
             for audit in self._audits.values()
-            if audit.visitor and audit.stage is Stage.TURN and now >= audit.began_s + WAITED_S
+            if audit.visitor and audit.stage is AuditStage.TURN and now >= audit.began_s + WAITED_S
         )
         if hosts == self._watched:
             return []
         self._watched = hosts
         return [Send(Address(self._me, "cell"), WatchHosts(hosts))]
 
-    def _give_up(self, key: int, audit: Audit, now: float) -> list[Send]:
+    def _give_up(self, key: int, audit: PageAudit, now: float) -> list[Send]:
         """End a look that comes to nothing, or note that a host is kept from others that is visited."""
-        if audit.stage is not Stage.TURN:
+        if audit.stage is not AuditStage.TURN:
             self._end(key, "unseen")
             return []
         if audit.asker is None and audit.n_visits < VISITS_MIN:
             self._end(key, "unlent")
             return []
-        return self._see(key, Seen((), is_unlent=True), now)
+        return self._see(key, Observation((), is_unlent=True), now)
 
     # --- the second look ---
 
-    def _note_second(self, helper: str, told: PageSeen, now: float) -> list[Send]:
+    def _note_second(self, helper: str, told: PageObserved, now: float) -> list[Send]:
         audit = self._audits.get(told.number)
-        if audit is None or audit.stage is not Stage.SECOND or helper != audit.helper or audit.seen is None:
+        if (
+            audit is None
+            or audit.stage is not AuditStage.SECOND
+            or helper != audit.helper
+            or audit.seen is None
+        ):
             return []
-        other = Seen(told.text, told.is_gone, told.is_unlent)
+        other = Observation(told.text, told.is_gone, told.is_unlent)
         if not (differs(audit.said, other) and agree(audit.seen, other)):
             self._end(told.number, "unsettled")
             return []
@@ -373,4 +378,4 @@ class Auditor(Actor):
     def _of(self, url: str) -> int | None:
         """The look that waits for an answer about a URL."""
         key = self._urls.get(url)
-        return key if key is not None and self._audits[key].stage is Stage.ANSWER else None
+        return key if key is not None and self._audits[key].stage is AuditStage.ANSWER else None

@@ -17,7 +17,7 @@ ALIKE_MIN: Final = 0.4
 SHOWN_MIN: Final = 0.25
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """The answer of a server about a page."""
 
     text: tuple[int, ...]  # hashes of its text, see `likeness`; none when that is too short
@@ -26,7 +26,7 @@ class Seen(NamedTuple):
     ip: str = ""
 
 
-class Stage(Enum):
+class AuditStage(Enum):
     """The answer that is waited for."""
 
     TURN = "turn"  # of the host
@@ -36,7 +36,7 @@ class Stage(Enum):
 
 
 @dataclass(slots=True)
-class Audit:
+class PageAudit:
     """A look at a page: at one of the sample, or at one that another auditor wants to be looked at."""
 
     url: str
@@ -47,30 +47,30 @@ class Audit:
     said: tuple[int, ...] = ()  # hashes of the text by that one; none when another auditor has it
     asker: Address | None = None  # that one
     asker_number: int = 0
-    stage: Stage = Stage.TURN
+    stage: AuditStage = AuditStage.TURN
     number: int = 0  # of the last order for a turn
     ordered_s: float = -inf  # when that was given
     turn_ends_s: float = -inf
     delay_s: float = 0.0  # of the address after a question, as the owner of the host has it
     n_turns: int = 0  # that were used in vain
     n_visits: int = 0  # to its host, since it is waited for, by the member that lends none of its turns
-    seen: Seen | None = None  # by us
+    seen: Observation | None = None  # by us
     helper: str = ""  # who takes the second look
 
 
-def is_alike(said: tuple[int, ...], seen: Seen) -> bool:
+def is_alike(said: tuple[int, ...], seen: Observation) -> bool:
     """Is a page as its owner has said?"""
     return bool(seen.text) and likeness(said, seen.text) >= ALIKE_MIN
 
 
-def differs(said: tuple[int, ...], seen: Seen) -> bool:
+def differs(said: tuple[int, ...], seen: Observation) -> bool:
     """Is a page nothing like its owner has said, as far as it shows anything, or kept from others?"""
     if seen.is_gone or seen.is_unlent:
         return True
     return len(seen.text) >= max(1.0, SHOWN_MIN * len(said)) and likeness(said, seen.text) < DIFFERENT_MAX
 
 
-def agree(one: Seen, other: Seen) -> bool:
+def agree(one: Observation, other: Observation) -> bool:
     """Have two members seen the same?"""
     if one.is_gone or other.is_gone or one.is_unlent or other.is_unlent:
         return one[1:3] == other[1:3]

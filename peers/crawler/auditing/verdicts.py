@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
-from peers.crawler.addresses.address_turns import network_of
+from peers.crawler.addresses.address_queues import network_of
 from peers.crawler.addresses.addresses import is_public
 
 DOMAINS_MIN: Final = 3

@@ -19,7 +19,7 @@ import h11
 import trio
 
 from peers.crawler.fetching.body_budget import BodyBudget
-from peers.crawler.fetching.decoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX
+from peers.crawler.fetching.content_encoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX
 from peers.crawler.fetching.response_lines import ChunkLines, head_end, readable_head
 from peers.crawler.fetching.tls_records import TlsRecords
 from peers.crawler.model.web_request import FailureReason
@@ -86,7 +86,7 @@ class TlsWish(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawResponse:
     """A response as it came, its body without transfer coding but still in its content coding."""
 
     status: int
@@ -133,7 +133,7 @@ class Connection:
         wants_body: Callable[[h11.Response], WantedBody],
         budget: BodyBudget,
         beginning_bytes: int = 0,
-    ) -> Answer:
+    ) -> RawResponse:
         """Send a request without body and return its answer.
 
         Args:
@@ -163,7 +163,7 @@ class Connection:
         except (OSError, trio.BrokenResourceError) as error:
             raise self._broken(error) from error
         self._is_used = True
-        return Answer(
+        return RawResponse(
             response.status_code,
             response.reason.decode("latin-1"),
             response.http_version.decode("ascii"),

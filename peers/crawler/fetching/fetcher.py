@@ -3,7 +3,7 @@
 Bodies stay in their content codings, but for beginnings, as of a robots.txt. Follows no redirects, keeps no
 cookies, sends none but one that it is given, and knows no robots.txt or politeness: the controller decides
 what is fetched when. It keeps at most one idle connection per host, to the origin that was asked last, and
-asks each public address one thing at a time (`address_turns`): only here it is known which hosts share one.
+asks each public address one thing at a time (`address_queues`): only here it is known which hosts share one.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import trio
 
 from mesh.actors.actor import Statistics
 from mesh.urls import host_of, hostname_of, origin_of
-from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.addresses.addresses import BAD_PORTS, AddressPolicy, advice_on, is_among
 from peers.crawler.fetching.body_budget import BodyBudget
 from peers.crawler.fetching.connection import (
-    Answer,
     Connection,
     ExchangeError,
     FetchLimits,
+    RawResponse,
     StaleConnection,
     TlsWish,
     WantedBody,
@@ -37,7 +37,7 @@ from peers.crawler.fetching.connection import (
     connection_over,
 )
 from peers.crawler.fetching.contact import ADVICE
-from peers.crawler.fetching.decoding import Decoded, Undecodable, decode_beginning
+from peers.crawler.fetching.content_encoding import Decoded, Undecodable, decode_beginning
 from peers.crawler.fetching.proxy import Proxy, is_own_name
 from peers.crawler.fetching.resolver import (
     LOOK_AGAIN_S,
@@ -49,7 +49,7 @@ from peers.crawler.fetching.resolver import (
     is_address,
 )
 from peers.crawler.fetching.tls_sessions import TlsSessions
-from peers.crawler.model.address_rules import Verdict
+from peers.crawler.model.address_rules import AddressVerdict
 from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
 from peers.documents.formats import (
     DOCUMENT_MEDIA_TYPES,
@@ -65,7 +65,7 @@ LOOKED_UP_MAX: Final = 64  # of them
 
 logger = logging.getLogger(__name__)
 
-# decode_beginning(body, codings, n_bytes), see `decoding`
+# decode_beginning(body, codings, n_bytes), see `content_encoding`
 DecodeBeginning: TypeAlias = Callable[[bytes, str, int], Awaitable[Decoded]]
 
 
@@ -79,7 +79,7 @@ class FetcherStatistics(Statistics, frozen=True):
 class RuledOut(Exception):
     """The policy of the mesh lets a host not be asked at any of its addresses, or not now."""
 
-    def __init__(self, address: str, verdict: Verdict) -> None:
+    def __init__(self, address: str, verdict: AddressVerdict) -> None:
         super().__init__(verdict.reason)
         self.address = address
         self.pause_s = 0.0 if verdict.reason else verdict.pause_s
@@ -104,7 +104,7 @@ class Fetcher:
         addresses: AddressPolicy | None = None,
         tls: ssl.SSLContext | None = None,
         decode_beginning: DecodeBeginning | None = None,
-        turns: AddressTurns | None = None,
+        turns: AddressQueues | None = None,
         proxy: Proxy | None = None,
     ) -> None:
         """Make a fetcher.
@@ -112,7 +112,7 @@ class Fetcher:
         Args:
           proxy: to ask all through; then the resolver is not asked, and policies know no addresses.
           tls: as from `tls_context`, by default with the system's authorities.
-          decode_beginning: does what `decoding.decode_beginning` does, where that holds nobody up; by
+          decode_beginning: does what `content_encoding.decode_beginning` does, where that holds nobody up; by
             default in a thread.
         """
         self._resolver = resolver
@@ -121,7 +121,7 @@ class Fetcher:
         self._tls = tls or tls_context()
         self._decode_beginning = decode_beginning or _decode_in_a_thread
         self._bodies = BodyBudget(self._limits.bodies_bytes_max)
-        self.turns = turns or AddressTurns()
+        self.turns = turns or AddressQueues()
         self._proxy = proxy
         self._sessions = TlsSessions()
         self._has_warned = False  # once is enough
@@ -224,7 +224,7 @@ class Fetcher:
         """Close all idle connections; those in use close with their fetch."""
         self.close_idle(0.0)
 
-    async def _exchange(self, request: FetchPage, message: h11.Request) -> tuple[Connection, Answer]:
+    async def _exchange(self, request: FetchPage, message: h11.Request) -> tuple[Connection, RawResponse]:
         host, origin = host_of(request.url), origin_of(request.url)
         self.close_idle()
         connection = self._idle_to(host, origin, request)
@@ -258,7 +258,7 @@ class Fetcher:
 
     async def _ask(
         self, connection: Connection, host: str, request: FetchPage, message: h11.Request
-    ) -> Answer:
+    ) -> RawResponse:
         try:
             cut_bytes = self._limits.body_bytes_max if request.may_be_cut else 0
             answer = await connection.ask(
@@ -462,7 +462,7 @@ def _delay_s(request: FetchPage, address: str) -> float:
     return request.delay_s if rules is None else rules.at(address).delay_s
 
 
-def _codings_of(answer: Answer) -> str:
+def _codings_of(answer: RawResponse) -> str:
     return ",".join(value for name, value in answer.headers if name.lower() == "content-encoding")
 
 

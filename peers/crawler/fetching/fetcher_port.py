@@ -11,12 +11,12 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
-from mesh.process.workshop import Answer, Fault, Workshop
-from peers.crawler.fetching.decoding import Decoded, Undecodable
+from mesh.process.workshop import Answer, Workshop, WorkshopFault
+from peers.crawler.fetching.content_encoding import Decoded, Undecodable
 from peers.crawler.fetching.fetcher import DecodeBeginning, Fetcher
-from peers.crawler.model import page_orders
+from peers.crawler.model import page_tasks
 from peers.crawler.model.messages import AddressLent, LeasesLost
-from peers.crawler.model.page_orders import BeginningDecoded, NotDecoded, decode_answer, encode
+from peers.crawler.model.page_tasks import BeginningDecoded, NotDecoded, decode_answer, encode
 from peers.crawler.model.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, FetchResult
 
 CLEANING_S = 5.0  # how often idle connections are looked through when nothing is fetched
@@ -113,11 +113,9 @@ def decoding_in(workshop: Workshop) -> DecodeBeginning:
 
     async def decode_beginning(body: bytes, codings: str, n_bytes: int) -> Decoded:
         answers: list[Answer] = []
-        await workshop.carry_out(
-            [encode(page_orders.DecodeBeginning(body, codings, n_bytes))], answers.append
-        )
+        await workshop.carry_out([encode(page_tasks.DecodeBeginning(body, codings, n_bytes))], answers.append)
         (answer,) = answers
-        if isinstance(answer, Fault):
+        if isinstance(answer, WorkshopFault):
             raise Undecodable(f"its decoding ended by {answer}")
         match decode_answer(answer):
             case BeginningDecoded(body, is_whole):

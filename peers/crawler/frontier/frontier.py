@@ -57,9 +57,9 @@ from peers.crawler.frontier.keys import (
     texts_key,
     url_key,
 )
+from peers.crawler.frontier.order_in_force import OrderInForce
 from peers.crawler.frontier.origin_rows import OriginRows
 from peers.crawler.frontier.parked_hosts import record_in
-from peers.crawler.frontier.steering import Steering
 from peers.crawler.frontier.text_rows import TextRows
 from peers.crawler.frontier.trap_rows import TrapRows
 from peers.crawler.frontier.url_queues import LinkTo, QueuedUrl, UrlQueues
@@ -93,10 +93,10 @@ class Frontier:
         """
         self._table = WatchedTable(table, kind_at=KIND_AT, kinds=ITEM_KINDS)
         self._url_counts: dict[int, int] = {}  # of held slots
-        self.steering = Steering(settings.ordering)
-        self._turns = HostTurns(settings.fetches_per_domain_max, self.steering)
+        self.order = OrderInForce(settings.ordering)
+        self._turns = HostTurns(settings.fetches_per_domain_max, self.order)
         self._hosts = HeldHosts(self._table, self._turns, settings, window_urls)
-        self._queues = UrlQueues(self._table, self._hosts, settings.revisit_share, self.steering)
+        self._queues = UrlQueues(self._table, self._hosts, settings.revisit_share, self.order)
         self.origins = OriginRows(self._table, self._hosts, settings.user_agent, self.note_change)
         self.traps = TrapRows(self._table)
         self.url_count = 0
@@ -112,7 +112,7 @@ class Frontier:
         self.origins.change_agent(settings.user_agent)
         self._turns.hosts_out_max = settings.fetches_per_domain_max
         self._queues.again_share = settings.revisit_share
-        self.steering.change_own(settings.ordering)
+        self.order.change_own(settings.ordering)
 
     def lift_pauses(self, opens_at: Callable[[str, float], float]) -> None:
         """Lift the pauses of hosts that another policy wanted.

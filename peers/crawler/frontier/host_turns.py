@@ -28,8 +28,8 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.domains import registrable_domain
 from peers.crawler.frontier.host_state import DomainState, HostState
+from peers.crawler.frontier.order_in_force import OrderInForce
 from peers.crawler.frontier.orders import is_random_turn
-from peers.crawler.frontier.steering import Steering
 
 
 class Lane:
@@ -66,14 +66,14 @@ class Lane:
 class HostTurns:
     """The hosts that have something to come: by the time of their turn, or ready for it."""
 
-    def __init__(self, hosts_out_max: int, steering: Steering) -> None:
+    def __init__(self, hosts_out_max: int, order: OrderInForce) -> None:
         """Begin without hosts.
 
         Args:
           hosts_out_max: of one domain that are asked at a time; may be replaced.
         """
         self.hosts_out_max = hosts_out_max
-        self._steering = steering
+        self._order = order
         self.stopped: set[int] = set()  # slots of which no host is given out
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by time of the next turn, and ticket
         self._tickets = 0
@@ -203,7 +203,7 @@ class HostTurns:
         if domain.is_in_turn or not domain.is_ready or domain.is_full(self.hosts_out_max):
             return
         domain.is_in_turn = True
-        number = self._steering.lane_of(domain.first_rank)
+        number = self._order.lane_of(domain.first_rank)
         lane = self._lanes.get(number)
         if lane is None:
             lane = self._lanes[number] = Lane()
@@ -219,7 +219,7 @@ class HostTurns:
         numbers = sorted(number for number, lane in self._lanes.items() if lane)
         self._turn_count += 1
         place = 0
-        if len(numbers) > 1 and is_random_turn(self._turn_count, self._steering.random_turns):
+        if len(numbers) > 1 and is_random_turn(self._turn_count, self._order.random_turns):
             place = xxh3_64_intdigest(self._turn_count.to_bytes(8, "big")) % len(numbers)
         return self._lanes[numbers[place]]
 

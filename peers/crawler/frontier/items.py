@@ -28,7 +28,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.slots import slot_of
 from mesh.urls import URL_CHARS_MAX, fingerprint, host_of, is_canonical, origin_of
 from mesh.wire_fields import Slot, Url
-from peers.crawler.model.alias_judging import is_name, is_preferred
+from peers.crawler.model.alias_evidence import is_name, is_preferred
 from peers.crawler.model.course import COURSE_BYTES, Course, course_in
 from peers.crawler.model.politeness import SILENCES_MAX
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX

@@ -38,7 +38,7 @@ from peers.crawler.frontier.relevance import GuideWords
 from peers.crawler.model.course import UNLIMITED, Course
 from peers.crawler.model.wire_messages import WEIGHT_MAX, FoundLink, LinkUse
 from peers.engine.linkers import LINKERS_MAX
-from peers.policy.ordering import Order, Ordering
+from peers.policy.crawl_order import CrawlOrder, Order
 
 BEHIND: Final = 0x8000  # bit of the rank of what comes after all that is ahead
 _SPAN: Final = BEHIND - 1
@@ -62,7 +62,7 @@ class PageSeen(NamedTuple):
 UNSEEN: Final = PageSeen(None, 0.0, 0.0)
 
 
-class Link(NamedTuple):
+class LinkTarget(NamedTuple):
     """A link where it is taken in, with the citations of its target."""
 
     found: FoundLink
@@ -87,7 +87,7 @@ def weight_of_citations(count: int) -> float:
     return min(1.0, log2(1 + count) / log2(1 + LINKERS_MAX))
 
 
-def predicted_weight(link: Link, guide: GuideWords) -> float:
+def predicted_weight(link: LinkTarget, guide: GuideWords) -> float:
     """Return the predicted weight of a page that was not fetched, 0 to 1.
 
     (.3 URL + .3 page that links there + .1 citations) / .7, and with guide words + .3 promise of the link, /
@@ -102,26 +102,26 @@ def predicted_weight(link: Link, guide: GuideWords) -> float:
 # --- Where a link stands ---
 
 
-def _breadth(link: Link, ordering: Ordering, guide: GuideWords) -> int:
+def _breadth(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     return link.found.depth
 
 
-def _depth(link: Link, ordering: Ordering, guide: GuideWords) -> int:
+def _depth(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     return _SPAN - min(link.found.depth, _SPAN)
 
 
-def _weight(link: Link, ordering: Ordering, guide: GuideWords) -> int:
+def _weight(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     return _place(predicted_weight(link, guide))
 
 
-def _fish(link: Link, ordering: Ordering, guide: GuideWords) -> int:
+def _fish(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     found = link.found
     is_of_relevant = found.depth == 0 or found.parent >= ordering.relevant_from * WEIGHT_MAX
     number = 2 * (not is_of_relevant) + (not found.linker)
     return number * _CLASS + min(found.depth, _CLASS - 1)
 
 
-def _focused(link: Link, ordering: Ordering, guide: GuideWords) -> int:
+def _focused(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     found = link.found
     if found.depth == 0:
         return 0
@@ -139,13 +139,13 @@ def _place(weight: float) -> int:
 
 
 def _all(
-    seen: PageSeen, links: Iterable[FoundLink], ordering: Ordering, guide: GuideWords
+    seen: PageSeen, links: Iterable[FoundLink], ordering: CrawlOrder, guide: GuideWords
 ) -> Iterator[FoundLink]:
     return iter(links)
 
 
 def _school(
-    seen: PageSeen, links: Iterable[FoundLink], ordering: Ordering, guide: GuideWords
+    seen: PageSeen, links: Iterable[FoundLink], ordering: CrawlOrder, guide: GuideWords
 ) -> Iterator[FoundLink]:
     """Have as many links followed as the page is worth: those that promise most, then those to others."""
     is_relevant = seen.relevance >= ordering.relevant_from
@@ -156,7 +156,7 @@ def _school(
 
 
 def _tunnelled(
-    seen: PageSeen, links: Iterable[FoundLink], ordering: Ordering, guide: GuideWords
+    seen: PageSeen, links: Iterable[FoundLink], ordering: CrawlOrder, guide: GuideWords
 ) -> Iterator[FoundLink]:
     """Count the clicks since the last relevant page; a link that promises to be relevant begins anew."""
     left = ordering.steps if seen.course is None else min(seen.course.steps, ordering.steps)
@@ -170,8 +170,8 @@ def _tunnelled(
             yield replace(link, use=LinkUse.TEXT)
 
 
-Rank: TypeAlias = Callable[[Link, Ordering, GuideWords], int]
-Onward: TypeAlias = Callable[[PageSeen, Iterable[FoundLink], Ordering, GuideWords], Iterator[FoundLink]]
+Rank: TypeAlias = Callable[[LinkTarget, CrawlOrder, GuideWords], int]
+Onward: TypeAlias = Callable[[PageSeen, Iterable[FoundLink], CrawlOrder, GuideWords], Iterator[FoundLink]]
 
 ORDERS: Final[dict[Order, tuple[Rank, Onward]]] = {
     Order.BREADTH: (_breadth, _all),
@@ -182,14 +182,14 @@ ORDERS: Final[dict[Order, tuple[Rank, Onward]]] = {
 }
 
 
-def rank_of(link: Link, ordering: Ordering, guide: GuideWords) -> int:
+def rank_of(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     """Return the rank of a link's target; it has one for each way to it, of which the least counts."""
     rank = min(ORDERS[ordering.order][0](link, ordering, guide), _SPAN)
     return rank | BEHIND if ordering.starts_anew and not link.found.is_ahead else rank
 
 
 def onward(
-    seen: PageSeen, links: Iterable[FoundLink], ordering: Ordering, guide: GuideWords
+    seen: PageSeen, links: Iterable[FoundLink], ordering: CrawlOrder, guide: GuideWords
 ) -> Iterator[FoundLink]:
     """Yield the links of a page with the values they carry; of links not followed only the text is kept."""
     course = seen.course

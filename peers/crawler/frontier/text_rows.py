@@ -1,7 +1,7 @@
 """The rows of a frontier's table with the facts that links tell of pages, one for each page that has any.
 
 The frontier keeps link texts since it takes links in: their sender was promised that its team has them. The
-cell of the same peer, which hears what has changed (`changed_texts`), reads them by `link_texts`.
+cell of the same peer, which hears what has changed (`changed_texts`), reads them by `KeptTexts`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,25 @@ from mesh.urls import fingerprint
 from peers.crawler.frontier.changed_texts import ChangedTexts
 from peers.crawler.frontier.filled_slots import FilledSlots
 from peers.crawler.frontier.items import join_anchors
-from peers.crawler.frontier.keys import texts_key, url_key
+from peers.crawler.frontier.keys import slot_in, texts_key, url_key
 from peers.crawler.frontier.url_queues import LinkTo
 from peers.crawler.model.url_rows import is_new_row, row_in
+
+
+class KeptTexts:
+    """Reads the link texts that the frontier keeps, for others of the same peer; it never changes the table.
+
+    It is the `peers.storage.link_texts.LinkTexts` of a cell.
+    """
+
+    def __init__(self, table: Table) -> None:
+        """Read in the section of the frontier."""
+        self._table = table
+
+    def of(self, identity: bytes) -> tuple[str, ...]:
+        """Return the entries known of the links to a page; see `LinkTexts`."""
+        row = self._table.get(texts_key(slot_in(identity), identity[2:]))
+        return _decode(row) if row else ()
 
 
 class TextRows:

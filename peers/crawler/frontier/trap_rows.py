@@ -13,7 +13,7 @@ import msgspec
 from mesh.tables.table import Table
 from peers.crawler.frontier.host_state import HostState
 from peers.crawler.frontier.keys import traps_key
-from peers.crawler.frontier.traps import Counts, PatternBudgets
+from peers.crawler.frontier.traps import PatternBudgets, PatternCounts
 
 KEPT_MAX: Final = 64  # patterns of a host, the latest
 KEPT_CHARS_MAX: Final = 256  # of a pattern; a folder of a trap has some 10
@@ -42,4 +42,4 @@ class TrapRows:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decoder = msgspec.msgpack.Decoder(dict[str, Counts])
+_decoder = msgspec.msgpack.Decoder(dict[str, PatternCounts])

@@ -29,7 +29,7 @@ SHAPES_MAX: Final = 2_048  # of its pages, likewise; 100 bytes each
 _CODE: Final = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 
 
-class Counts(NamedTuple):
+class PatternCounts(NamedTuple):
     """The numbers of pages seen of a pattern, and of new ones among them."""
 
     n_seen: int
@@ -52,7 +52,7 @@ class _Pattern:
 class PatternBudgets:
     """The patterns of one host."""
 
-    def __init__(self, exhausted: Mapping[str, Counts] | None = None) -> None:
+    def __init__(self, exhausted: Mapping[str, PatternCounts] | None = None) -> None:
         """Args: exhausted: the patterns found exhausted before the last restart."""
         self._patterns = {name: _Pattern(*counts) for name, counts in (exhausted or {}).items()}
         self._shapes: dict[int, None] = {}  # of the last pages, the latest last
@@ -62,10 +62,10 @@ class PatternBudgets:
         known = (self._patterns.get(name) for name in patterns_of(url))
         return any(pattern is not None and pattern.is_exhausted for pattern in known)
 
-    def exhausted(self) -> dict[str, Counts]:
+    def exhausted(self) -> dict[str, PatternCounts]:
         """Return the patterns that came to their end, the latest last."""
         patterns = self._patterns.items()
-        return {name: Counts(each.n_seen, each.n_new) for name, each in patterns if each.is_exhausted}
+        return {name: PatternCounts(each.n_seen, each.n_new) for name, each in patterns if each.is_exhausted}
 
     def note(self, url: str, shape: int) -> bool:
         """Count a page; tell whether a pattern of it came to its end by that.

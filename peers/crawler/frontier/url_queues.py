@@ -37,8 +37,8 @@ from peers.crawler.frontier.keys import (
     rank_in,
     url_key,
 )
+from peers.crawler.frontier.order_in_force import OrderInForce
 from peers.crawler.frontier.orders import is_random_turn
-from peers.crawler.frontier.steering import Steering
 from peers.crawler.model.course import RANK_MAX, Course
 from peers.crawler.model.url_rows import ATTEMPTS_MAX, DUE_S_MAX, UrlRow, new_row_bytes, row_bytes, row_in
 
@@ -76,7 +76,7 @@ class LinkTo(NamedTuple):
 class UrlQueues:
     """Rows and queue entries of URLs, and the entries in the windows of hosts in memory."""
 
-    def __init__(self, table: Table, hosts: HeldHosts, again_share: float, steering: Steering) -> None:
+    def __init__(self, table: Table, hosts: HeldHosts, again_share: float, order: OrderInForce) -> None:
         """Begin with nothing out.
 
         Args:
@@ -84,7 +84,7 @@ class UrlQueues:
         """
         self._table = table
         self._hosts = hosts
-        self._steering = steering
+        self._order = order
         self.again_share = again_share  # may be replaced
         self.taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
 
@@ -215,7 +215,7 @@ class UrlQueues:
             self._refill(state, state.bound)
         if not state.window:
             return None
-        if is_random_turn(state.record.fetched, self._steering.random_turns):
+        if is_random_turn(state.record.fetched, self._order.random_turns):
             found = next(self._from_anywhere(state), None)
             if found is not None:
                 state.pull(found[0])

@@ -23,13 +23,13 @@ from peers.crawler.links.deaf_members import DeafMembers
 from peers.crawler.links.domain_links import marked
 from peers.crawler.links.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
 from peers.crawler.links.link_memory import LinkMemory
-from peers.crawler.links.outbox import RESEND_S, Batch, Outbox
+from peers.crawler.links.order_change import OrderChange
+from peers.crawler.links.outbox import RESEND_S, LinkBatch, LinkOutbox
 from peers.crawler.links.own_links import TO_BE_FETCHED, OwnLinks, Placed
-from peers.crawler.links.reordering import Reordering
 from peers.crawler.links.searchers_words import SearchersWords
 from peers.crawler.model import politeness
-from peers.crawler.model.alias_judging import moved
-from peers.crawler.model.revisiting import due_now
+from peers.crawler.model.alias_evidence import moved
+from peers.crawler.model.revisit_policies import due_now
 from peers.crawler.model.settings import CrawlSettings, Tuning
 from peers.crawler.model.url_rows import REDIRECTS_MAX
 from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
@@ -49,10 +49,10 @@ class Links:
         me: str,
         actor: str,
         frontier: Frontier,
-        outbox: Outbox,
+        outbox: LinkOutbox,
         left_out: LeftOutLinks,
         mirror: Mirror,
-        reordering: Reordering,
+        reordering: OrderChange,
         settings: CrawlSettings,
         tuning: Tuning,
     ) -> None:
@@ -66,7 +66,7 @@ class Links:
         self._outbox = outbox
         self._left_out = left_out
         self._mirror = mirror
-        self._reordering = reordering
+        self._order_change = reordering
         self._searched = SearchersWords()
         self._ownership: Ownership | None = None
         self._has_owners = False  # does anybody own slots? all are owned or none is
@@ -85,7 +85,7 @@ class Links:
         """Go by these; the frontier does already."""
         self._settings = self.own.settings = settings
         self._outbox.links_max = settings.outbox_links_max
-        self._reordering.look()
+        self._order_change.look()
 
     def change_policy(self, policy: Policy) -> None:
         """Queue from now on the pages that a new policy of the mesh's owner wants.
@@ -96,8 +96,8 @@ class Links:
             self._policy = self.own.policy = policy
             self._memory.forget()
             self._left_out.begin_review()
-            self._frontier.steering.change_decreed(policy.ordering)
-            self._reordering.look()
+            self._frontier.order.change_decreed(policy.ordering)
+            self._order_change.look()
 
     def note_searched(self, peer: str, words: tuple[str, ...], now: float) -> None:
         """Note which words a gateway's searchers want, which may become guide words."""
@@ -285,7 +285,7 @@ class Links:
         return min(
             self._outbox.wake_at(),
             self._left_out.review_at_s,
-            self._reordering.at_s,
+            self._order_change.at_s,
             self._searched.change_at_s,
         )
 
@@ -294,10 +294,10 @@ class Links:
         if self._left_out.review_at_s <= now:
             self._review(now)
         if self._searched.change_at_s <= now:
-            self._frontier.steering.change_searched(self._searched.change(now))
-            self._reordering.look()
-        if self._reordering.at_s <= now:
-            self._reordering.do_some(now)
+            self._frontier.order.change_searched(self._searched.change(now))
+            self._order_change.look()
+        if self._order_change.at_s <= now:
+            self._order_change.do_some(now)
         sends: list[Send] = []
         for batch in self._outbox.wake(now):
             if not batch.has_waited or self._is_for_its_peer(batch):
@@ -329,10 +329,10 @@ class Links:
         if row is not None and politeness.was_left_out(row):
             self.own.merge(slot, due_now(row, now), url)
 
-    def _is_for_its_peer(self, batch: Batch) -> bool:
+    def _is_for_its_peer(self, batch: LinkBatch) -> bool:
         return all(self.place_of(host_of(link.url))[1] == batch.peer for link in batch.links)
 
-    def _is_instead(self, batch: Batch) -> bool:
+    def _is_instead(self, batch: LinkBatch) -> bool:
         """Tell whether these are links of another owner, one that accepts none."""
         ownership = self._ownership
         if not self.deaf.now or ownership is None:

@@ -26,7 +26,7 @@ BATCHES_UNDER_WAY: Final = 32  # to one peer; an answer takes a commit or two, s
 BYTES_UNDER_WAY: Final = 4 << 20
 
 
-class Batch(NamedTuple):
+class LinkBatch(NamedTuple):
     """Links that go to one peer."""
 
     number: int
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
     has_waited: bool  # perhaps others own the links by now
 
 
-class Outbox:
+class LinkOutbox:
     """Batches by peer and number, each at most LINKS_MAX links."""
 
     def __init__(self, table: Table, life: int, links_max: float = inf) -> None:
@@ -67,7 +67,7 @@ class Outbox:
         """Forget a batch that its peer has promised to keep; False when there is none such."""
         return self._delivery.note_answer(peer, number, now)
 
-    def remove(self, batch: Batch) -> None:
+    def remove(self, batch: LinkBatch) -> None:
         """Forget a batch that `wake` has given out: its links are kept elsewhere."""
         self._delivery.withdraw(batch.peer, batch.number)
 
@@ -84,10 +84,10 @@ class Outbox:
             if peer not in peers:
                 self._delivery.hasten(peer, now)
 
-    def wake(self, now: float) -> list[Batch]:
+    def wake(self, now: float) -> list[LinkBatch]:
         """Return the batches to be sent now, for the first time or again."""
         return [
-            Batch(number, peer, links, has_waited)
+            LinkBatch(number, peer, links, has_waited)
             for peer, number, links, has_waited in self._delivery.wake(now)
         ]
 

@@ -13,7 +13,7 @@ from peers.crawler.frontier.keys import url_key
 from peers.crawler.frontier.url_queues import LinkTo
 from peers.crawler.links.left_out_links import LeftOutLinks
 from peers.crawler.model.course import UNLIMITED, Course
-from peers.crawler.model.revisiting import made_due
+from peers.crawler.model.revisit_policies import made_due
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.url_rows import UrlRow
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
@@ -42,7 +42,7 @@ class OwnLinks:
 
     def add(self, links: Iterable[Placed], now: float) -> None:
         """Queue the pages that the policy wants, and keep the facts that the links tell of all."""
-        goes_by_citations = self._frontier.steering.goes_by_citations
+        goes_by_citations = self._frontier.order.goes_by_citations
         for link, host, slot in links:
             is_queued = link.use in TO_BE_FETCHED and self._is_to_be_queued(link, host, now)
             if link.use is LinkUse.STORED:
@@ -100,11 +100,11 @@ class OwnLinks:
         return known + coming < self.settings.pages_per_host_max
 
     def _course_of(self, link: FoundLink, slot: int) -> Course | None:
-        steering = self._frontier.steering
-        if steering.is_plain and link.levels == UNLIMITED and not link.moved_from:
+        order = self._frontier.order
+        if order.is_plain and link.levels == UNLIMITED and not link.moved_from:
             return None  # without asking what is known of other links
-        entries = self._frontier.texts.of(link.url, slot) if steering.goes_by_citations else ()
-        return steering.course_of(link, entries)
+        entries = self._frontier.texts.of(link.url, slot) if order.goes_by_citations else ()
+        return order.course_of(link, entries)
 
     def _make_due(self, link: FoundLink, slot: int, now: float) -> None:
         """Have a page visited at once that has changed, as is said."""

@@ -30,7 +30,7 @@ class HostRule(msgspec.Struct, frozen=True):
     delay_s: float  # for which the address is left alone after that
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class AddressVerdict(msgspec.Struct, frozen=True):
     """The decision on a request at one address: refused, paused or made."""
 
     reason: str  # why it is not made there; "" when it is, now or later
@@ -48,17 +48,17 @@ class AddressRules(msgspec.Struct, frozen=True):
     page: tuple[PageRule, ...]
     host: tuple[HostRule, ...]  # the last for all addresses
 
-    def at(self, address: str) -> Verdict:
+    def at(self, address: str) -> AddressVerdict:
         page = _first(self.page, address)
         host = _first(self.host, address)
         assert host is not None, "the last one is for all addresses"
-        return Verdict("unruled" if page is None else page.reason, host.pause_s, host.delay_s)
+        return AddressVerdict("unruled" if page is None else page.reason, host.pause_s, host.delay_s)
 
     def to_ask(self, addresses: Iterable[str]) -> tuple[str, ...]:
         """Return those of some addresses that may be asked now, in their order."""
         return tuple(address for address in addresses if self.at(address).is_to_ask)
 
-    def refusal(self, addresses: Sequence[str]) -> tuple[str, Verdict]:
+    def refusal(self, addresses: Sequence[str]) -> tuple[str, AddressVerdict]:
         """Return, when no address may be asked, the one that may be so first, and the verdict on it."""
         verdicts = [(address, self.at(address)) for address in addresses]
         return min(verdicts, key=lambda each: (each[1].reason != "", each[1].pause_s))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from peers.crawler.model.web_request import USER_AGENT
-from peers.policy.ordering import PLAIN, Ordering
+from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.rules import OF_SEEDS, Policy
 
 Seconds = Annotated[float, Meta(ge=0)]
@@ -18,7 +18,7 @@ Limit = Annotated[int, Meta(ge=1)]
 
 
 class Revisit(StrEnum):
-    """The policy by which pages are visited again; see `revisiting`."""
+    """The policy by which pages are visited again; see `revisit_policies`."""
 
     FIXED = "fixed"
     OPTIMAL = "optimal"
@@ -95,7 +95,7 @@ class CrawlConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         ),
     ] = 30.0
     ordering: Annotated[
-        Ordering,
+        CrawlOrder,
         Meta(description="in which order pages are visited that never were; a policy may say otherwise"),
     ] = PLAIN
     guesses_ancestors: Annotated[

@@ -31,7 +31,7 @@ Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `a
 Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=PAUSE_S_MAX)]
 HostName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
 TextHashes: TypeAlias = Annotated[tuple[Annotated[int, Meta(ge=0, lt=1 << 32)], ...], Meta(max_length=64)]
-Mark: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 32)]  # see `alias_judging.mark_in`
+Mark: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 32)]  # see `alias_evidence.mark_in`
 
 
 class LinkUse(IntEnum):
@@ -234,7 +234,7 @@ class LookAtPage(Message, frozen=True, array_like=True, tag=123):
     url: Url
 
 
-class PageSeen(Message, frozen=True, array_like=True, tag=124):
+class PageObserved(Message, frozen=True, array_like=True, tag=124):
     """Answer to `LookAtPage`, once there is one: the page as its server shows it."""
 
     number: Count

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
-from peers.crawler.fetching.decoding import (
+from peers.crawler.fetching.content_encoding import (
     BODY_BYTES_MAX,
     DOCUMENT_BYTES_MAX,
     TooLarge,
@@ -42,7 +42,7 @@ from peers.crawler.parsing.link_lists import (
     has_list_name,
     pages_listed,
 )
-from peers.crawler.parsing.page_reader import ReadDocument, ReadPage, read_page
+from peers.crawler.parsing.page_reader import PageContent, ReadDocument, read_page
 from peers.crawler.parsing.parser import NotHtml, ParsedPage
 from peers.documents.content import Content
 from peers.documents.formats import (
@@ -222,7 +222,7 @@ def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> Re
 
 def parse_records(
     url: str, stamp: Stamp, records: bytes, read: ReadDocument = read_document
-) -> tuple[ReadPage, Document | None]:
+) -> tuple[PageContent, Document | None]:
     """Read a page as the crawler did, from its WARC records, and return the document to index as well.
 
     Args:

@@ -29,7 +29,7 @@ CONTENT_BYTES_MAX: Final = 64 << 20
 logger = logging.getLogger(__name__)
 
 
-class Order(msgspec.Struct, frozen=True, array_like=True):
+class ReadTask(msgspec.Struct, frozen=True, array_like=True):
     """Read this."""
 
     format: Format
@@ -46,7 +46,7 @@ class GuardedReader:
 
     def read(self, document_format: Format, body: bytes, read_markup: ReadMarkup) -> Content:
         """Read a document as `documents.reader.read_document` does; chapters are read over there, too."""
-        order = msgspec.msgpack.encode(Order(document_format, body))
+        order = msgspec.msgpack.encode(ReadTask(document_format, body))
         try:
             return msgspec.msgpack.decode(self._asked(order), type=Content)
         except (OSError, EOFError, msgspec.MsgspecError) as error:
@@ -94,7 +94,7 @@ def _received(peer: socket.socket, n_bytes: int) -> bytes:
 
 def carry_out(encoded: bytes) -> bytes:
     """Answer one order."""
-    order = msgspec.msgpack.decode(encoded, type=Order)
+    order = msgspec.msgpack.decode(encoded, type=ReadTask)
     return msgspec.msgpack.encode(read_document(order.format, order.body, read_markup))
 
 

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from mesh.urls import canonical
-from peers.crawler.fetching.decoding import Undecodable, decode_beginning
+from peers.crawler.fetching.content_encoding import Undecodable, decode_beginning
 from peers.crawler.parsing.charset import decode_text
 from peers.crawler.parsing.dates import EARLIEST_S, http_seconds_of, seconds_of
 from peers.documents.formats import WIDE, begins_with

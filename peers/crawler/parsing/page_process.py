@@ -14,16 +14,16 @@ from typing import Final
 import msgspec
 
 from mesh.process.workshop_process import LOG_FORMAT, WorkLimits, serve
-from peers.crawler.fetching.decoding import Undecodable, decode_beginning
+from peers.crawler.fetching.content_encoding import Undecodable, decode_beginning
 from peers.crawler.model.messages import ParsePage, ParseRobots
-from peers.crawler.model.page_orders import (
+from peers.crawler.model.page_tasks import (
     Answer,
     BeginningDecoded,
     DecodeBeginning,
     NotDecoded,
     Order,
     ParserAnswer,
-    decode_order,
+    decode_task,
     encode,
     given_up,
 )
@@ -34,7 +34,7 @@ from peers.documents.reader import read_document
 from peers.storage.messages import ParseRecords
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.parsing.page_process")
-# The dearest pages that the limits of `parser` and `decoding` let through take about a second.
+# The dearest pages that the limits of `parser` and `content_encoding` let through take about a second.
 LIMITS: Final = WorkLimits(cpu_s=10.0, memory_bytes=1 << 30)
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 def carry_out(encoded: bytes) -> bytes:
     """Answer one order. Never raises: an error of our code must cost one page, and not the process."""
-    order = decode_order(encoded)
+    order = decode_task(encoded)
     # There is one thread; that of the process moves by ticks while it has a limit.
     began_s = time.thread_time()
     try:

@@ -44,7 +44,7 @@ INSIDE: Final = "http://inside.invalid/"
 ReadDocument: TypeAlias = Callable[[Format, bytes, ReadMarkup], Content]
 
 
-class ReadPage(NamedTuple):
+class PageContent(NamedTuple):
     """The page that was read, and the content of a document."""
 
     page: ParsedPage
@@ -63,7 +63,7 @@ def read_page(
     robots_tags: Sequence[str] = (),
     read: ReadDocument = read_document,
     refresh: str = "",
-) -> ReadPage:
+) -> PageContent:
     """Read a page as `parse_page` does, and documents too.
 
     Raises:
@@ -82,13 +82,13 @@ def read_page(
             body = readable_xml(body, decoded)
         content = read(document_format, body, read_markup)
         page = _page_of(url, content, robots_tags, media_type_of(document_format, media_type, body))
-        return ReadPage(page, content)
+        return PageContent(page, content)
     if media_type in UNKNOWN_MEDIA_TYPES:
         raise NotHtml(media_type)
     if media_type in TEXT_MEDIA_TYPES and media_type != "text/plain":
         plain = parse_page(url, body, f"text/plain;{content_type}".replace(",", ";"), robots_tags, refresh)
-        return ReadPage(_of_type(plain, media_type))
-    return ReadPage(parse_page(url, body, content_type, robots_tags, refresh))
+        return PageContent(_of_type(plain, media_type))
+    return PageContent(parse_page(url, body, content_type, robots_tags, refresh))
 
 
 def read_markup(markup: bytes) -> Content:

@@ -18,14 +18,14 @@ from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.domains import registrable_domain
 from mesh.errors import LocalProtocolError
-from mesh.process.workshop import Answer, Fault, Workshop
+from mesh.process.workshop import Answer, Workshop, WorkshopFault
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
-from peers.crawler.model.page_orders import ParserAnswer, ParserOrder, decode_answer, encode, given_up
+from peers.crawler.model.page_tasks import ParserAnswer, ParserOrder, decode_answer, encode, given_up
 from peers.crawler.model.robots import RobotsRules
 from peers.crawler.model.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
-from peers.crawler.parsing.parser_turns import ParserTurns
+from peers.crawler.parsing.parser_queue import ParserQueue
 from peers.documents.content import Lack
 from peers.documents.formats import named_media_type
 from peers.storage.messages import ParseRecords, RecordsParsed
@@ -62,7 +62,7 @@ class ParserPort:
     def __init__(self, me: str, workshop: Workshop) -> None:
         self._address = Address(me, self.name)
         self._workshop = workshop
-        self._orders: ParserTurns[Order] = ParserTurns()
+        self._orders: ParserQueue[Order] = ParserQueue()
         self._has_orders = trio.Event()
 
     def receive(self, source: Address, message: Message) -> None:
@@ -104,7 +104,11 @@ class ParserPort:
 
         def take(answer: Answer) -> None:
             actor, order = next(waiting)
-            if isinstance(answer, Fault) and not isinstance(order, ParseRobots) and _may_be_read_less(order):
+            if (
+                isinstance(answer, WorkshopFault)
+                and not isinstance(order, ParseRobots)
+                and _may_be_read_less(order)
+            ):
                 logger.warning("document not read, it ended its process url=%s fault=%s", order.url, answer)
                 self._charge(order, FATAL_CPU_S)
                 self.receive(
@@ -112,7 +116,7 @@ class ParserPort:
                 )
             else:
                 said = _understood(order, answer)
-                self._charge(order, FATAL_CPU_S if isinstance(answer, Fault) else said.cpu_s)
+                self._charge(order, FATAL_CPU_S if isinstance(answer, WorkshopFault) else said.cpu_s)
                 deliver(self._address, actor, said)
 
         await self._workshop.carry_out([encode(order) for _, order in orders], take)
@@ -148,7 +152,7 @@ def _domain_of(order: ParserOrder) -> str:
 
 def _understood(order: ParserOrder, answer: Answer) -> ParserAnswer:
     """Return the meaning of an answer; the page may have taken over the process that gave it."""
-    if isinstance(answer, Fault):
+    if isinstance(answer, WorkshopFault):
         logger.warning("page ended the process that took it apart url=%s fault=%s", order.url, answer)
         lost = given_up(order, FailureReason.EXHAUSTING)
         return msgspec.structs.replace(lost, is_fatal=True) if isinstance(lost, ParseFailed) else lost
@@ -199,7 +203,7 @@ def reading_in(workshop: Workshop) -> ReadStored:
         answers: list[Answer] = []
         await workshop.carry_out([encode(ParseRecords(url, Stamp(0, 0.0), records))], answers.append)
         (answer,) = answers
-        if isinstance(answer, Fault):
+        if isinstance(answer, WorkshopFault):
             return StoredText(lack=Lack.EXHAUSTING)
         said = decode_answer(answer)
         return stored_text(said) if isinstance(said, RecordsParsed) else StoredText(lack=Lack.DAMAGED)

@@ -24,14 +24,14 @@ _NAMED: Final = frozenset(("guid", "sitemap"))  # by a URL, or by something else
 _DATES: Final = frozenset(("lastmod", "pubDate", "updated", "date"))  # of sitemaps, RSS, Atom, RSS 1.0
 
 
-class Entry(NamedTuple):
+class ListedUrl(NamedTuple):
     """A URL that is listed."""
 
     url: str  # canonical
     changed: str = ""  # when its page was changed last, as it stands there
 
 
-def entries_in_xml(url: str, markup: bytes, urls_max: int) -> list[Entry] | None:
+def entries_in_xml(url: str, markup: bytes, urls_max: int) -> list[ListedUrl] | None:
     """Read a list in XML, however broken; None if its first element is that of something else.
 
     Args:
@@ -70,7 +70,7 @@ class _Collector:
         self._bases = [url]  # of the list and of its open elements
         self._urls_max = urls_max
         self.is_list = False
-        self.entries: list[Entry] = []
+        self.entries: list[ListedUrl] = []
         self._path: list[str] = []  # local names of the open elements
         self._found: list[str] = []  # URLs of the open entry, the best first
         self._changed = ""  # when that was changed
@@ -116,7 +116,7 @@ class _Collector:
             self._find(text)
         del self._bases[1 + len(self._path) :]
         if name in _ENTRIES:
-            self.entries += [Entry(url, self._changed) for url in self._found]
+            self.entries += [ListedUrl(url, self._changed) for url in self._found]
             self._found = []
             if len(self.entries) >= self._urls_max:
                 del self.entries[self._urls_max :]

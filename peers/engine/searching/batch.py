@@ -20,7 +20,7 @@ TOTAL, IS_EXACT, DAMAGE, POSITIONS_DAMAGE, TOLD_SIZE = range(5)
 Searched: TypeAlias = tuple[list[int], list[float], list[int]]
 
 
-class Scope(NamedTuple):
+class SearchScope(NamedTuple):
     """The documents of a segment among which is searched: the same for many queries."""
 
     allowed: Bytes  # 1 for each document that may be found
@@ -33,7 +33,7 @@ class Goal(NamedTuple):
     """The goal of a search: lists, documents and limits, and the room for its results."""
 
     factors: FewFloats  # of each list, idf times weight, not negative, in the order in which scores are added
-    scope: Scope
+    scope: SearchScope
     floor: float  # documents with a lower score are not wanted
     ceiling: float  # nor are those with a higher score,
     first: int  # nor of those with this one any before this document

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from peers.gateway.http.peer_metrics import Family, Labels, Sample
+from peers.gateway.http.peer_metrics import Family, Labels, MetricSample
 from peers.gateway.model.quantity import Kind
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -67,13 +67,13 @@ def _fields_of(fields: object) -> Iterator[tuple[str, object]]:
             yield str(name), value
 
 
-def _samples(value: object) -> Iterator[Sample]:
+def _samples(value: object) -> Iterator[MetricSample]:
     if isinstance(value, int | float):
-        yield Sample(value)
+        yield MetricSample(value)
         return
     for key, number in _fields_of(value):
         if isinstance(number, int | float):
-            yield Sample(number, {"key": key})
+            yield MetricSample(number, {"key": key})
 
 
 def _sample(name: str, value: float, labels: Labels) -> str:

@@ -21,7 +21,7 @@ from peers.gateway.model.status import PeerStatus
 Labels: TypeAlias = Mapping[str, str]
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One number of a family."""
 
     value: float
@@ -35,7 +35,7 @@ class Family(NamedTuple):
     name: str
     kind: Kind
     help: str
-    samples: tuple[Sample, ...]
+    samples: tuple[MetricSample, ...]
 
 
 def families_of(status: PeerStatus) -> Iterator[Family]:
@@ -49,7 +49,7 @@ def families_of(status: PeerStatus) -> Iterator[Family]:
         elif quantity.kind is not None and path.rpartition(".")[0] not in split:
             samples = tuple(_samples(value_of(status, path), quantity))
             yield Family(metric_name(path, quantity), quantity.kind, quantity.help.en, samples)
-    yield Family("tianmesh_peer_info", Kind.GAUGE, "Who this peer is; always 1.", (Sample(1, who),))
+    yield Family("tianmesh_peer_info", Kind.GAUGE, "Who this peer is; always 1.", (MetricSample(1, who),))
 
 
 def metric_name(path: str, quantity: Quantity) -> str:
@@ -58,25 +58,26 @@ def metric_name(path: str, quantity: Quantity) -> str:
     return f"tianmesh_{name}_total" if quantity.kind is Kind.COUNTER else f"tianmesh_{name}"
 
 
-def _samples(value: Any, quantity: Quantity) -> Iterator[Sample]:
+def _samples(value: Any, quantity: Quantity) -> Iterator[MetricSample]:
     """Yield the value; of a mapping or a struct each part, of a state each that there is."""
     match value:
         case Enum():
             for state in type(value):
-                yield Sample(state is value, {quantity.key: state.value})
+                yield MetricSample(state is value, {quantity.key: state.value})
         case Mapping() | msgspec.Struct():
             parts = value if isinstance(value, Mapping) else msgspec.structs.asdict(value)
             for name, part in parts.items():
-                yield Sample(part, {quantity.key: name})
+                yield MetricSample(part, {quantity.key: name})
         case _:
-            yield Sample(value)
+            yield MetricSample(value)
 
 
 def histogram_family(name: str, text: str, histogram: Histogram) -> Family:
     """Return the family of a histogram; `name` ends with its unit."""
     classes = list(histogram.cumulated())
     buckets = [
-        Sample(count, {"le": "+Inf" if isinf(bound) else repr(bound)}, "_bucket") for bound, count in classes
+        MetricSample(count, {"le": "+Inf" if isinf(bound) else repr(bound)}, "_bucket")
+        for bound, count in classes
     ]
-    whole = (Sample(histogram.sum_s, suffix="_sum"), Sample(classes[-1][1], suffix="_count"))
+    whole = (MetricSample(histogram.sum_s, suffix="_sum"), MetricSample(classes[-1][1], suffix="_count"))
     return Family(name, Kind.HISTOGRAM, text, (*buckets, *whole))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from peers.gateway.http.peer_metrics import Family, Sample
+from peers.gateway.http.peer_metrics import Family, MetricSample
 from peers.gateway.model.quantity import Kind
 
 _SELF: Final = Path("/proc/self")
@@ -38,7 +38,7 @@ def process_families() -> Iterator[Family]:
 
 
 def _family(name: str, kind: Kind, text: str, value: float) -> Family:
-    return Family(f"process_{name}", kind, text, (Sample(value),))
+    return Family(f"process_{name}", kind, text, (MetricSample(value),))
 
 
 def _started_s() -> float:

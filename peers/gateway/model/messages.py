@@ -8,7 +8,7 @@ from mesh.actors.actor import Message
 from mesh.membership.wire_messages import Rumour
 from peers.crawler.explanations import CrawlFacts, UrlFacts
 from peers.engine.explanation import Explanation
-from peers.engine.query import Order
+from peers.engine.query import Sort
 from peers.engine.query_language import Remark
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
@@ -23,7 +23,7 @@ class SearchPages(Message, frozen=True):
     text: str
     k: int = 10
     offset: int = 0  # not used where there is a cursor
-    order: Order = Order.SCORE
+    order: Sort = Sort.SCORE
     cursor: str = ""  # of a page before: its `next`
     wants_facets: bool = False
     wants_explanations: bool = False
@@ -91,7 +91,7 @@ class PagesFound(Message, frozen=True):
     remarks: tuple[Remark, ...] = ()
     facets: FacetCounts | None = None
     next: str = ""  # cursor of the page after this, "" when there is none
-    order: Order = Order.SCORE
+    order: Sort = Sort.SCORE
     is_cached: bool = False
 
 

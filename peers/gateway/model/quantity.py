@@ -57,7 +57,7 @@ class Bilingual(NamedTuple):
         return self.zh if language == "zh" else self.en
 
 
-class Rule(NamedTuple):
+class TotalRule(NamedTuple):
     """How the values of peers come to one of the mesh.
 
     Attributes:
@@ -68,7 +68,7 @@ class Rule(NamedTuple):
     combine: Callable[[Sequence[msgspec.Struct], str], Any]
 
 
-class Chart(NamedTuple):
+class Curve(NamedTuple):
     """The curve of a quantity in the history: of a counter its speed, of a gauge its level."""
 
     name: str  # in the JSON of the history
@@ -94,11 +94,11 @@ class Quantity(NamedTuple):
     unit: str
     help: Bilingual
     kind: Kind | None = None
-    rule: Rule | None = None
+    rule: TotalRule | None = None
     source: str = ""
     metric: str = ""
     key: str = ""
-    chart: Chart | None = None
+    chart: Curve | None = None
     label: Bilingual | None = None
     share_of: str = ""
     is_private: bool = False
@@ -124,23 +124,23 @@ def _of_values(combine: Callable[[list[Any]], Any]) -> Callable[[Sequence[msgspe
     return lambda rows, name: combine([getattr(row, name) for row in rows])
 
 
-SUM: Final = Rule("sum", _of_values(_sum))
-MAX: Final = Rule("max", _of_values(max))
-ANY: Final = Rule("any", _of_values(any))
-ALL: Final = Rule("all", _of_values(all))
+SUM: Final = TotalRule("sum", _of_values(_sum))
+MAX: Final = TotalRule("max", _of_values(max))
+ANY: Final = TotalRule("any", _of_values(any))
+ALL: Final = TotalRule("all", _of_values(all))
 
 
-def longest(limit: int) -> Rule:
+def longest(limit: int) -> TotalRule:
     """Return the rule for names with numbers: so many with the largest ones, in falling order."""
 
     def combine(values: list[Any]) -> Any:
         named = (each for value in values for each in value)
         return tuple(sorted(named, key=lambda each: (-each[1], each[0]))[:limit])
 
-    return Rule("largest", _of_values(combine))
+    return TotalRule("largest", _of_values(combine))
 
 
-def ratio(above: str, below: str) -> Rule:
+def ratio(above: str, below: str) -> TotalRule:
     """Return the rule of a quotient: that of the totals of two other fields, 0 where there is nothing."""
 
     def combine(rows: Sequence[msgspec.Struct], _: str) -> float:
@@ -148,7 +148,7 @@ def ratio(above: str, below: str) -> Rule:
         totals = [entries[name].rule.combine(rows, name) for name in (above, below)]  # type: ignore[union-attr]
         return float(totals[0] / totals[1]) if totals[1] else 0.0
 
-    return Rule(f"{above} / {below}", combine)
+    return TotalRule(f"{above} / {below}", combine)
 
 
 # --- Entries ---

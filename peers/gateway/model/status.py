@@ -25,8 +25,8 @@ from peers.gateway.model.quantity import (
     MAX,
     Amount,
     Bilingual,
-    Chart,
     Count,
+    Curve,
     Kind,
     counter,
     fact,
@@ -62,7 +62,7 @@ class FrontierSize(msgspec.Struct, frozen=True):
     hosts: Annotated[Count, gauge("hosts", "Hosts with anything queued.", "队列中有网址的主机数",
         "controller")] = 0
     queued: Annotated[Count, gauge("URLs", "URLs that wait to be fetched.", "等待抓取的网址数",
-        "controller.due", metric="frontier_urls", label=Bilingual("queue", "队列"), chart=Chart("queued",
+        "controller.due", metric="frontier_urls", label=Bilingual("queue", "队列"), chart=Curve("queued",
         "URLs to fetch", "待抓取网址"))] = 0
     in_flight: Annotated[Count, gauge("fetches", "Fetches under way.", "正在进行的抓取数", "controller",
         metric="fetches_in_flight")] = 0
@@ -72,7 +72,7 @@ class SlotCounts(msgspec.Struct, frozen=True):
     """The slots of a peer, counted by their present states."""
 
     owned: Annotated[Count, gauge("slots", "Slots to be crawled by it.", "应由它抓取的槽数", "handover",
-        chart=Chart("slots_owned"))] = 0
+        chart=Curve("slots_owned"))] = 0
     held: Annotated[Count, gauge("slots", "Slots crawled by it, of those that it should crawl.",
         "正由它抓取的槽数 / 应由它抓取的槽数", "handover", label=Bilingual("slots crawled", "抓取的槽"),
         share_of="slots.owned")] = 0
@@ -86,7 +86,7 @@ class SlotCounts(msgspec.Struct, frozen=True):
     wanted: Annotated[Count, gauge("slots",
         "Slots to be brought here; one counts for every peer and store that has some of it.",
         "待取回的槽数，按拥有其内容的节点和存储分别计数", label=Bilingual("to get", "待取"),
-        chart=Chart("slots_wanted"))] = 0
+        chart=Curve("slots_wanted"))] = 0
     strays: Annotated[Count, gauge("slots", "Slots not to be kept here any more, and not yet safe elsewhere.",
         "不再由此保存、但别处尚未存好的槽数", "handover")] = 0
     stopping: Annotated[Count, gauge("slots",
@@ -159,7 +159,7 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     pages_fetched: Annotated[Count, counter("pages", "Pages that were asked for and answered.",
-        "已请求并得到应答的网页数", "controller", chart=Chart("pages_per_s", "Pages per second",
+        "已请求并得到应答的网页数", "controller", chart=Curve("pages_per_s", "Pages per second",
         "每秒网页数"))] = 0
     pages_stored: Annotated[Count, counter("pages", "Pages stored as owner of their slots, ever.",
         "作为槽的主节点累计存储的网页数", "cell.stored")] = 0
@@ -180,47 +180,47 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
         "按结果（HTTP 状态码或原因）统计的抓取数", "controller", metric="fetches", key="outcome",
         is_private=True)] = {}
     bytes_fetched: Annotated[Count, counter("B", "Bytes of bodies that were fetched.", "抓取到的正文字节数",
-        "controller", metric="fetched_bytes", chart=Chart("fetched_bytes_per_s"))] = 0
+        "controller", metric="fetched_bytes", chart=Curve("fetched_bytes_per_s"))] = 0
     links_found: Annotated[Count, counter("links", "Links found on pages.", "网页中发现的链接数",
         "controller")] = 0
     links_sent: Annotated[Count, counter("links", "Links sent to other peers.", "发给其他节点的链接数",
         "controller")] = 0
     searches: Annotated[Count, counter("searches", "Searches that people and programs asked for.",
-        "用户和程序发起的查询数", "searcher", chart=Chart("searches_per_s", "Searches per second",
+        "用户和程序发起的查询数", "searcher", chart=Curve("searches_per_s", "Searches per second",
         "每秒查询数"))] = 0
     searches_cached: Annotated[Count, counter("searches", "Searches answered from memory.",
         "直接由缓存应答的查询数", "searcher.cache_hits")] = 0
     searches_incomplete: Annotated[Count, counter("searches", "Searches answered without all slots.",
         "未能覆盖全部槽的查询数", "searcher.incomplete")] = 0
     messages_sent: Annotated[Count, counter("messages", "Messages sent to other peers.",
-        "发给其他节点的消息数", chart=Chart("messages_per_s", "Messages per second", "每秒消息数"))] = 0
+        "发给其他节点的消息数", chart=Curve("messages_per_s", "Messages per second", "每秒消息数"))] = 0
     bytes_sent: Annotated[Count, counter("B", "Bytes sent to other peers.", "发给其他节点的字节数",
-        metric="sent_bytes", chart=Chart("message_bytes_per_s"))] = 0
+        metric="sent_bytes", chart=Curve("message_bytes_per_s"))] = 0
     seconds: Annotated[Amount, gauge("s", "Seconds since the start; of all, the longest.",
         "启动以来的秒数；合计为最长者", rule=MAX, metric="up_seconds")] = 0.0
     cpu_seconds: Annotated[Amount, counter("s", "Processor time, helping processes included.",
-        "处理器时间，含辅助进程", chart=Chart("cpu_cores", "Processors busy", "占用处理器数"))] = 0.0
+        "处理器时间，含辅助进程", chart=Curve("cpu_cores", "Processors busy", "占用处理器数"))] = 0.0
     slots: Annotated[SlotCounts, gauge("slots", "Slots by what is true of them; see `tianmesh status`.",
         "按状态统计的槽数", key="what")] = SlotCounts()
     stores: Annotated[dict[Text, StoreCounts], Meta(max_length=STORES_MAX), figure("stores",
         "Stores by name.", "各存储，按名称")] = {}
     bytes_moved: Annotated[Count, counter("B",
         "Bytes received with slots that changed hands, or were repaired.", "槽移交或修复时收到的字节数",
-        metric="moved_bytes", chart=Chart("moved_bytes_per_s"))] = 0
+        metric="moved_bytes", chart=Curve("moved_bytes_per_s"))] = 0
     bytes_moved_per_s: Annotated[Amount, figure("B/s",
         "Bytes of slots received per second, over the last seconds.", "最近几秒平均每秒收到的槽内容",
         label=Bilingual("MB/s", "MB/秒"))] = 0.0
     private_bytes: Annotated[Count, gauge("B", "Memory that is of no file.", "不属于任何文件的内存",
-        label=Bilingual("MB memory", "内存 MB"), chart=Chart("memory_bytes", "Memory", "内存"))] = 0
+        label=Bilingual("MB memory", "内存 MB"), chart=Curve("memory_bytes", "Memory", "内存"))] = 0
     rss_bytes: Annotated[Count, gauge("B", "Memory, files that the system caches included.",
         "内存，含系统缓存的文件", metric="resident_bytes")] = 0
     disk_bytes: Annotated[Count, gauge("B", "Size of archive and index on disk.", "存档与索引占用的磁盘空间",
-        chart=Chart("disk_bytes", "Archive and index", "存档与索引"))] = 0
+        chart=Curve("disk_bytes", "Archive and index", "存档与索引"))] = 0
     archive_bytes: Annotated[Count, gauge("B", "Size of the archive on disk.", "存档占用的磁盘空间",
         "cell")] = 0
     index_bytes: Annotated[Count, gauge("B", "Size of the index on disk.", "索引占用的磁盘空间")] = 0
     documents: Annotated[Count, gauge("documents", "Documents in the index, those of other owners included.",
-        "索引中的文档数，含其他主节点的", chart=Chart("documents"))] = 0
+        "索引中的文档数，含其他主节点的", chart=Curve("documents"))] = 0
     pending: Annotated[Count, gauge("pages", "Pages and batches begun, not yet durable where they belong.",
         "已开始、尚未在应在之处存妥的网页与批次数")] = 0
     activity: Annotated[Count, figure("1",

@@ -39,8 +39,8 @@ from typing import Final
 
 import msgspec
 
-from peers.engine.query import EXPANSION_MAX, WEIGHT_MAX, Order, Query
-from peers.engine.ranking import Statistics, idfs_of
+from peers.engine.query import EXPANSION_MAX, WEIGHT_MAX, Query, Sort
+from peers.engine.ranking import CollectionStatistics, idfs_of
 from peers.index.wire_messages import TERMS_MAX, Vocabulary
 from peers.text.stemming import FORM_PREFIX, form_of
 
@@ -58,7 +58,7 @@ assert ENTRIES <= EXPANSION_MAX
 
 def may_expand(query: Query) -> bool:
     """Tell whether a query, before it is put into the language of its pages, is long enough."""
-    if query.clauses or query.order is not Order.SCORE:
+    if query.clauses or query.order is not Sort.SCORE:
         return False
     return sum(map(_is_word, query.scoring)) >= WORDS_MIN
 
@@ -93,7 +93,7 @@ def words_of(pages: Sequence[tuple[float, Vocabulary]], known: Sequence[str]) ->
     return {entry: weights[entry] for entry in best if entry not in left_out}
 
 
-def expanded(query: Query, words: Mapping[str, float], statistics: Statistics) -> Query:
+def expanded(query: Query, words: Mapping[str, float], statistics: CollectionStatistics) -> Query:
     """Return a query with those of the words that tell most."""
     pages_max = COMMONEST * statistics.document_count
     told = [word for word in words if PAGES_MIN <= statistics.doc_freqs.get(word, 0) <= pages_max]

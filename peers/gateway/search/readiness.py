@@ -11,8 +11,8 @@ from peers.gateway.errands.round import Round
 from peers.gateway.model.messages import CheckReadiness, Coverage, Lacking, ReadinessTold
 from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.search.search_task import YOUNG_S
+from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.stage import COUNTING_S_MAX
-from peers.gateway.search.view import View
 from peers.index.wire_messages import CountTerms, TermsCounted
 
 
@@ -23,9 +23,9 @@ class Readiness(Errand):
     they lack; then the others, as a search would, for the slots of those that lack some or are silent.
     """
 
-    def __init__(self, number: int, me: str, order: CheckReadiness, view: View) -> None:
+    def __init__(self, number: int, me: str, order: CheckReadiness, view: SharedState) -> None:
         super().__init__(number, me, order.ticket)
-        self._view = view
+        self._shared = view
 
     def start(self, now: float) -> list[Send]:
         self._started = now
@@ -55,16 +55,16 @@ class Readiness(Errand):
         return self._end(self._told(self._own))
 
     def _begin(self, now: float) -> list[Send]:
-        self._ownership = self._view.ownership
+        self._ownership = self._shared.ownership
         self._missing: dict[Share, int] = {}  # slots that a share lacks; of those that have answered
-        self._own = self._view.plan(frozenset())
+        self._own = self._shared.plan(frozenset())
         return self._ask(self._own.slots, NOBODY_ABSENT, now)
 
     def _ask(self, shares: Iterable[Share], absent: Absent, now: float) -> list[Send]:
         self._absent = absent
         question = CountTerms(self._number_question(), (), absent)
         questions = {share.peer: question for share in shares}
-        silent = self._view.punctuality.silent
+        silent = self._shared.punctuality.silent
         self._round = Round(question.request, "indexer", questions, silent, now, COUNTING_S_MAX)
         return self._round.ask() + self._advance(now)
 
@@ -72,7 +72,7 @@ class Readiness(Errand):
         """Ask others once for the slots that are missing; then tell the readiness."""
         if not self._round.is_over(now):
             return []
-        bridge = self._view.plan({share.peer for share in self._own.slots if self._lacks(share)})
+        bridge = self._shared.plan({share.peer for share in self._own.slots if self._lacks(share)})
         if self._absent == NOBODY_ABSENT and bridge.stand_ins():
             return self._ask(bridge.stand_ins(), bridge.absent, now)
         return self._end(self._told(bridge))

@@ -3,12 +3,12 @@
 Theory of operation
 ===================
 Stages of questions (`stage`). *Checking*, where a page of results is remembered: has an index changed since?
-*Counting* (`counting`): the statistics of the query's terms, from the peers whose counts are not yet known.
-*Searching* (`searching`): one multicast with the sums, answered by each peer with its best pages over the
-slots it answers for; merged by score, ties by URL (`merging`). *Reading* (`reading`): excerpts of the pages
-on the page of results, from peers that know these pages as well as those that gave them (`witnesses`); a hit
-that is denied makes room for another. A long query may be expanded before that (`feedback`):
-the words of the best pages are read, counted, and searched by.
+*Counting* (`statistics_stage`): the statistics of the query's terms, from the peers whose counts are not yet
+known. *Searching* (`search_stage`): one multicast with the sums, answered by each peer with its best pages
+over the slots it answers for; merged by score, ties by URL (`merged_hits`). *Reading* (`excerpt_stage`):
+excerpts of the pages on the page of results, from peers that know these pages as well as those that gave them
+(`witnesses`); a hit that is denied makes room for another. A long query may be expanded before that
+(`feedback`): the words of the best pages are read, counted, and searched by.
 
 A search speaks for one *serving epoch*: the statistics and the hits it adds up were made under the same
 table of who answers for what, so that each slot is in it once. Who answers under another is asked again
@@ -33,22 +33,22 @@ from math import inf
 import msgspec
 
 from mesh.actors.actor import Address, Message, Send
-from peers.engine.query import Order
-from peers.engine.reading import Reading as QueryReading
+from peers.engine.query import Sort
+from peers.engine.query_parser import ParsedQuery as QueryReading
 from peers.gateway.errands.errand import Errand
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
-from peers.gateway.search.counting import Checking, Counting, CountingStage
+from peers.gateway.search.excerpt_stage import ExcerptStage, ExpansionStage
 from peers.gateway.search.feedback import PAGES, TOLD, expanded, stands_none_out
-from peers.gateway.search.merging import Merging, statistics_of
+from peers.gateway.search.merged_hits import MergedHits, statistics_of
 from peers.gateway.search.plan import Plan, Share
-from peers.gateway.search.reading import Reading, ReadingWords
 from peers.gateway.search.relaxation import ENOUGH, steps_of
 from peers.gateway.search.result_cache import CachedPage
+from peers.gateway.search.search_stage import SearchStage
 from peers.gateway.search.search_task import SearchTask
-from peers.gateway.search.searching import Searching
+from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.stage import Stage, slots_spoken_for
+from peers.gateway.search.statistics_stage import GenerationStage, StatisticsStage, TermStage
 from peers.gateway.search.term_statistics import edition_of
-from peers.gateway.search.view import View
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 
 
@@ -63,7 +63,7 @@ class Search(Errand):
         me: str,
         order: SearchPages,
         reading: QueryReading,
-        view: View,
+        view: SharedState,
         cached: CachedPage | None = None,
     ) -> None:
         """Begin.
@@ -75,7 +75,7 @@ class Search(Errand):
         """
         super().__init__(number, me, order.ticket)
         self._task = SearchTask(me, order, reading, view, self._number_question)
-        self._view = view
+        self._shared = view
         self._cached = cached
         self._policy = view.policy  # that the page of results is made under
         self._step_number = self._task.cursor.step if self._task.cursor else 0
@@ -100,7 +100,7 @@ class Search(Errand):
 
     def wake(self, now: float) -> list[Send]:
         stage = self._stage
-        if isinstance(stage, Checking) and now >= stage.late_at:
+        if isinstance(stage, GenerationStage) and now >= stage.late_at:
             return self._count(now)  # which knows what to do with those that are late
         sends = self._advance(now)
         if self._stage is not stage or self.is_done:
@@ -111,14 +111,14 @@ class Search(Errand):
         return inf if self.is_done else self._stage.wake_at()
 
     def ownership_changed(self, now: float) -> list[Send]:
-        if isinstance(self._stage, Reading) or not self._task.is_young(now):
+        if isinstance(self._stage, ExcerptStage) or not self._task.is_young(now):
             return []
-        self._view.restarts += 1
+        self._shared.restarts += 1
         return self._count(now)
 
     def _end_without_asking(self) -> list[Send]:
         """A query without a letter in it matches nothing, wherever one looks."""
-        slots = self._view.ownership.table.slot_count
+        slots = self._shared.ownership.table.slot_count
         coverage = Coverage(slots, slots, 0)
         return self._end(PagesFound(self.ticket, (), 0, 0.0, coverage, (), remarks=self._task.remarks))
 
@@ -131,24 +131,24 @@ class Search(Errand):
         if stage.is_waiting_for_all():
             return []
         match stage:
-            case Checking():
+            case GenerationStage():
                 return self._end_checking(now)
-            case Counting():
+            case StatisticsStage():
                 plan = stage.plan()
                 if plan is None:
                     return []
                 stage.end(plan)
                 return self._search(stage, plan, now)
-            case Searching():
+            case SearchStage():
                 plan = stage.plan()
                 return (
                     self._search_further(stage, now)
                     if plan is None
                     else self._end_searching(stage, plan, now)
                 )
-            case ReadingWords():
+            case ExpansionStage():
                 return [] if stage.is_open and not stage.is_read() else self._end_reading_words(stage, now)
-            case Reading():
+            case ExcerptStage():
                 return [] if stage.is_open and not stage.is_read() else self._end_reading(stage, now)
         raise AssertionError(stage)
 
@@ -164,30 +164,30 @@ class Search(Errand):
         stage = self._stage
         before = len(stage.plans)
         sends = bridge(now)
-        if isinstance(stage, Searching) and len(stage.plans) > before:
+        if isinstance(stage, SearchStage) and len(stage.plans) > before:
             sends += self._search_further(stage, now)
         return sends
 
     def _check(self, now: float) -> list[Send]:
-        self._task.ownership = self._view.ownership
-        return self._begin(Checking(self._task, now), now)
+        self._task.ownership = self._shared.ownership
+        return self._begin(GenerationStage(self._task, now), now)
 
     def _end_checking(self, now: float) -> list[Send]:
         page = self._cached
         assert page is not None
-        if self._policy is not self._view.policy or not self._view.cache.is_current(page, now):
+        if self._policy is not self._shared.policy or not self._shared.cache.is_current(page, now):
             return self._count(now)
-        self._view.cache.hits += 1
+        self._shared.cache.hits += 1
         seconds = now - self._task.started
         return self._end(
             msgspec.structs.replace(page.answer, ticket=self.ticket, seconds=seconds, is_cached=True)
         )
 
     def _count(self, now: float) -> list[Send]:
-        self._task.ownership = self._view.ownership
-        return self._begin(Counting(self._task, now), now)
+        self._task.ownership = self._shared.ownership
+        return self._begin(StatisticsStage(self._task, now), now)
 
-    def _search(self, counted: CountingStage, plan: Plan, now: float) -> list[Send]:
+    def _search(self, counted: TermStage, plan: Plan, now: float) -> list[Send]:
         """Search with the statistics of this plan."""
         task, statistics = self._task, counted.statistics
         totals = statistics.totals(plan.slots, task.terms)
@@ -200,16 +200,16 @@ class Search(Errand):
         step = steps[self._step_number]
         if task.words:
             step = step._replace(query=expanded(step.query, task.words, statistics_of(task, totals)))
-        return self._begin(Searching(task, counted.plans, statistics, plan, totals, step, now), now)
+        return self._begin(SearchStage(task, counted.plans, statistics, plan, totals, step, now), now)
 
-    def _search_further(self, stage: Searching, now: float) -> list[Send]:
+    def _search_further(self, stage: SearchStage, now: float) -> list[Send]:
         """Go on with plans that have been counted since: anew, if their counts are different."""
         better = stage.better_plan()
         if better is not None and self._task.may_restart(now):
             return self._search(stage, better, now)
         return stage.search_further(now)
 
-    def _end_searching(self, stage: Searching, plan: Plan, now: float) -> list[Send]:
+    def _end_searching(self, stage: SearchStage, plan: Plan, now: float) -> list[Send]:
         stage.end(plan)
         if stage.forget_stale(plan) and self._task.may_restart(now):
             self._task.forget_words()
@@ -217,33 +217,35 @@ class Search(Errand):
         if not self._is_last_step and stage.total(plan) < stage.step.enough:
             self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
             self._step_number += 1
-            self._view.fallbacks += 1
+            self._shared.fallbacks += 1
             return self._search(stage, plan, now)
         return self._read(stage, plan, now)
 
-    def _read(self, searched: Searching, plan: Plan, now: float) -> list[Send]:
+    def _read(self, searched: SearchStage, plan: Plan, now: float) -> list[Send]:
         self._plan, self._searched = plan, searched
-        self._policy = self._view.policy
+        self._policy = self._shared.policy
         found, step, task = searched.found_by(plan), searched.step, self._task
-        self._merged = Merging(task, plan, found, searched.totals, searched.greatest, step, self._step_number)
+        self._merged = MergedHits(
+            task, plan, found, searched.totals, searched.greatest, step, self._step_number
+        )
         if self._merged.is_short and task.may_go_deeper():
             return self._search(searched, plan, now)
         if task.may_expand:
             return self._expand(searched, plan, now)
         page, query, totals = self._merged.to_read, searched.encoded_query, searched.totals
-        return self._begin(Reading(task, searched.plans, page, query, totals, now), now)
+        return self._begin(ExcerptStage(task, searched.plans, page, query, totals, now), now)
 
-    def _expand(self, searched: Searching, plan: Plan, now: float) -> list[Send]:
+    def _expand(self, searched: SearchStage, plan: Plan, now: float) -> list[Send]:
         """Ask for the words of the best pages, if the query gains by them."""
         task = self._task
         task.may_expand = False
         best = self._merged.best(TOLD)
         if stands_none_out([each.score for each in best]):
             query, totals = searched.encoded_query, searched.totals
-            return self._begin(ReadingWords(task, searched.plans, best[:PAGES], query, totals, now), now)
+            return self._begin(ExpansionStage(task, searched.plans, best[:PAGES], query, totals, now), now)
         return self._search(searched, plan, now) if task.is_in_tail else self._read(searched, plan, now)
 
-    def _end_reading_words(self, stage: ReadingWords, now: float) -> list[Send]:
+    def _end_reading_words(self, stage: ExpansionStage, now: float) -> list[Send]:
         """Search by the typed query plus words of the best pages; by the query alone if any are missing."""
         plan, searched = self._plan, self._searched
         stage.end(plan)
@@ -252,28 +254,28 @@ class Search(Errand):
             self._lacks_words = True
             return self._search(searched, plan, now)
         self._task.take_words(words)
-        self._view.expansions += 1
+        self._shared.expansions += 1
         return self._count(now)
 
-    def _end_reading(self, stage: Reading, now: float) -> list[Send]:
+    def _end_reading(self, stage: ExcerptStage, now: float) -> list[Send]:
         plan, searched = self._plan, self._searched
         stage.end(plan)
-        if self._policy is not self._view.policy:  # what has been taken down since is not to be shown
+        if self._policy is not self._shared.policy:  # what has been taken down since is not to be shown
             return self._read(searched, plan, now)
         witnesses = self._task.witnesses
         if stage.has_denials and self._task.may_read_again():
             return self._read(searched, plan, now)
         coverage = self._coverage()
-        self._view.incomplete += coverage.missing > 0
-        self._view.cache.misses += 1
+        self._shared.incomplete += coverage.missing > 0
+        self._shared.cache.misses += 1
         seconds = now - self._task.started
         is_poor = self._merged.is_cut or self._lacks_words or witnesses.has_denied
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
-        if not coverage.missing and self._task.order.order is Order.SCORE and not self._task.is_in_tail:
-            self._view.to_compare = searched.question
+        if not coverage.missing and self._task.order.order is Sort.SCORE and not self._task.is_in_tail:
+            self._shared.to_compare = searched.question
         if not coverage.missing and not plan.absent and stage.is_read() and not is_poor:
             editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}
-            self._view.cache.keep(self._task.order, answer, editions)
+            self._shared.cache.keep(self._task.order, answer, editions)
         return self._end(answer)
 
     def _coverage(self) -> Coverage:

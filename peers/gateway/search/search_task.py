@@ -7,14 +7,14 @@ from itertools import chain
 from typing import Final
 
 from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import Kind, Order
+from peers.engine.query import LiteralKind, Sort
 from peers.engine.query_language import Oddity, Remark
-from peers.engine.reading import Reading
+from peers.engine.query_parser import ParsedQuery
 from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
+from peers.gateway.search.deduplication import needed_for
 from peers.gateway.search.feedback import may_expand
-from peers.gateway.search.folding import needed_for
-from peers.gateway.search.view import View
+from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
@@ -45,7 +45,12 @@ class SearchTask:
     """
 
     def __init__(
-        self, me: str, order: SearchPages, reading: Reading, view: View, number_question: Callable[[], int]
+        self,
+        me: str,
+        order: SearchPages,
+        reading: ParsedQuery,
+        view: SharedState,
+        number_question: Callable[[], int],
     ) -> None:
         self.me = me
         self.order = order
@@ -92,10 +97,10 @@ class SearchTask:
     @property
     def is_spread(self) -> bool:
         """Do sites take turns? Not in the order of dates, nor where one was asked for."""
-        if self.order.order is not Order.SCORE:
+        if self.order.order is not Sort.SCORE:
             return False
         literals = chain.from_iterable(self.query.clauses)
-        return not any(each.kind is Kind.SITE and not each.negated for each in literals)
+        return not any(each.kind is LiteralKind.SITE and not each.negated for each in literals)
 
     def needed(self) -> int:
         """How many results, of which copies are one, have to be known before the page is final."""
@@ -107,7 +112,7 @@ class SearchTask:
         if self.is_in_tail:
             return self.k + 1
         wanted = self.needed()
-        wanted = wanted if self.order.order is Order.DATE else max(wanted, MODEL_DEPTH)
+        wanted = wanted if self.order.order is Sort.DATE else max(wanted, MODEL_DEPTH)
         return min((wanted << self._n_deeper) + 1, HITS_MAX)
 
     def may_go_deeper(self) -> bool:

@@ -23,7 +23,7 @@ Answer: TypeAlias = TermsCounted | HitsFound | ExcerptsRead
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedRound:
     """A round under way: the type of its answers, and the absent peers they are given for."""
 
     round: Round
@@ -48,11 +48,11 @@ class Stage(ABC):
         self.plans = plans
         self.late_at = now + task.view.punctuality.hedge_s
         self._task = task
-        self._view = task.view
+        self._shared = task.view
         self._began = now
         self._limit_at = limit_at
-        self._asked: list[Asked] = []
-        self._open: list[Asked] = []  # those of them that are not over
+        self._asked: list[AskedRound] = []
+        self._open: list[AskedRound] = []  # those of them that are not over
         self._incomplete: set[str] = set()  # peers that have told that they lack slots
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Stage(ABC):
         """The first questions."""
 
     @abstractmethod
-    def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
+    def take(self, asked: AskedRound, message: Answer, share: Share, now: float) -> None:
         """Take in the answer of a share to one of the questions."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Stage(ABC):
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:
         """Have others answer for those that are late, within the budget."""
 
-    def asked_for(self, source: Address, message: Answer) -> Asked | None:
+    def asked_for(self, source: Address, message: Answer) -> AskedRound | None:
         """The round that this answers. An answer must fit: a peer may send anything under its number."""
         for asked in self._asked:
             if isinstance(message, asked.answer) and asked.round.accepts(source, message.request):
@@ -105,14 +105,14 @@ class Stage(ABC):
         """Have others answer for those that have told that they cannot."""
         if not self._incomplete:
             return []
-        return self._bridge(self._view.plan(self._incomplete | self._view.punctuality.tardy), now)
+        return self._bridge(self._shared.plan(self._incomplete | self._shared.punctuality.tardy), now)
 
     def bridge_late(self, now: float) -> list[Send]:
         """Have others answer for those that have not yet; again and again, for others may be late then."""
         if now < self.late_at:
             return []
         late = self._waiting()
-        self.late_at = now + self._view.punctuality.hedge_s if late else inf
+        self.late_at = now + self._shared.punctuality.hedge_s if late else inf
         return self._ask_instead(late, now)
 
     # --- For the stages themselves ---------------------------------------------------------------
@@ -125,9 +125,9 @@ class Stage(ABC):
         absent: Absent,
         now: float,
     ) -> list[Send]:
-        punctuality = self._view.punctuality
+        punctuality = self._shared.punctuality
         round_ = Round(request, "indexer", questions, punctuality.silent, now, self._limit_at - now)
-        self._asked.append(Asked(round_, answer, absent))
+        self._asked.append(AskedRound(round_, answer, absent))
         if answer is not ExcerptsRead:
             punctuality.note_question(request, now, is_test=answer is HitsFound and not absent)
         return round_.ask()
@@ -139,7 +139,7 @@ class Stage(ABC):
         """Go on with one more plan."""
         if plan in self.plans or not plan.stand_ins():
             return []
-        self._view.hedges += 1
+        self._shared.hedges += 1
         self.plans.append(plan)
         return self._ask_stand_ins(plan, now)
 
@@ -148,19 +148,19 @@ class Stage(ABC):
         return []
 
     def _may_hedge(self, late: set[str], now: float) -> bool:
-        if self._view.punctuality.may_hedge(late, len(self.plans[0].slots), now - self._began):
+        if self._shared.punctuality.may_hedge(late, len(self.plans[0].slots), now - self._began):
             return True
-        self._view.hedges_denied += 1
+        self._shared.hedges_denied += 1
         return False
 
     def _note_missing(self, share: Share, missing: int) -> None:
         if missing and not share.absent:
-            self._view.punctuality.note_tardy((share.peer,))
+            self._shared.punctuality.note_tardy((share.peer,))
             self._incomplete.add(share.peer)
 
-    def _take_as_foreign(self, asked: Asked, share: Share, now: float) -> None:
+    def _take_as_foreign(self, asked: AskedRound, share: Share, now: float) -> None:
         """Its tables are not ours, or not yet: soon one of us knows more."""
-        self._view.foreign_epochs += 1
+        self._shared.foreign_epochs += 1
         asked.round.ask_again(share.peer, now)
 
     def _is_whole(self, plan: Plan, edition: Callable[[Share], Edition | None]) -> bool:

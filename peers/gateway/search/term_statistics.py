@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from peers.engine.kernels import LENGTH_COUNT
 from peers.gateway.search.plan import Share
-from peers.index.answering import COUNT_MAX
+from peers.index.answerer import COUNT_MAX
 from peers.index.wire_messages import HitsFound, TermsCounted
 
 TERMS_CACHED_MAX: Final = 20_000  # a share; 2 MB each; the oldest go first
 
 
-class Totals(NamedTuple):
+class TermTotals(NamedTuple):
     """Sums over the mesh."""
 
     document_count: int
@@ -88,14 +88,14 @@ class TermStatistics:
     def forget_stand_ins(self) -> None:
         self._shares = {share: counts for share, counts in self._shares.items() if not share.absent}
 
-    def totals(self, shares: Iterable[Share], terms: Sequence[str]) -> Totals:
+    def totals(self, shares: Iterable[Share], terms: Sequence[str]) -> TermTotals:
         """Add up the counts of those shares that have counted all these terms."""
         counts = [self._shares[share] for share in shares if self.knows(share, terms)]
         if not counts:
-            return Totals(0, (0,) * LENGTH_COUNT, (0,) * len(terms))
+            return TermTotals(0, (0,) * LENGTH_COUNT, (0,) * len(terms))
         lengths = [of_share.field_lengths for of_share in counts]
         doc_freqs = [map(of_share.doc_freqs.__getitem__, terms) for of_share in counts]
-        return Totals(
+        return TermTotals(
             total_of(of_share.document_count for of_share in counts),
             tuple(map(total_of, zip(*lengths, strict=True))),
             tuple(map(total_of, zip(*doc_freqs, strict=True))),

@@ -17,7 +17,7 @@ from collections import Counter
 from typing import Final
 
 from mesh.urls import host_of
-from peers.gateway.search.view import View
+from peers.gateway.search.shared_state import SharedState
 
 DENIALS_MAX: Final = 3  # of one claimant by one witness, in one search
 
@@ -25,9 +25,9 @@ DENIALS_MAX: Final = 3  # of one claimant by one witness, in one search
 class Witnesses:
     """The witnesses of one search: which peer is asked about which hit, and the answers."""
 
-    def __init__(self, me: str, view: View) -> None:
+    def __init__(self, me: str, view: SharedState) -> None:
         self._me = me
-        self._view = view
+        self._shared = view
         self._known: set[str] = set()  # URLs
         self._unsettled: set[str] = set()
         self._denied: set[str] = set()
@@ -37,12 +37,12 @@ class Witnesses:
         """Return the peer to be asked about a hit; None when nobody but its claimant can be."""
         if claimant == self._me:
             return None
-        ownership = self._view.ownership
+        ownership = self._shared.ownership
         team = ownership.serving.team_of(ownership.slot_of(host_of(url)))
         if self._me in team:
             return self._me
-        useless = self._view.punctuality.tardy
-        doubts = self._view.doubts
+        useless = self._shared.punctuality.tardy
+        doubts = self._shared.doubts
         others = (
             peer for peer in team if peer != claimant and peer not in useless and not doubts.is_suspect(peer)
         )

@@ -41,7 +41,7 @@ class Plot(NamedTuple):
 Values = Sequence[float | None]
 
 
-class Unit(NamedTuple):
+class ChartUnit(NamedTuple):
     """How the numbers of a chart are written."""
 
     steps: Sequence[float]  # round numbers, rising, between which the top of an axis is chosen
@@ -54,7 +54,7 @@ class Chart(NamedTuple):
 
     title: str
     about: str  # a sentence for who does not see it
-    unit: Unit
+    unit: ChartUnit
     total: Values
     lines: Mapping[str, Values]  # by peer
     ticks: Sequence[str]  # under the axis of time, at equal distances
@@ -98,7 +98,7 @@ def bar(share: float) -> Markup:
     )
 
 
-def top_of(lines: Iterable[Values], unit: Unit) -> float:
+def top_of(lines: Iterable[Values], unit: ChartUnit) -> float:
     """Choose a round number that no value is above, as the top of an axis."""
     most = max((value for values in lines for value in values if value), default=unit.least)
     within = next((step for step in unit.steps if step >= most), None)
@@ -150,7 +150,7 @@ def _x(n: int, n_steps: int) -> int:
     return LEFT + round((RIGHT - LEFT) * n / n_steps)
 
 
-def _scale(plot: Plot, unit: Unit, shares: Iterable[float]) -> Iterator[str]:
+def _scale(plot: Plot, unit: ChartUnit, shares: Iterable[float]) -> Iterator[str]:
     """Lines at nothing and at shares of the top, with numbers."""
     heights = {share: plot.y(plot.most * share) for share in (*shares, 0.0)}
     yield f'<path class="grid" d="{"".join(f"M{LEFT} {y}H{RIGHT}" for y in heights.values())}"/>'
@@ -194,14 +194,14 @@ def _rounds(least: int, most: int) -> Sequence[float]:
     return [digit * 10.0**power for power in range(least, most) for digit in _DIGITS]
 
 
-NUMBER: Final = Unit(_rounds(-2, 17), 1.0, _plain)
-BYTES: Final = Unit(_rounds(3, 17), 1e3, _bytes)
-DURATION: Final = Unit(_rounds(-3, 2), 0.1, _milliseconds)
+NUMBER: Final = ChartUnit(_rounds(-2, 17), 1.0, _plain)
+BYTES: Final = ChartUnit(_rounds(3, 17), 1e3, _bytes)
+DURATION: Final = ChartUnit(_rounds(-3, 2), 0.1, _milliseconds)
 
 
-def wait_unit(span_text: Callable[[float], str]) -> Unit:
+def wait_unit(span_text: Callable[[float], str]) -> ChartUnit:
     """How long something waits: seconds to years, in the words of a reader."""
     minutes = (60.0, 120.0, 240.0, 600.0, 1_200.0)
     hours = (3_600.0, 7_200.0, 14_400.0, 36_000.0, 72_000.0)
     days = [86_400.0 * digit * 10**power for power in range(5) for digit in (1, 2, 4)]
-    return Unit((2.0, 10.0, 20.0, *minutes, *hours, *days), 60.0, span_text)
+    return ChartUnit((2.0, 10.0, 20.0, *minutes, *hours, *days), 60.0, span_text)

@@ -12,7 +12,7 @@ from peers.gateway.model.member_lines import called, printable, span_text
 from peers.gateway.model.messages import HistoryGathered
 from peers.gateway.model.time_words import utc
 from peers.gateway.site import charts
-from peers.gateway.site.charts import Chart, Unit
+from peers.gateway.site.charts import Chart, ChartUnit
 from peers.gateway.site.history_view import (
     FIGURES,
     Figure,
@@ -167,7 +167,7 @@ def _figures(reader: Reader, view: HistoryView, drawn: list[str]) -> Iterator[_F
         yield _Figure(title, figure.help.in_language(reader.language), now, charts.svg(chart, number))
 
 
-def _unit(name: str, figure: Figure, reader: Reader) -> Unit:
+def _unit(name: str, figure: Figure, reader: Reader) -> ChartUnit:
     match figure.unit:
         case "B":
             return charts.BYTES
@@ -179,7 +179,7 @@ def _unit(name: str, figure: Figure, reader: Reader) -> Unit:
             return charts.NUMBER
 
 
-def _last(values: Values, unit: Unit) -> str:
+def _last(values: Values, unit: ChartUnit) -> str:
     """The value of now: the last one, or the one before where the last moment has only begun."""
     now = next((value for value in values[:-3:-1] if value is not None), None)
     return "–" if now is None else unit.text(now)

@@ -22,9 +22,9 @@ from markupsafe import Markup, escape
 from mesh.urls import is_of_files
 from peers.documents.content import Lack
 from peers.engine.kinds import KINDS, kind_of
-from peers.engine.query import Order
+from peers.engine.query import Sort
 from peers.engine.query_language import Oddity, Remark
-from peers.engine.reading import QUERY_CHARS_MAX, parse_query
+from peers.engine.query_parser import QUERY_CHARS_MAX, parse_query
 from peers.gateway.model.member_lines import (
     MemberLine,
     Presence,
@@ -38,7 +38,7 @@ from peers.gateway.model.quantity import columns, text_of
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
-from peers.gateway.site.stored_page import Kind, StoredPage, framed_html
+from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
 
@@ -115,7 +115,7 @@ class Wish(NamedTuple):
 
     query: str
     page: int = 1  # number to be shown
-    order: Order = Order.SCORE
+    order: Sort = Sort.SCORE
     wants_facets: bool = True
     wants_explanations: bool = False
 
@@ -123,7 +123,7 @@ class Wish(NamedTuple):
         """An address of a page of results that keeps the rest of the wish."""
         parameters: dict[str, object] = {"q": self.query if query is None else query}
         parameters |= {"page": page} if page > 1 else {}
-        parameters |= {"sort": self.order.value} if self.order is not Order.SCORE else {}
+        parameters |= {"sort": self.order.value} if self.order is not Sort.SCORE else {}
         parameters |= {"facets": 0} if not self.wants_facets else {}
         parameters |= {"explain": 1} if self.wants_explanations else {}
         parameters |= {"cursor": cursor} if cursor else {}
@@ -246,7 +246,7 @@ _LACK_TEXTS: Final = {
     Lack.EXHAUSTING: "lack_exhausting",
     Lack.OLD: "lack_old",
 }
-_ORDER_TEXTS: Final = {Order.SCORE: "sort_score", Order.DATE: "sort_date"}
+_ORDER_TEXTS: Final = {Sort.SCORE: "sort_score", Sort.DATE: "sort_date"}
 _REMARK_TEXTS: Final = {
     Oddity.QUOTE_OPEN: "remark_quote_open",
     Oddity.PARENTHESIS_OPEN: "remark_parenthesis_open",
@@ -424,7 +424,7 @@ def stored_page_view(
     url: str,
     fetched_at: float,
     gone_at: float,
-    page: StoredPage,
+    page: PageSnapshot,
     query: str = "",
     stored_links: Sequence[str] | None = None,
 ) -> str:
@@ -440,15 +440,15 @@ def stored_page_view(
         "stored.html",
         reader,
         Here("/page", asked),
-        links=reader.link("/page", **asked, links="") if page.kind is Kind.HTML else "",
+        links=reader.link("/page", **asked, links="") if page.kind is DisplayKind.HTML else "",
         n_links=None if stored_links is None else len(stored_links),
         query=query,
         url=url,
-        is_shown=bool(page.text) or page.kind in (Kind.HTML, Kind.TEXT),
+        is_shown=bool(page.text) or page.kind in (DisplayKind.HTML, DisplayKind.TEXT),
         media_type=page.media_type[:100],
         is_cut=page.is_cut,
         file=reader.link("/page", url=url, format="file") if _has_file(page) else "",
-        kind=_type_name(reader, page.media_type) if page.kind is Kind.DOCUMENT else "",
+        kind=_type_name(reader, page.media_type) if page.kind is DisplayKind.DOCUMENT else "",
         is_partial=page.is_partial,
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=address_of(url),
@@ -462,8 +462,8 @@ def stored_page_view(
     )
 
 
-def _has_file(page: StoredPage) -> bool:
-    return page.kind is not Kind.HTML and not page.is_partial
+def _has_file(page: PageSnapshot) -> bool:
+    return page.kind is not DisplayKind.HTML and not page.is_partial
 
 
 def marked(text: str, highlights: Sequence[tuple[int, int]]) -> Markup:

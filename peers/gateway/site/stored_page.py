@@ -18,7 +18,7 @@ import msgspec
 
 from mesh.errors import CorruptionError
 from mesh.urls import canonical, canonical_links
-from peers.crawler.fetching.decoding import TooLarge, Undecodable, decode
+from peers.crawler.fetching.content_encoding import TooLarge, Undecodable, decode
 from peers.crawler.model.web_request import ROBOTS_TAG
 from peers.crawler.parsing.charset import decode_text
 from peers.crawler.parsing.parser import robots_wish
@@ -36,7 +36,7 @@ FILE_NAME_CHARS_MAX: Final = 100
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
 
 
-class Kind(Enum):
+class DisplayKind(Enum):
     """How it can be shown."""
 
     HTML = "html"
@@ -46,10 +46,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPage:
+class PageSnapshot:
     """A stored copy."""
 
-    kind: Kind
+    kind: DisplayKind
     # Of a document what it is, else as the server said, lower case, without parameters: may be anything.
     media_type: str
     text: str  # decoded; empty for OTHER, and for DOCUMENT until it was read, see `with_said`
@@ -64,7 +64,7 @@ class StoredPage:
 
     @property
     def is_document(self) -> bool:
-        return self.kind is Kind.DOCUMENT
+        return self.kind is DisplayKind.DOCUMENT
 
 
 class KeywordsJson(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class KeywordsJson(msgspec.Struct, frozen=True):
     keywords: tuple[str, ...] = ()  # the weightiest first; none where no copy may be shown
 
 
-def stored_page(url: str, records: bytes) -> StoredPage:
+def stored_page(url: str, records: bytes) -> PageSnapshot:
     """Find the answer for `url` in its packed records and decode it.
 
     Raises:
@@ -91,23 +91,23 @@ def stored_page(url: str, records: bytes) -> StoredPage:
     document_format = format_of(body, media_type)
     if document_format is not None:
         media_type = media_type_of(document_format, media_type, body)
-    kind = Kind.DOCUMENT if document_format is not None else _kind_of(media_type)
+    kind = DisplayKind.DOCUMENT if document_format is not None else _kind_of(media_type)
     wish = robots_wish(response.header_values(ROBOTS_TAG))
     if wish.is_noarchive or wish.is_nosnippet:
-        return StoredPage(kind, media_type, "", False, is_barred=True)
-    if kind in (Kind.DOCUMENT, Kind.OTHER):
-        return StoredPage(kind, media_type, "", False, body, is_partial)
+        return PageSnapshot(kind, media_type, "", False, is_barred=True)
+    if kind in (DisplayKind.DOCUMENT, DisplayKind.OTHER):
+        return PageSnapshot(kind, media_type, "", False, body, is_partial)
     text = decode_text(body, content_type).text
     is_cut = len(text) > SHOWN_CHARS_MAX
-    return StoredPage(kind, media_type, text[:SHOWN_CHARS_MAX], is_cut, body, is_partial)
+    return PageSnapshot(kind, media_type, text[:SHOWN_CHARS_MAX], is_cut, body, is_partial)
 
 
-def barred(page: StoredPage) -> StoredPage:
+def barred(page: PageSnapshot) -> PageSnapshot:
     """A copy that is not to be shown, without its content."""
-    return StoredPage(page.kind, page.media_type, "", False, is_barred=True)
+    return PageSnapshot(page.kind, page.media_type, "", False, is_barred=True)
 
 
-def with_said(page: StoredPage, said: StoredText) -> StoredPage:
+def with_said(page: PageSnapshot, said: StoredText) -> PageSnapshot:
     """A copy with the results of reading it: its keywords and its base, and of a document the text, too."""
     keywords = tuple(word for word, _ in keywords_of(said.title, "", said.text))
     base = canonical(said.base) or "" if said.base else ""
@@ -118,32 +118,32 @@ def with_said(page: StoredPage, said: StoredText) -> StoredPage:
     return replace(page, text=said.text[:SHOWN_CHARS_MAX], is_cut=is_cut, lack=said.lack)
 
 
-def file_headers(url: str, page: StoredPage) -> dict[str, str]:
+def file_headers(url: str, page: PageSnapshot) -> dict[str, str]:
     """Headers with which the body of a stored page does no harm: no browser shows it, but for plain text.
 
     Source: RFC 6266, 4 and 5; RFC 8187, 3.2.
     """
     name = unquote(url.partition("?")[0].rpartition("/")[2])[:FILE_NAME_CHARS_MAX] or "page"
     plain = "".join(each if each.isascii() and (each.isalnum() or each in "._- ") else "_" for each in name)
-    is_known = page.kind is Kind.DOCUMENT and _MEDIA_TYPE.fullmatch(page.media_type) is not None
+    is_known = page.kind is DisplayKind.DOCUMENT and _MEDIA_TYPE.fullmatch(page.media_type) is not None
     media_type = page.media_type if is_known else "application/octet-stream"
     disposition = "attachment"
-    if page.kind is Kind.TEXT:
+    if page.kind is DisplayKind.TEXT:
         media_type, disposition = "text/plain", "inline"
     names = f"filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
     return {"Content-Type": media_type, "Content-Disposition": f"{disposition}; {names}"}
 
 
-def links_in(url: str, page: StoredPage) -> dict[str, str]:
+def links_in(url: str, page: PageSnapshot) -> dict[str, str]:
     """Return links of a page of HTML to others, by how they are written: the first ones."""
-    from peers.gateway.site.marked_copy import hrefs_in
+    from peers.gateway.site.marked_snapshot import hrefs_in
 
     hrefs = hrefs_in(page.text, PAGES_CHECKED_MAX)
     targets = zip(hrefs, canonical_links(page.base or url, hrefs), strict=True)
     return {href: target for href, target in targets if target is not None and target != url}
 
 
-def framed_html(url: str, page: StoredPage, query: str = "", stored_links: Sequence[str] = ()) -> str:
+def framed_html(url: str, page: PageSnapshot, query: str = "", stored_links: Sequence[str] = ()) -> str:
     """The document for the frame: links open the live web in a new tab, relative to where they came from.
 
     Args:
@@ -152,13 +152,13 @@ def framed_html(url: str, page: StoredPage, query: str = "", stored_links: Seque
     """
     head = f'<!doctype html><base href="{html.escape(page.base or url)}" target="_blank">'
     if stored_links:
-        from peers.gateway.site.marked_copy import style_of_links
+        from peers.gateway.site.marked_snapshot import style_of_links
 
         head += style_of_links(stored_links)
-    is_markup = page.kind is Kind.HTML
+    is_markup = page.kind is DisplayKind.HTML
     markup = page.text if is_markup else html.escape(page.text, quote=False)
     if query:
-        from peers.gateway.site.marked_copy import (  # loaded with the first copy that wants it
+        from peers.gateway.site.marked_snapshot import (  # loaded with the first copy that wants it
             jumps,
             with_marks,
         )
@@ -168,11 +168,11 @@ def framed_html(url: str, page: StoredPage, query: str = "", stored_links: Seque
     return head + markup if is_markup else f'{head}<pre style="white-space: pre-wrap">{markup}</pre>'
 
 
-def _kind_of(media_type: str) -> Kind:
+def _kind_of(media_type: str) -> DisplayKind:
     if media_type in ("text/html", "application/xhtml+xml", ""):
-        return Kind.HTML
+        return DisplayKind.HTML
     is_text = media_type.startswith("text/") or media_type in (*TEXT_MEDIA_TYPES, "application/xml")
-    return Kind.TEXT if is_text else Kind.OTHER
+    return DisplayKind.TEXT if is_text else DisplayKind.OTHER
 
 
 def _body(response: HttpResponse) -> bytes:

@@ -10,7 +10,7 @@ import trio
 
 from peers.crawler.parsing.parser_port import ReadStored
 from peers.gateway.site.difference import Difference, difference
-from peers.gateway.site.stored_page import Kind, StoredPage, barred, stored_page, with_said
+from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, barred, stored_page, with_said
 
 
 class StoredReader:
@@ -19,7 +19,7 @@ class StoredReader:
     def __init__(self, read: ReadStored) -> None:
         self._read = read
 
-    async def page(self, url: str, records: bytes, *, wants_text: bool) -> StoredPage:
+    async def page(self, url: str, records: bytes, *, wants_text: bool) -> PageSnapshot:
         """Return a copy as it may be shown.
 
         Args:
@@ -29,7 +29,9 @@ class StoredReader:
           CorruptionError: the records have none, or it is not sound.
         """
         page = await trio.to_thread.run_sync(stored_page, url, records)
-        is_told_by_head = page.kind in (Kind.TEXT, Kind.OTHER) or (page.is_document and not wants_text)
+        is_told_by_head = page.kind in (DisplayKind.TEXT, DisplayKind.OTHER) or (
+            page.is_document and not wants_text
+        )
         if page.is_barred or is_told_by_head:
             return page
         said = await self._read(url, records)

@@ -29,7 +29,7 @@ from peers.storage.ledger.ledger_keys import (
     slot_in,
     stamp_in,
 )
-from peers.storage.ledger.totals import Totals
+from peers.storage.ledger.totals import CellTotals
 
 UNKNOWN_TEXTS: Final = b"?"  # for `note_texts_given`: the digest of no texts
 
@@ -37,7 +37,7 @@ UNKNOWN_TEXTS: Final = b"?"  # for `note_texts_given`: the digest of no texts
 class IndexMarks:
     """The entries "u", "x", "i", "d" and "t" of a cell's table; in memory is how many marks slots have."""
 
-    def __init__(self, table: Table, totals: Totals) -> None:
+    def __init__(self, table: Table, totals: CellTotals) -> None:
         """Count the marks that the table has.
 
         Args:

@@ -50,7 +50,7 @@ from peers.storage.ledger.ledger_keys import (
 )
 from peers.storage.ledger.place import Place, Version, item_value, newest_in, place_in
 from peers.storage.ledger.segment_counts import SegmentCounts
-from peers.storage.ledger.totals import Totals
+from peers.storage.ledger.totals import CellTotals
 
 
 class Kept(Enum):
@@ -61,7 +61,7 @@ class Kept(Enum):
     KNOWN = 2  # it was there already: what was appended is garbage
 
 
-class Item(NamedTuple):
+class CellItem(NamedTuple):
     """A version of a page as cells compare them."""
 
     item_id: bytes
@@ -72,7 +72,7 @@ class Item(NamedTuple):
 def last_extent(table: Table) -> Extent | None:
     """Return the last place of the archive that a cell's section of a table speaks of, for opening it."""
     value = table.get(TOTALS)
-    totals = Totals() if value is None else _decode_totals(value)
+    totals = CellTotals() if value is None else _decode_totals(value)
     return Extent(totals.last_segment, totals.last_end - 1, 1) if totals.last_end else None
 
 
@@ -89,7 +89,7 @@ class Ledger:
         self._digests = SlotDigests(1, self.item_ids, self._item_id)
         self._table.before_change = self._digests.note
         self._saved_totals = table.get(TOTALS)
-        self.totals = Totals() if self._saved_totals is None else _decode_totals(self._saved_totals)
+        self.totals = CellTotals() if self._saved_totals is None else _decode_totals(self._saved_totals)
         self.marks = IndexMarks(table, self.totals)
         self.segments = SegmentCounts(table, self.totals)
         self.cuts = HostCuts(table)
@@ -122,12 +122,12 @@ class Ledger:
         for _, value in self._table.scan_prefix(PLACE + pack_slot(slot)):
             yield value[:ITEM_ID_BYTES]
 
-    def versions(self, slot: int) -> Iterator[Item]:
+    def versions(self, slot: int) -> Iterator[CellItem]:
         """Return the versions of all pages of a slot, page by page, the newest first."""
         if not self.filled[slot]:
             return
         for key, value in self._table.scan_prefix(PLACE + pack_slot(slot)):
-            yield Item(value[:ITEM_ID_BYTES], key[1 : 1 + IDENTITY_BYTES], value)
+            yield CellItem(value[:ITEM_ID_BYTES], key[1 : 1 + IDENTITY_BYTES], value)
 
     def count_items(self, slots: list[int], limit: int) -> int:
         """Count the items of slots, up to about a limit."""
@@ -466,4 +466,4 @@ def _time_of(place: Place) -> float:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_totals = msgspec.msgpack.Decoder(Totals).decode
+_decode_totals = msgspec.msgpack.Decoder(CellTotals).decode

@@ -9,7 +9,7 @@ import msgspec
 from mesh.tables.table import Table
 from peers.storage.ledger.extent import Extent
 from peers.storage.ledger.ledger_keys import SEGMENT, segment_key
-from peers.storage.ledger.totals import Totals
+from peers.storage.ledger.totals import CellTotals
 
 
 def live_segments(table: Table) -> list[int]:
@@ -24,7 +24,7 @@ DEAD_SHARE: Final = 0.5  # of a segment that is worth emptying: with less, more 
 class SegmentCounts:
     """The entries "s" of a cell's table, of which memory has a copy."""
 
-    def __init__(self, table: Table, totals: Totals) -> None:
+    def __init__(self, table: Table, totals: CellTotals) -> None:
         """Take up the counts in the table.
 
         Args:

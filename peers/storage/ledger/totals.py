@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Totals(msgspec.Struct, array_like=True):
+class CellTotals(msgspec.Struct, array_like=True):
     """Counters that survive a restart because they are written with the changes they count."""
 
     pages: int = 0  # distinct URLs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bootstrap.doctor.finding import Finding, Grade
+from bootstrap.doctor.finding import DoctorFinding, Grade
 from bootstrap.doctor.mesh import clock_findings, member_findings, mesh_findings, version_findings
 from mesh.client.gateway_client import GatewayClient
 from peers.gateway.model.readiness_json import ReadinessJson
@@ -11,7 +11,7 @@ from peers.gateway.model.status import MemberRow, PeerStatus, report_of
 READY = ReadinessJson("ready")
 
 
-def _grades(findings: list[Finding]) -> list[tuple[str, Grade]]:
+def _grades(findings: list[DoctorFinding]) -> list[tuple[str, Grade]]:
     return [(finding.subject, finding.grade) for finding in findings]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bootstrap.doctor.finding import Finding, Grade
+from bootstrap.doctor.finding import DoctorFinding, Grade
 from bootstrap.doctor.node import (
     FREE_MIN,
     address_finding,
@@ -50,7 +50,7 @@ def peer(tmp_path: Path, free_port: int) -> Path:
     return tmp_path / "lab" / "peer-1" / "config.toml"
 
 
-def _found(config: Path) -> dict[str, Finding]:
+def _found(config: Path) -> dict[str, DoctorFinding]:
     return {finding.subject: finding for finding in node_findings(config)}
 
 
@@ -128,7 +128,7 @@ def test_a_port_that_another_program_has_is_named(peer: Path, free_port: int) ->
     assert "member.multicast_port" in finding.advice
 
 
-def _certificate_days(days: float) -> Finding:
+def _certificate_days(days: float) -> DoctorFinding:
     root, identity = new_signing_key(), new_identity()
     mesh = MeshConfig(name="lab", root_key=root.public.hex(), analysis_version=6)
     keys = identity.curve_public, identity.signing_public

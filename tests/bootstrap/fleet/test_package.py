@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bootstrap.fleet.inventory import Inventory, Machine, load_inventory
+from bootstrap.fleet.inventory import Inventory, LabMachine, load_inventory
 from bootstrap.fleet.package import Package, check_install, package_of
 from mesh.errors import ConfigError
 from tests.bootstrap.test_mistakes import run
 
-LAB = Inventory(name="lab", machines=(Machine(address="10.0.0.1"),))
+LAB = Inventory(name="lab", machines=(LabMachine(address="10.0.0.1"),))
 URL = "https://www.example.org/tianmesh-0.1.0-cp311-abi3-linux_x86_64.whl#sha256=" + "0" * 64
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bootstrap.fleet.inventory import Machine
+from bootstrap.fleet.inventory import LabMachine
 from bootstrap.fleet.plan import (
     DOOR_PORTS,
     PEER_PORTS,
@@ -22,7 +22,7 @@ from bootstrap.fleet.plan import (
     why_cut_off,
 )
 
-MACHINE = Machine(name="a", address="10.0.0.1", folder="tianmesh", weight=100, gateway="127.0.0.1:8017")
+MACHINE = LabMachine(name="a", address="10.0.0.1", folder="tianmesh", weight=100, gateway="127.0.0.1:8017")
 FACTS = Facts(python=(3, 12, 1), clock_s=0.0, free_bytes=1 << 40)
 PEER = replace(FACTS, has=("peer",), settings={"inbox_port": "7430", "weight": "100"})
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bootstrap.fleet.crew import Crew
-from bootstrap.fleet.inventory import Inventory, Machine
+from bootstrap.fleet.inventory import Inventory, LabMachine
 from bootstrap.fleet.remote import MachineError, Remote, ssh_words, why_failed
 
-MACHINE = Machine(
+MACHINE = LabMachine(
     name="mill", address="10.0.0.1", ssh="mill", user="li", port=2222, python="python3", folder="t"
 )
 
@@ -74,7 +74,7 @@ def test_an_agent_that_breaks_down_says_its_last_line(local: Remote) -> None:
 
 
 def test_who_fails_is_asked_no_more_and_the_others_go_on(local: Remote) -> None:
-    machines = [MACHINE, Machine(name="well", address="10.0.0.2", ssh="well", python="no-python")]
+    machines = [MACHINE, LabMachine(name="well", address="10.0.0.2", ssh="well", python="no-python")]
     noted: list[tuple[str, str]] = []
     crew = Crew(machines, Inventory(name="lab", machines=tuple(machines)), lambda *told: noted.append(told))
     told = crew.each("looking", lambda remote: remote.ask("run", words="pwd")["code"])

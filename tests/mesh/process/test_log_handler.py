@@ -8,7 +8,7 @@ import logging
 
 import pytest
 
-from mesh.process.log_handler import LogHandler
+from mesh.process.process import LogHandler
 
 
 class FullStream(io.StringIO):

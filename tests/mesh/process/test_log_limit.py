@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 
-from mesh.process.log_limit import KINDS_MAX, LogLimit
+from mesh.process.process import KINDS_MAX, LogLimit
 
 
 def line(text: str, at_s: float, level: int = logging.WARNING) -> logging.LogRecord:

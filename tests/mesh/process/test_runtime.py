@@ -22,7 +22,7 @@ from mesh.actors.port import Deliver, DiskFilled, Port
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
 from mesh.membership.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
 from mesh.process.runtime import MANY_PROMISES, MeshClock, Runtime
-from mesh.tables.lmdb_table import Batch, LmdbTable
+from mesh.tables.lmdb_table import CommitBatch, LmdbTable
 from mesh.tables.table import Table
 from mesh.transport.transport import Received
 from peers.crawler.model.wire_messages import LinksAccepted, LinksFound
@@ -171,14 +171,14 @@ class Gate:
         self.begun = 0
         self.written = 0
         self._permits = threading.Semaphore(0)
-        self._write = Batch.write
-        monkeypatch.setattr(Batch, "write", self._held_write())
+        self._write = CommitBatch.write
+        monkeypatch.setattr(CommitBatch, "write", self._held_write())
 
     def open(self, commits: int = 1) -> None:
         self._permits.release(commits)
 
-    def _held_write(self) -> Callable[[Batch], None]:
-        def write(batch: Batch) -> None:
+    def _held_write(self) -> Callable[[CommitBatch], None]:
+        def write(batch: CommitBatch) -> None:
             self.begun += 1
             assert self._permits.acquire(timeout=PATIENCE_S)
             self._write(batch)
@@ -282,14 +282,14 @@ async def test_a_commit_has_the_counters_of_the_changes_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[tuple[bytes | None, int]] = []
-    write = Batch.write
+    write = CommitBatch.write
 
-    def noting_write(batch: Batch) -> None:
+    def noting_write(batch: CommitBatch) -> None:
         rows = dict(batch._changes.items_unsorted())
         written.append((rows[b"count"], sum(key.startswith(b"batch") for key in rows)))
         write(batch)
 
-    monkeypatch.setattr(Batch, "write", noting_write)
+    monkeypatch.setattr(CommitBatch, "write", noting_write)
     bench = Bench(tmp_path)
     async with running(bench):
         for batch in (1, 2):
@@ -330,16 +330,16 @@ async def test_after_an_error_nothing_more_is_committed(tmp_path: Path) -> None:
 async def test_a_commit_that_fails_is_tried_again_and_no_promise_is_lost_or_kept_too_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write, failures = Batch.write, 3
+    write, failures = CommitBatch.write, 3
 
-    def fails_at_first(batch: Batch) -> None:
+    def fails_at_first(batch: CommitBatch) -> None:
         nonlocal failures
         if failures:
             failures -= 1
             raise StorageFull("no space is left")
         write(batch)
 
-    monkeypatch.setattr(Batch, "write", fails_at_first)
+    monkeypatch.setattr(CommitBatch, "write", fails_at_first)
     bench = Bench(tmp_path)
     left_when_sent: list[int] = []
     bench.transport.on_send = lambda: left_when_sent.append(failures)
@@ -359,14 +359,14 @@ async def test_a_commit_that_fails_is_tried_again_and_no_promise_is_lost_or_kept
 async def test_a_table_without_space_is_told_of_until_it_has_some_and_logged_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write, has_space = Batch.write, False
+    write, has_space = CommitBatch.write, False
 
-    def is_full(batch: Batch) -> None:
+    def is_full(batch: CommitBatch) -> None:
         if not has_space:
             raise StorageFull("the disk is full")
         write(batch)
 
-    monkeypatch.setattr(Batch, "write", is_full)
+    monkeypatch.setattr(CommitBatch, "write", is_full)
     bench = Bench(tmp_path, when_full=("controller",))
     async with running(bench):
         bench.tell(LinksFound(1, ()))
@@ -383,7 +383,7 @@ async def test_a_commit_that_cannot_even_begin_is_tried_again(
 ) -> None:
     begin, failures = LmdbTable.begin_commit, 2
 
-    def fails_at_first(table: LmdbTable) -> Batch | None:
+    def fails_at_first(table: LmdbTable) -> CommitBatch | None:
         nonlocal failures
         if failures and table.has_changes:
             failures -= 1

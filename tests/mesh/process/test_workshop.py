@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trio
 
-from mesh.process.workshop import RETIRED_BYTES, Answer, Fault, Workshop
+from mesh.process.workshop import RETIRED_BYTES, Answer, Workshop, WorkshopFault
 from tests.mesh import odd_process
 from tests.patience import PATIENCE_S
 
@@ -75,7 +75,7 @@ async def test_trips_larger_than_any_buffer_do_not_lock_up() -> None:
 async def test_an_order_that_takes_too_much_processor_time_ends_its_process_and_no_other_order() -> None:
     async with working() as workshop:
         before = await pid_of(workshop)
-        assert await answers(workshop, "a", "loop", "b") == [b"a", Fault.TIME, b"b"]
+        assert await answers(workshop, "a", "loop", "b") == [b"a", WorkshopFault.TIME, b"b"]
         assert await pid_of(workshop) != before
         assert workshop.observe().faults == {"time": 1}
 
@@ -89,16 +89,16 @@ async def test_time_that_others_have_the_processor_is_not_held_against_an_order(
 async def test_an_order_that_crashes_its_process_is_given_up_after_two_tries() -> None:
     async with working() as workshop:
         assert await answers(workshop, "a", "crash", "b", "leave", "c") == [
-            b"a", Fault.CRASH, b"b", Fault.CRASH, b"c",
+            b"a", WorkshopFault.CRASH, b"b", WorkshopFault.CRASH, b"c",
         ]  # fmt: skip
         assert workshop.observe().faults == {"crash": 2}
 
 
 async def test_an_order_that_goes_alone_ends_no_more_processes_than_others() -> None:
     async with working() as workshop:
-        assert await answers(workshop, "crash") == [Fault.CRASH]
+        assert await answers(workshop, "crash") == [WorkshopFault.CRASH]
         assert workshop.observe().begun == 2
-        assert await answers(workshop, "loop") == [Fault.TIME]
+        assert await answers(workshop, "loop") == [WorkshopFault.TIME]
         assert workshop.observe().begun == 3
 
 
@@ -142,7 +142,7 @@ async def test_a_process_that_has_grown_is_replaced() -> None:
 
 async def test_a_process_that_is_silent_is_ended() -> None:
     async with working(silence_s_max=1.0) as workshop:
-        assert await answers(workshop, "stop") == [Fault.TIME]
+        assert await answers(workshop, "stop") == [WorkshopFault.TIME]
 
 
 async def test_an_idle_process_is_ended_and_the_next_order_begins_another() -> None:

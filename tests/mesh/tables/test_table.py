@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 from mesh.errors import ConfigError
-from mesh.tables.lmdb_table import Batch, LmdbTable
+from mesh.tables.lmdb_table import CommitBatch, LmdbTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.tables.sorted_map import BLOCK_KEYS, SortedMap
 from mesh.tables.table import Table, TableSection, prefix_end
@@ -283,7 +283,7 @@ class TableMachine(RuleBasedStateMachine):
 
 class LmdbMachine(TableMachine):
     folders: ClassVar[Iterator[Path]]  # fresh ones
-    batch: Batch | None = None
+    batch: CommitBatch | None = None
 
     def make_table(self) -> LmdbTable:
         self.folder = next(self.folders)
@@ -341,7 +341,7 @@ def lmdb_table(tmp_path: Path) -> Iterator[LmdbTable]:
     table.close()
 
 
-def begun(table: LmdbTable) -> Batch:
+def begun(table: LmdbTable) -> CommitBatch:
     batch = table.begin_commit()
     assert batch is not None
     return batch

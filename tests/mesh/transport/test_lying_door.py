@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message
-from mesh.membership.healing import DOUBTS_S
+from mesh.membership.anti_entropy import DOUBTS_S
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import JoinRefused, Ping, PingAnswered, Welcomed
 from tests.mesh.membership_world import Machine, World, door_of
@@ -85,4 +85,4 @@ def test_a_newcomer_whose_other_doors_are_gone_knocks_in_vain_for_a_minute() -> 
     newcomer = world.add(NEWCOMER, [door_of("boot"), door_of("gone"), door_of("gone too")])
     world.run(BEFORE_S + DOUBTS_S + SOON_S)
     assert newcomer.observe().alive == 4
-    assert newcomer.membership._healing._doors._n_unheard == DOUBTS_S // SwimSettings().reconnect_interval_s
+    assert newcomer.membership._sync._doors._n_unheard == DOUBTS_S // SwimSettings().reconnect_interval_s

@@ -11,13 +11,13 @@ import pytest
 import trio
 
 from mesh.keys.identity import Identity
-from mesh.lending import PORTS_EACH
+from mesh.port_leases import PORTS_EACH
 from mesh.transport import relay_frames
-from mesh.transport.borrowing import Borrower
 from mesh.transport.callers import STRANGERS_MAX
 from mesh.transport.door import Door
 from mesh.transport.lease import ANSWER_S
 from mesh.transport.relay import IDLE_LEASES_MAX, Lent, Relay
+from mesh.transport.relay_client import RelayClient
 from mesh.transport.relay_frames import (
     BEAT_S,
     CONTROL,
@@ -88,11 +88,11 @@ async def served(handler: Callable[[trio.SocketStream], Awaitable[None]]) -> Asy
 @asynccontextmanager
 async def relayed(
     relay: Relay, door: Door, *own: str, peer: str = "hidden", lent: Lent | None = None
-) -> AsyncIterator[tuple[Borrower, Lent]]:
+) -> AsyncIterator[tuple[RelayClient, Lent]]:
     """A peer behind the relay, whose three sockets are these."""
     lent = lent or relay.lend(peer, "", ())
     assert lent is not None
-    borrower, is_open = Borrower(own * (PORTS_EACH if len(own) == 1 else 1)), trio.Event()
+    borrower, is_open = RelayClient(own * (PORTS_EACH if len(own) == 1 else 1)), trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(borrower.keep, door.endpoint, lent, is_open.set)
         with trio.fail_after(PATIENCE_S):
@@ -333,7 +333,7 @@ async def test_a_relay_that_asks_for_more_streams_than_there_may_be_is_not_obeye
         own = await stack.enter_async_context(served(shout))
         lent = relay.lend("hidden", "", ())
         assert lent is not None
-        borrower, is_open = Borrower([own] * 3, streams_max=1), trio.Event()
+        borrower, is_open = RelayClient([own] * 3, streams_max=1), trio.Event()
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(borrower.keep, door.endpoint, lent, is_open.set)
         await is_open.wait()

@@ -14,9 +14,9 @@ from mesh.actors.codec import encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import Borrow, Borrowed, Knocked, LendPorts, PortsAsked
 from mesh.membership.wire_messages import BorrowPorts, JoinRefused, Ping, PortsLent
-from mesh.transport.borrowing import Borrower
 from mesh.transport.door_port import DoorPort
 from mesh.transport.relay import Lent, Relay
+from mesh.transport.relay_client import RelayClient
 from mesh.transport.relay_port import RelayPort
 from mesh.transport.transport import Transport
 from tests.mesh.test_ports import JOIN, ME, SOURCE, PaperTransport
@@ -58,7 +58,7 @@ class Running:
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self.transport, self.borrower = PaperTransport(), PaperBorrower()
-        transport, borrower = cast(Transport, self.transport), cast(Borrower, self.borrower)
+        transport, borrower = cast(Transport, self.transport), cast(RelayClient, self.borrower)
         self.port = RelayPort(ME, transport, borrower)
         self.delivered: list[Message] = []
         nursery.start_soon(self.port.run, self._deliver)
@@ -132,7 +132,7 @@ async def test_who_is_refused_for_good_hears_so_as_at_any_door(nursery: trio.Nur
 
 
 def test_orders_for_somebody_else_are_our_bug() -> None:
-    port = RelayPort(ME, cast(Transport, PaperTransport()), Borrower(["tcp://127.0.0.1:1"] * 3))
+    port = RelayPort(ME, cast(Transport, PaperTransport()), RelayClient(["tcp://127.0.0.1:1"] * 3))
     with pytest.raises(LocalProtocolError, match="got a Ping"):
         port.receive(SOURCE, Ping(1))
 

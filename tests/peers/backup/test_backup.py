@@ -28,15 +28,22 @@ from mesh.tables.lives import begin_life
 from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.table import TableSection
 from mesh.tables.table_check import check_table
-from peers.backup import copying, saving
-from peers.backup.manifest import MANIFEST, UNFINISHED, Manifest, StoredFile, read_manifest, write_manifest
-from peers.backup.restoring import check, restore
-from peers.backup.saving import Saved, locked, save
+from peers.backup import backup_writer, checked_files
+from peers.backup.backup_writer import Saved, locked, save
+from peers.backup.manifest import (
+    MANIFEST,
+    UNFINISHED,
+    BackupManifest,
+    StoredFile,
+    read_manifest,
+    write_manifest,
+)
+from peers.backup.restoration import check, restore
 from peers.config import PeerConfig
 from peers.crawler.model.wire_messages import LinkUse
 from peers.engine.index import Index
 from peers.exporting.peer_files import PeerFiles
-from peers.importing.json_lines import Entry
+from peers.importing.json_lines import LineEntry
 from peers.importing.page import page_of_entry
 from peers.storage.archive.archive import segment_path
 from tests.peers.exporting.test_export import Shelf
@@ -57,7 +64,7 @@ class Lab:
 
     def keep(self, *numbers: int) -> None:
         """Have the first peer keep pages."""
-        pages = [Entry(f"http://host{number}.test/", "A page", f"word{number}") for number in numbers]
+        pages = [LineEntry(f"http://host{number}.test/", "A page", f"word{number}") for number in numbers]
         self.shelves[0].keep(*(page_of_entry(page, AT, LinkUse.FETCH) for page in pages))
 
     @property
@@ -220,13 +227,13 @@ import sys
 from itertools import count
 from pathlib import Path
 from peers.crawler.model.wire_messages import LinkUse
-from peers.importing.json_lines import Entry
+from peers.importing.json_lines import LineEntry
 from peers.importing.page import page_of_entry
 from tests.peers.exporting.test_export import Shelf
 
 shelf = Shelf(Path(sys.argv[1]))
 for number in count(1):
-    shelf.keep(page_of_entry(Entry(f"http://new{number}.test/", "", "a word"), 1e9, LinkUse.FETCH))
+    shelf.keep(page_of_entry(LineEntry(f"http://new{number}.test/", "", "a word"), 1e9, LinkUse.FETCH))
     print(number, flush=True)
 """
 
@@ -244,7 +251,7 @@ def test_a_segment_that_is_gone_when_it_is_to_be_copied_has_the_table_copied_aga
             old.rename(to)
         return look_through(folder)
 
-    monkeypatch.setattr("peers.backup.saving.check_table", look_while_the_archive_changes)
+    monkeypatch.setattr("peers.backup.backup_writer.check_table", look_while_the_archive_changes)
     lab.save(out)
     restore(out, new, quiet)
     assert all(pages_in(new / "peer-1").values())
@@ -257,7 +264,7 @@ def test_an_archive_that_was_begun_anew_is_copied_beside_the_old_one_and_then_re
     shelf = lab.shelves[0]
     shelf.data.rename(shelf.data.with_name("data.damaged-1"))
     lab.keep(7, 8, 9, 10)
-    monkeypatch.setattr(saving, "write_manifest", failing_for(MANIFEST))
+    monkeypatch.setattr(backup_writer, "write_manifest", failing_for(MANIFEST))
     with pytest.raises(StorageFull):
         lab.save(out)
     monkeypatch.undo()
@@ -276,7 +283,7 @@ def test_an_archive_that_was_begun_anew_is_copied_beside_the_old_one_and_then_re
 def failing_for(name: str) -> object:
     """A disk that is full when this manifest is written."""
 
-    def write(folder: Path, manifest: Manifest, name_now: str = MANIFEST) -> None:
+    def write(folder: Path, manifest: BackupManifest, name_now: str = MANIFEST) -> None:
         if name_now == name:
             raise OSError(errno.ENOSPC, "No space left on device")
         write_manifest(folder, manifest, name_now)
@@ -293,7 +300,7 @@ def test_a_full_disk_leaves_the_backup_before_and_is_told(
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(copying, "sync", full)
+    monkeypatch.setattr(checked_files, "sync", full)
     with pytest.raises(StorageFull, match=r"no space is left .*; the backup of 20.* is as good as it was"):
         lab.save(out)
     monkeypatch.undo()
@@ -324,7 +331,7 @@ def test_a_backup_that_was_cut_off_leaves_the_one_before_and_goes_on_with_what_i
 def test_segments_of_a_first_backup_that_was_cut_off_are_not_copied_again(
     lab: Lab, out: Path, new: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "write_manifest", failing_for(MANIFEST))
+    monkeypatch.setattr(backup_writer, "write_manifest", failing_for(MANIFEST))
     with pytest.raises(StorageFull, match="there is no backup so far"):
         lab.save(out)
     monkeypatch.undo()

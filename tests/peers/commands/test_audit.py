@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from peers.application import app
 from peers.commands.audit import judged_address
 from peers.crawler.access_lines import access_in
-from peers.crawler.gaps import Question, audit
+from peers.crawler.gaps import LoggedFetch, audit
 
 LINE = (
     '192.0.2.7 - - [10/Oct/2026:13:55:{second:02d} +0000] "GET /{path} HTTP/1.1" 200 2326 "-" '
@@ -21,8 +21,8 @@ LINE = (
 
 def question(
     began_s: float, took_s: float = 0.0, name: str = "a.test", address: str = "192.0.2.1"
-) -> Question:
-    return Question(began_s, began_s + took_s, name, address, f"http://{name}/{began_s:g}")
+) -> LoggedFetch:
+    return LoggedFetch(began_s, began_s + took_s, name, address, f"http://{name}/{began_s:g}")
 
 
 def test_the_shortest_pause_of_each_name_and_address_is_found() -> None:

@@ -22,10 +22,10 @@ from mesh.keys.signing_key import SigningKey
 from peers import application
 from peers.gateway.model.status import MemberRow, report_of
 from peers.policy import edits
-from peers.policy.guiding import guide_by_pages
-from peers.policy.issuing import PolicyIssuer
-from peers.policy.ordering import Order, Ordering
+from peers.policy.crawl_order import CrawlOrder, Order
+from peers.policy.guide_pages import guide_by_pages
 from peers.policy.policy_file import read_policy
+from peers.policy.policy_issuer import PolicyIssuer
 from peers.policy.rules import Action, Policy, policy_bytes, policy_in
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
@@ -371,7 +371,7 @@ def test_pages_like_those_that_are_wanted_give_the_policy_their_words(gateway: F
     gateway.keywords = {PAGE: ["glacier", "ice"], f"{PAGE}2": ["ice", "snow"]}
     assert "glacier, ice, snow" in run(gateway, "policy", "like", PAGE, f"{PAGE}2", "--key", key)
     ordering = in_force(gateway).ordering
-    assert ordering == Ordering(order=Order.FOCUSED, guide_words=("glacier", "ice", "snow"))
+    assert ordering == CrawlOrder(order=Order.FOCUSED, guide_words=("glacier", "ice", "snow"))
     assert gateway.seeds == []
     run(gateway, "policy", "like", f"{PAGE}2", "--order", "weight", "--key", key)
     assert in_force(gateway).ordering == msgspec.structs.replace(ordering, order=Order.WEIGHT)

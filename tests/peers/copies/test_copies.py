@@ -20,9 +20,9 @@ from peers.copies.groups import FOLDED_MAX
 from peers.copies.wire_messages import (
     ContentsNoted,
     ContentsTold,
-    CopiesNamed,
-    CopiesNoted,
-    Naming,
+    PageRole,
+    RolesNoted,
+    RolesTold,
     ToldContent,
 )
 from peers.engine.copies import CopyMark
@@ -259,18 +259,18 @@ def test_a_page_is_hidden_by_nobody_but_who_answers_for_its_content() -> None:
     keeper, owner = VIEW.answerer_of(content % SLOTS), VIEW.answerer_of(slot_of(page))
     assert keeper is not None
     assert owner is not None
-    naming = Naming(slot_of(page), fingerprint(page.url), content, COPY)
+    naming = PageRole(slot_of(page), fingerprint(page.url), content, COPY)
     for liar in set(PEERS) - {keeper}:
-        mesh.actors[owner].receive(Address(liar, "copies"), CopiesNamed(1, (naming,)), mesh.now)
+        mesh.actors[owner].receive(Address(liar, "copies"), RolesTold(1, (naming,)), mesh.now)
         mesh.rest()
         assert mesh.shown(page) == [page.url]
-    other = Naming(slot_of(page), fingerprint(page.url), content + 1, COPY)
+    other = PageRole(slot_of(page), fingerprint(page.url), content + 1, COPY)
     actor = mesh.actors[owner]
     right = VIEW.answerer_of((content + 1) % SLOTS)
     assert right is not None
-    sends = actor.receive(Address(right, "copies"), CopiesNamed(2, (other,)), mesh.now)
+    sends = actor.receive(Address(right, "copies"), RolesTold(2, (other,)), mesh.now)
     sends += actor.wake(mesh.now + 1.0)
-    assert Send(Address(right, "copies"), CopiesNoted(2, (0,))) in sends
+    assert Send(Address(right, "copies"), RolesNoted(2, (0,))) in sends
     assert mesh.shown(page) == [page.url]
 
 
@@ -349,11 +349,11 @@ def test_what_was_named_before_a_page_changed_is_not_answered_after_that() -> No
     content = content_digest(hidden)
     answerer = VIEW.answerer_of(content % VIEW.table.slot_count)
     assert answerer is not None
-    naming = Naming(slot_of(hidden), fingerprint(hidden.url), content, COPY)
+    naming = PageRole(slot_of(hidden), fingerprint(hidden.url), content, COPY)
     actor = mesh.actors[peer]
-    assert not actor.receive(Address(answerer, "copies"), CopiesNamed(99, (naming,)), mesh.now)
+    assert not actor.receive(Address(answerer, "copies"), RolesTold(99, (naming,)), mesh.now)
     mesh.commit(hidden, 2.0, is_found=False)
     sends = [send for _ in range(3) for send in actor.wake(mesh.now + 2.0)]
     ticket = next(send.message.ticket for send in sends if isinstance(send.message, MarkCopies))
     sends += actor.receive(Address(peer, "indexer"), CopiesMarked(ticket), mesh.now + 2.0)
-    assert not any(isinstance(send.message, CopiesNoted) for send in sends), "it has that content no more"
+    assert not any(isinstance(send.message, RolesNoted) for send in sends), "it has that content no more"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.tables.memory_table import MemoryTable
-from peers.copies.groups import FOLDED_MAX, UNKNOWN, Groups, Member, group_of, representatives_of, to_tell
+from peers.copies.groups import FOLDED_MAX, UNKNOWN, GroupPage, Groups, group_of, representatives_of, to_tell
 from peers.copies.wire_messages import ToldContent
 from peers.engine.live_segment import COPY, FOLDED
 
@@ -226,4 +226,4 @@ def test_members_are_read_as_they_were_written() -> None:
     assert (member.slot, member.page, member.content, member.group) == (3, page_of(7), CONTENT, GROUP)
     assert groups.rows(b"", 9) == [member]
     assert groups.rows(member.key, 9) == []
-    assert isinstance(member, Member)
+    assert isinstance(member, GroupPage)

@@ -22,7 +22,7 @@ from mesh.slot_set import NO_SLOTS
 from mesh.tables.table import TableSection
 from mesh.urls import host_of, origin_of
 from peers.crawler.controller import FRONTIER_SECTION, Controller
-from peers.crawler.frontier.link_texts import KeptTexts
+from peers.crawler.frontier.text_rows import KeptTexts
 from peers.crawler.model.messages import ParsePage, ParseRobots
 from peers.crawler.model.robots import AT_ONCE_BYTES_MAX
 from peers.crawler.model.settings import CrawlSettings, Tuning

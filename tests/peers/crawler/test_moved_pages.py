@@ -9,7 +9,7 @@ from mesh.urls import host_of
 from peers.crawler.frontier.items import join_anchors
 from peers.crawler.links.outbox import RESEND_S
 from peers.crawler.model.messages import PageParsed, ParsePage
-from peers.crawler.model.revisiting import TOLD_PAUSE_S
+from peers.crawler.model.revisit_policies import TOLD_PAUSE_S
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S

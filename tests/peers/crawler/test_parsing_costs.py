@@ -10,10 +10,10 @@ import pytest
 import trio
 
 from mesh.actors.actor import Address, Message, Send
-from mesh.process.workshop import Answer, Fault, Workshop
+from mesh.process.workshop import Answer, Workshop, WorkshopFault
 from peers.crawler.frontier.host_state import UNKNOWN_UNPARSED_MAX, UNPARSED_MAX
 from peers.crawler.model.messages import ParseFailed, ParsePage
-from peers.crawler.model.page_orders import decode_order, encode
+from peers.crawler.model.page_tasks import decode_task, encode
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.parsing.parser_port import ParserPort
 from peers.crawler.parsing_costs import CPU_SHARE, FREE_CPU_S
@@ -143,11 +143,11 @@ class SlowWorkshop:
 
     async def carry_out(self, orders: Iterable[bytes], take: Callable[[Answer], None]) -> None:
         for encoded in orders:
-            order = cast(ParsePage, decode_order(encoded))
+            order = cast(ParsePage, decode_task(encoded))
             cost_s = min(self.cost_s(order.url), self.limit_s)
             await trio.sleep(cost_s)
             self.used_s += cost_s
-            take(Fault.TIME if cost_s == self.limit_s else encode(parsed(order.url, cpu_s=cost_s)))
+            take(WorkshopFault.TIME if cost_s == self.limit_s else encode(parsed(order.url, cpu_s=cost_s)))
 
 
 class Crawl:

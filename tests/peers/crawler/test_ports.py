@@ -17,8 +17,8 @@ from mesh.actors.port import Port
 from mesh.errors import LocalProtocolError
 from mesh.membership.wire_messages import Ping
 from mesh.process.workshop import Answer, Workshop
-from peers.crawler.addresses.address_turns import AddressTurns
-from peers.crawler.fetching.decoding import Decoded, Undecodable
+from peers.crawler.addresses.address_queues import AddressQueues
+from peers.crawler.fetching.content_encoding import Decoded, Undecodable
 from peers.crawler.fetching.fetcher import Fetcher
 from peers.crawler.fetching.fetcher_port import CLEANING_S, FetcherPort, decoding_in
 from peers.crawler.model.messages import (
@@ -236,11 +236,11 @@ async def test_a_page_that_crashes_the_parser_costs_that_page_only(caplog: pytes
 LYING = """
 from mesh.process.workshop_process import serve
 from peers.crawler.model.messages import PageParsed
-from peers.crawler.model.page_orders import decode_order, encode
+from peers.crawler.model.page_tasks import decode_task, encode
 from peers.crawler.parsing.page_process import LIMITS
 from peers.engine.document import Document
 def carry_out(order):
-    page = decode_order(order).page
+    page = decode_task(order).page
     if page.url.endswith("/1"):
         return encode(PageParsed("http://bank.test/", b"", None, (), bytes(8)))
     if page.url.endswith("/2"):
@@ -350,7 +350,7 @@ class FakeFetcher:
     def __init__(self) -> None:
         self.may_answer = trio.Event()
         self.asked: list[str] = []
-        self.turns = AddressTurns(is_leasing=True)
+        self.turns = AddressQueues(is_leasing=True)
         self.cleanings = 0
         self.is_closed = False
 

@@ -12,7 +12,7 @@ from peers.crawler.explanations import Hold, UrlFacts, url_facts_in
 from peers.crawler.frontier.host_state import HostState
 from peers.crawler.frontier.items import RobotsRecord
 from peers.crawler.model.messages import ParseRobots, RobotsParsed
-from peers.crawler.model.page_orders import decode_answer, encode, given_up
+from peers.crawler.model.page_tasks import decode_answer, encode, given_up
 from peers.crawler.model.robots import AT_ONCE_BYTES_MAX, ROBOTS_BYTES_MAX, RobotsLine, parse
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import ExplainUrl, UrlExplained

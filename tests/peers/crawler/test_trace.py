@@ -15,7 +15,7 @@ from mesh import trace
 from mesh.actors.actor import Address
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.trace import BLOCK_BYTES, TracedPage, merge_traces, pack_end, pack_header, read_trace, write_trace
-from mesh.trace_blocks import Damage, pack_block, read_blocks
+from mesh.trace_blocks import TraceDamage, pack_block, read_blocks
 from peers.crawler.fetching.recorder import PAGES_WAITING_MAX, TraceRecorder
 from peers.crawler.model.messages import RecordPage, StopCrawl
 
@@ -83,7 +83,7 @@ def test_a_trace_that_was_cut_is_refused_with_the_place_and_read_if_that_is_want
         before = [end for end in ends if end <= length]
         with pytest.raises(ConfigError, match=f"at byte {before[-1]:,}"):
             list(read_trace(path))
-        damages: list[Damage] = []
+        damages: list[TraceDamage] = []
         assert list(read_trace(path, damages)) == PAGES[: len(before) - 1]
         assert damages[0].offset == before[-1]
 
@@ -94,7 +94,7 @@ def test_a_damaged_block_costs_its_own_pages_and_no_others(tmp_path: Path) -> No
     whole = path.read_bytes()
     for at in range(ends[1], ends[2]):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
-        damages: list[Damage] = []
+        damages: list[TraceDamage] = []
         assert list(read_trace(path, damages)) == [PAGES[0], PAGES[2]]
         assert (damages[0].block, damages[0].offset) == (2, ends[1])
         with pytest.raises(ConfigError, match=f"in block 2 at byte {ends[1]:,}; give --partial"):
@@ -282,6 +282,6 @@ def test_pages_with_very_many_links_make_more_blocks_not_larger_ones(tmp_path: P
     write_trace(tmp_path / "trace", pages)
     assert list(read_trace(tmp_path / "trace")) == pages
     with (tmp_path / "trace").open("rb") as file:
-        sizes = [len(block.content) for block in read_blocks(file) if not isinstance(block, Damage)]
+        sizes = [len(block.content) for block in read_blocks(file) if not isinstance(block, TraceDamage)]
     assert len(sizes) == 6  # four with three pages each, between the first and the last
     assert max(sizes) < 2 * BLOCK_BYTES

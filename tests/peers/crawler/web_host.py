@@ -8,7 +8,7 @@ from functools import partial
 
 import trio
 
-from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.addresses.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.fetching.connection import FetchLimits
 from peers.crawler.fetching.fetcher import Fetcher
@@ -105,7 +105,7 @@ def fetcher_for(
     limits: FetchLimits = QUICK,
     addresses: AddressPolicy = ALLOW_ALL,
     tls: ssl.SSLContext | None = None,
-    turns: AddressTurns | None = None,
+    turns: AddressQueues | None = None,
 ) -> Fetcher:
     """A fetcher that finds the hosts under the names h0.test, h1.test ..."""
     table = {

@@ -13,9 +13,9 @@ from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Mode
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from peers.engine.segment_format import FORMAT_VERSION, SECTIONS
-from peers.engine.snapshot import Hit, View
+from peers.engine.snapshot import DocumentHit, View
 from peers.engine.storage import MemoryStorage
 from peers.text.version import ANALYSIS_VERSION
 from tests.peers.text.samples import WORDS
@@ -74,7 +74,7 @@ def page(url: str, text: str = "", title: str = "") -> tuple[int, Document]:
     return 0, Document(url=f"http://{url}", title=title, text=text)
 
 
-def search(view: View, text: str, k: int = 10, mode: Mode = Mode.AND) -> tuple[int, list[Hit]]:
+def search(view: View, text: str, k: int = 10, mode: Mode = Mode.AND) -> tuple[int, list[DocumentHit]]:
     """Search with the view's own statistics; of an OR the total may be less than what matches."""
     query = parse_query(text, mode)
     total, is_exact, hits = view.search(query, view.statistics(query.terms), k)

@@ -11,7 +11,7 @@ from peers.engine.copies import CopyMark
 from peers.engine.document import Document, content_digest
 from peers.engine.index import Index
 from peers.engine.live_segment import COPY
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from peers.engine.storage import MemoryStorage
 
 PAGES = [

@@ -15,10 +15,10 @@ from peers.engine.errors import DamagedSegmentError
 from peers.engine.index import Index
 from peers.engine.kernels import SUM_BLOCK_BYTES, find_damage, sum_blocks
 from peers.engine.manifest import MANIFEST_NAME, Manifest, encode_manifest
-from peers.engine.merging import MERGE_FACTOR
 from peers.engine.query import Mode
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from peers.engine.segment import Segment
+from peers.engine.segment_merge import MERGE_FACTOR
 from peers.engine.storage import MemoryStorage
 from peers.kernel import Bytes
 from tests.peers.engine.samples import of_versions, placed_documents, search

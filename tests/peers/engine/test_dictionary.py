@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from peers.engine.builder import pack_strings
 from peers.engine.dictionary import (
     BLOCK_ENTRIES,
     DOC_FREQ,
@@ -22,7 +23,6 @@ from peers.engine.dictionary import (
     pack_dictionary,
     unpack_dictionary,
 )
-from peers.engine.packed_strings import pack_strings
 from peers.kernel import Ints
 
 strings = st.lists(

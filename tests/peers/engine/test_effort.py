@@ -14,8 +14,8 @@ import pytest
 from peers.engine.document import Document
 from peers.engine.effort import LEFT, UNLIMITED, Effort, EffortSpentError
 from peers.engine.index import Index
-from peers.engine.query import Kind, Literal, Mode, Order, Query
-from peers.engine.reading import read_query
+from peers.engine.query import Literal, LiteralKind, Mode, Query, Sort
+from peers.engine.query_parser import read_query
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
 from tests.peers.engine.plain_terms import plain_terms
@@ -45,18 +45,18 @@ def view() -> View:
     return index.snapshot().everything()
 
 
-def query(text: str, mode: Mode = Mode.AND, order: Order = Order.SCORE) -> Query:
+def query(text: str, mode: Mode = Mode.AND, order: Sort = Sort.SCORE) -> Query:
     return read_query(text, order).query.with_mode(mode)
 
 
-EITHER = (Literal(Kind.WORDS, ("w1",)), Literal(Kind.PHRASE, ("w2", "w3"), (0, 1)))
+EITHER = (Literal(LiteralKind.WORDS, ("w1",)), Literal(LiteralKind.PHRASE, ("w2", "w3"), (0, 1)))
 QUERIES = [
     query(" ".join(WORDS[:20]), Mode.OR),
     query("w1 w2"),
     query('"w1 w2"'),
     query('w1 "w2 w3"'),
     query("w1 (w2 OR w3) -w4"),
-    query("w1 w2", order=Order.DATE),
+    query("w1 w2", order=Sort.DATE),
     Query(("w5",), ("w1",), (1.0,), alternatives=(EITHER,)),
     Query((), ("w1",), (1.0,), alternatives=(EITHER, EITHER[:1])),
     query("w1 -w2", Mode.OR),

@@ -6,8 +6,8 @@ from peers.engine.document import Document
 from peers.engine.explanation import Explanation, explain, explain_indexed
 from peers.engine.linkers import entries_of, linker_of, with_anchors
 from peers.engine.query import Mode
+from peers.engine.query_parser import parse_query
 from peers.engine.ranking import RankingWeights
-from peers.engine.reading import parse_query
 from tests.peers.engine.samples import index_of, random_documents
 from tests.peers.engine.term_query import term_query
 

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from mesh.slot_set import SlotMask
 from peers.engine.adoption import check_segment
-from peers.engine.builder import IndexedDocument, build_segment
+from peers.engine.builder import IndexedDocument, as_bytes, build_segment, pack_strings
 from peers.engine.dictionary import pack_dictionary
 from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
-from peers.engine.exporting import DEFAULT_SIZES, ExportSizes
+from peers.engine.export import DEFAULT_SIZES, ExportSizes
 from peers.engine.index import Index
-from peers.engine.merging import MERGE_FACTOR
-from peers.engine.packed_strings import as_bytes, pack_strings
 from peers.engine.segment import Segment
 from peers.engine.segment_format import EXPORTED_BYTES_MAX, SegmentData, encode_segment
+from peers.engine.segment_merge import MERGE_FACTOR
 from peers.engine.storage import Buffer, MemoryStorage
 from tests.peers.engine.samples import index_of, of_versions, placed_documents, search
 from tests.peers.engine.test_index import as_contents, contents

@@ -9,7 +9,7 @@ import pytest
 from peers.engine.builder import host_of_url
 from peers.engine.document import Document
 from peers.engine.facets import Facets, sum_facets
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from tests.peers.engine.samples import index_of, page, random_documents, search
 
 

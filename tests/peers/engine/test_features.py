@@ -10,20 +10,20 @@ import pytest
 
 from peers.engine.document import Document
 from peers.engine.features import depth_of, features_of, features_of_best, words_of_form
-from peers.engine.gathering import (
+from peers.engine.index import Index
+from peers.engine.kernels import FIELD_COUNT
+from peers.engine.model import Features
+from peers.engine.occurrence_lookup import (
     NO_UNIT,
     PLACE_DOCUMENT_SHIFT,
     PLACE_POSITION_SHIFT,
     PLACES_PER_ENTRY_MAX,
     gather,
 )
-from peers.engine.index import Index
-from peers.engine.kernels import FIELD_COUNT
-from peers.engine.model import Features
 from peers.engine.proximity import proximities
 from peers.engine.query import Mode, Query
-from peers.engine.ranking import Statistics
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
+from peers.engine.ranking import CollectionStatistics
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
 from tests.peers.engine.samples import index_of, random_documents
@@ -133,7 +133,7 @@ def test_features_are_the_same_however_documents_are_spread(text: str) -> None:
     for document in documents:
         chance.choice(shares).append(document)
     views = [index_of(share).snapshot().everything() for share in shares]
-    statistics = sum((view.statistics(query.terms) for view in views), Statistics())
+    statistics = sum((view.statistics(query.terms) for view in views), CollectionStatistics())
     assert statistics == whole.statistics(query.terms)
     for view, share in zip(views, shares, strict=True):
         urls = [document.url for _, document in share]
@@ -181,7 +181,7 @@ def test_all_shares_are_between_0_and_1() -> None:
 
 def test_a_query_without_entries_has_no_shares() -> None:
     view = view_of(*FILLER)
-    found = features_of(view, Query(), Statistics(20, (0, 0, 0, 0, 0), {}), [FILLER[0].url])
+    found = features_of(view, Query(), CollectionStatistics(20, (0, 0, 0, 0, 0), {}), [FILLER[0].url])
     assert Features(*found[0])[:4] == (0.0, 0.0, 0.0, 0.0)
 
 

@@ -8,12 +8,12 @@ from math import isfinite
 import msgspec
 import pytest
 
-from peers.engine.query import Mode, Order, Query
+from peers.engine.query import Mode, Query, Sort
 from peers.engine.query_language import REMARKS_MAX
-from peers.engine.reading import parse_query, read_query
+from peers.engine.query_parser import parse_query, read_query
 from peers.engine.snapshot import View
 from peers.engine.snippet import snippet_of
-from peers.index.answering import QUERY_BYTES_MAX, query_of
+from peers.index.answerer import QUERY_BYTES_MAX, query_of
 from peers.index.wire_messages import TERMS_MAX
 from tests.peers.engine.samples import index_of, random_documents
 from tests.peers.text.samples import WORDS
@@ -86,7 +86,7 @@ def test_ten_thousand_typed_queries_are_searched(view: View) -> None:
     text = "".join(WORDS) * 3
     n_found = n_remarked = 0
     for number in range(TYPED):
-        reading = read_query(typed(chance), chance.choice(list(Order)))
+        reading = read_query(typed(chance), chance.choice(list(Sort)))
         query = reading.query.with_mode(chance.choice(list(Mode)))
         encoded = msgspec.msgpack.encode(query)
         assert query_of(encoded) == query

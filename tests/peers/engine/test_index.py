@@ -19,7 +19,8 @@ from peers.engine.errors import CorruptIndexError
 from peers.engine.index import BUFFER_BYTES_MAX, Index
 from peers.engine.live_segment import VIEWS_KEPT
 from peers.engine.manifest import MANIFEST_NAME
-from peers.engine.merging import (
+from peers.engine.query import Mode
+from peers.engine.segment_merge import (
     DELETED_SHARE_MAX,
     MERGE_FACTOR,
     SEGMENT_BYTES_MAX,
@@ -28,7 +29,6 @@ from peers.engine.merging import (
     segments_to_merge,
     segments_to_merge_at_rest,
 )
-from peers.engine.query import Mode
 from peers.engine.storage import Buffer, MemoryStorage, Storage
 from tests.peers.engine.samples import index_of, page, random_documents, search
 from tests.peers.engine.test_search import QUERIES

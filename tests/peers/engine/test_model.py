@@ -19,7 +19,7 @@ from peers.engine.model import (
     reranked,
     scale_of,
 )
-from peers.engine.ranking import Statistics
+from peers.engine.ranking import CollectionStatistics
 from tests.peers.engine.term_query import term_query
 
 NOTHING = ModelWeights(**dict.fromkeys(ModelWeights.__struct_fields__, 0.0))
@@ -122,7 +122,7 @@ def test_an_explanation_of_the_mix_comes_to_the_score() -> None:
 
 def test_the_scale_counts_entries_that_occur_with_their_weights() -> None:
     query = term_query(["red", "green", "nowhere"])
-    statistics = Statistics(10, (0, 0, 0, 10, 0), {"red": 5, "green": 5})
+    statistics = CollectionStatistics(10, (0, 0, 0, 10, 0), {"red": 5, "green": 5})
     single = scale_of(term_query(["red"]), statistics)
     assert scale_of(query, statistics) == pytest.approx(2 * single)
 

@@ -10,7 +10,7 @@ from peers.engine.index import Index
 from peers.engine.model import Features
 from peers.engine.native_forms import ENTRIES_MAX, PART_WEIGHT, native_forms
 from peers.engine.query import Query
-from peers.engine.reading import COUNTED_MAX, parse_query, read_query
+from peers.engine.query_parser import COUNTED_MAX, parse_query, read_query
 from peers.engine.snapshot import View
 from peers.engine.snippet import snippet_of
 from peers.engine.storage import MemoryStorage

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from peers.engine.document import Document
-from peers.engine.query import ANY_FIELD, Kind, Literal, Query
+from peers.engine.query import ANY_FIELD, Literal, LiteralKind, Query
 from peers.engine.snapshot import View
 from tests.peers.engine.samples import index_of
 
@@ -72,7 +72,7 @@ def test_a_phrase_is_found_where_its_atoms_stand_at_their_distances(seed: int) -
         if len(atoms) > 1 and chance.random() < 0.3:
             distances = [chance.randrange(4) for _ in atoms]
         fields = chance.choice([ANY_FIELD, 1 << BODY, 1 << TITLE, 1 << TITLE | 1 << HEADING])
-        literal = Literal(Kind.PHRASE, tuple(atoms), tuple(distances), fields)
+        literal = Literal(LiteralKind.PHRASE, tuple(atoms), tuple(distances), fields)
         scoring = tuple(dict.fromkeys(atoms))
         query = Query((), scoring, (1.0,) * len(scoring), ((literal,),))
         statistics = view.statistics(scoring)

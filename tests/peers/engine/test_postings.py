@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from peers.engine.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
-from peers.engine.postings.building import build_postings
+from peers.engine.postings.builder import build_postings
 from peers.engine.postings.format import (
     BLOCK,
     ENTRY_BYTES_MAX,

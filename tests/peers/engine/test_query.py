@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peers.engine.query import CLAUSES_MAX, REQUIRED_MAX, SCORING_MAX, Kind, Literal, Mode, Order, Query
+from peers.engine.query import CLAUSES_MAX, REQUIRED_MAX, SCORING_MAX, Literal, LiteralKind, Mode, Query, Sort
 from peers.engine.query_language import REMARK_CHARS_MAX, Oddity, Remark
-from peers.engine.reading import QUERY_CHARS_MAX, cut_at_word, parse_query, read_query
+from peers.engine.query_parser import QUERY_CHARS_MAX, cut_at_word, parse_query, read_query
 from peers.index.wire_messages import TERMS_MAX
 from peers.text.analysis import REPEATS_MAX
 from tests.peers.engine.plain_terms import plain_terms
@@ -28,11 +28,11 @@ def words(*terms: str, clauses: tuple[tuple[Literal, ...], ...] = (), extra: tup
 
 
 def phrase(*entries: str, negated: bool = False) -> tuple[Literal, ...]:
-    return (Literal(Kind.PHRASE, entries, tuple(range(len(entries))), negated=negated),)
+    return (Literal(LiteralKind.PHRASE, entries, tuple(range(len(entries))), negated=negated),)
 
 
 def site(*hosts: str, negated: bool = False) -> tuple[Literal, ...]:
-    return (Literal(Kind.SITE, tuple("\x02" + host for host in hosts), negated=negated),)
+    return (Literal(LiteralKind.SITE, tuple("\x02" + host for host in hosts), negated=negated),)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_text_becomes_a_query(text: str, query: Query) -> None:
 
 
 def of_words(*terms: str, negated: bool = False) -> Literal:
-    return Literal(Kind.WORDS, terms, negated=negated)
+    return Literal(LiteralKind.WORDS, terms, negated=negated)
 
 
-def one_of(kind: Kind, *entries: str, negated: bool = False) -> tuple[Literal, ...]:
+def one_of(kind: LiteralKind, *entries: str, negated: bool = False) -> tuple[Literal, ...]:
     return (Literal(kind, entries, negated=negated),)
 
 
@@ -104,25 +104,31 @@ YEAR_2024_S = 1_704_067_200.0  # date -u -d 2024-01-01 +%s
         ),
         ("site:a.org a site:b.org", words("a", clauses=(site("a.org", "b.org"),))),
         ("site:a.org OR site:b.org", words(clauses=(site("a.org") + site("b.org"),))),
-        ("lang:zh-CN a", words("a", clauses=(one_of(Kind.LANGUAGE, "\x04zh"),))),
-        ("a lang：中文", words("a", clauses=(one_of(Kind.LANGUAGE, "\x04zh"),))),
-        ("a -lang:EN", words("a", clauses=(one_of(Kind.LANGUAGE, "\x04en", negated=True),))),
-        ("a type:html", words("a", clauses=(one_of(Kind.TYPE, *HTML),))),
-        ("a TYPE:text/plain", words("a", clauses=(one_of(Kind.TYPE, "\x05text/plain"),))),
+        ("lang:zh-CN a", words("a", clauses=(one_of(LiteralKind.LANGUAGE, "\x04zh"),))),
+        ("a lang：中文", words("a", clauses=(one_of(LiteralKind.LANGUAGE, "\x04zh"),))),
+        ("a -lang:EN", words("a", clauses=(one_of(LiteralKind.LANGUAGE, "\x04en", negated=True),))),
+        ("a type:html", words("a", clauses=(one_of(LiteralKind.TYPE, *HTML),))),
+        ("a TYPE:text/plain", words("a", clauses=(one_of(LiteralKind.TYPE, "\x05text/plain"),))),
         (
             'intitle:"a b" inurl:c',
             words(
                 clauses=(
-                    (Literal(Kind.PHRASE, ("a", "b"), (0, 1), 0b1),),
-                    (Literal(Kind.PHRASE, ("c",), (0,), 0b10000),),
+                    (Literal(LiteralKind.PHRASE, ("a", "b"), (0, 1), 0b1),),
+                    (Literal(LiteralKind.PHRASE, ("c",), (0,), 0b10000),),
                 ),
                 extra=("a", "b", "c"),
             ),
         ),
-        ("a after:2024", words("a", clauses=((Literal(Kind.DATE, low=YEAR_2024_S),),))),
-        ("a before:2024-01-03", words("a", clauses=((Literal(Kind.DATE, high=YEAR_2024_S + 2 * DAY_S),),))),
-        ("a after:2024年2月", words("a", clauses=((Literal(Kind.DATE, low=YEAR_2024_S + 31 * DAY_S),),))),
-        ("a -after:2024", words("a", clauses=((Literal(Kind.DATE, negated=True, low=YEAR_2024_S),),))),
+        ("a after:2024", words("a", clauses=((Literal(LiteralKind.DATE, low=YEAR_2024_S),),))),
+        (
+            "a before:2024-01-03",
+            words("a", clauses=((Literal(LiteralKind.DATE, high=YEAR_2024_S + 2 * DAY_S),),)),
+        ),
+        (
+            "a after:2024年2月",
+            words("a", clauses=((Literal(LiteralKind.DATE, low=YEAR_2024_S + 31 * DAY_S),),)),
+        ),
+        ("a -after:2024", words("a", clauses=((Literal(LiteralKind.DATE, negated=True, low=YEAR_2024_S),),))),
     ],
 )
 def test_operators_become_clauses(text: str, query: Query) -> None:
@@ -200,7 +206,7 @@ def test_a_query_of_too_many_words_is_searched_by_the_first_with_a_remark() -> N
 
 
 def test_order_is_kept() -> None:
-    assert read_query("a", Order.DATE).query.order is Order.DATE
+    assert read_query("a", Sort.DATE).query.order is Sort.DATE
 
 
 # The signs of the language in any order, with words between some.

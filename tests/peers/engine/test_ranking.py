@@ -15,8 +15,8 @@ import tantivy
 from peers.engine.document import Document
 from peers.engine.kernels import LENGTH_COUNT
 from peers.engine.query import Mode, Query
+from peers.engine.query_parser import parse_query
 from peers.engine.ranking import RankingWeights, greatest_score
-from peers.engine.reading import parse_query
 from peers.text.analysis import CHARACTER_PREFIX, analyse, atoms, counts_for_length, frequency_entries
 from tests.demo_texts import demo_documents
 from tests.peers.engine.samples import index_of, random_documents, search

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from peers.engine.document import Document
 from peers.engine.index import Index
-from peers.engine.query import ANY_FIELD, Kind, Literal, Mode, Order, Query
-from peers.engine.ranking import RankingWeights, Statistics
-from peers.engine.reading import parse_query
-from peers.engine.snapshot import Hit
+from peers.engine.query import ANY_FIELD, Literal, LiteralKind, Mode, Query, Sort
+from peers.engine.query_parser import parse_query
+from peers.engine.ranking import CollectionStatistics, RankingWeights
+from peers.engine.snapshot import DocumentHit
 from peers.engine.storage import MemoryStorage
-from peers.index.answering import query_of
+from peers.index.answerer import query_of
 from peers.text.analysis import atoms
 from peers.text.folding import fold
 from peers.text.runs import RunKind, clusters_of, kind_of, runs_of
@@ -162,7 +162,7 @@ def test_no_hits_are_wanted_but_the_total_is() -> None:
 
 def test_an_empty_index_answers() -> None:
     view = Index.open(MemoryStorage()).snapshot().everything()
-    assert view.statistics(["a"]) == Statistics()
+    assert view.statistics(["a"]) == CollectionStatistics()
     assert search(view, "a") == (0, [])
     assert view.stored("http://a/") is None
 
@@ -213,7 +213,7 @@ def test_statistics_count_responsible_slots_and_add_up() -> None:
         assert view.document_count == sum(bool(slots[slot]) for slot, _ in documents)
         assert {slot for slot, _ in documents if slots[slot]} >= {h.slot for h in search(view, "的", 500)[1]}
     whole = snapshot.everything().statistics(terms)
-    assert sum(parts, Statistics()) == whole
+    assert sum(parts, CollectionStatistics()) == whole
     assert whole.document_count == snapshot.document_count == 400
     assert "nosuchword" not in whole.doc_freqs
 
@@ -226,7 +226,7 @@ def test_views_are_kept() -> None:
 
 def answer_of_parts(
     documents: list[tuple[int, Document]], query_text: str, mode: Mode, n_peers: int, seed: int
-) -> tuple[int, list[Hit]]:
+) -> tuple[int, list[DocumentHit]]:
     """Spread documents over peers and segments at random, and merge what the peers answer."""
     random_ = random.Random(seed)
     peers = [Index.open(MemoryStorage()) for _ in range(n_peers)]
@@ -242,7 +242,7 @@ def answer_of_parts(
         peer.commit()
         views.append(peer.snapshot().everything())
     query = parse_query(query_text, mode)
-    statistics = sum((view.statistics(query.terms) for view in views), Statistics())
+    statistics = sum((view.statistics(query.terms) for view in views), CollectionStatistics())
     answers = [view.search(query, statistics, 10) for view in views]
     hits = sorted((hit for _, _, hits in answers for hit in hits), key=lambda hit: (-hit.score, hit.url))
     return sum(total for total, _, _ in answers), hits[:10]
@@ -304,7 +304,7 @@ def test_weights_may_be_whole_numbers() -> None:
 
 
 def phrase(*entries: str, fields: int = ANY_FIELD, negated: bool = False) -> tuple[Literal, ...]:
-    return (Literal(Kind.PHRASE, entries, tuple(range(len(entries))), fields, negated),)
+    return (Literal(LiteralKind.PHRASE, entries, tuple(range(len(entries))), fields, negated),)
 
 
 @pytest.mark.parametrize(
@@ -315,12 +315,21 @@ def phrase(*entries: str, fields: int = ANY_FIELD, negated: bool = False) -> tup
         Query(("\x01中", "\x02a", "w"), ("\x01中", "\x02a", "w"), (0.0, 1.0, 100.0), mode=Mode.OR),
         Query(("w",), clauses=(phrase("\x02a", "w"), phrase("\x01"))),
         Query(("w",), clauses=(phrase("\x02a", fields=31), phrase("w", fields=16, negated=True))),
-        Query(clauses=((Literal(Kind.SITE, ("\x00", "a" * 10_000)),),)),
-        Query(clauses=((Literal(Kind.PHRASE, ("w", "w"), (1000, 0)),),)),
-        Query(clauses=((Literal(Kind.DATE, low=inf, high=-inf), Literal(Kind.WORDS, ("w",), negated=True)),)),
-        Query(("w",), ("\x05x",), (1.0,), order=Order.DATE),
-        Query(("w",), alternatives=((Literal(Kind.DATE, low=1.0), *phrase("\x01", "w", negated=True)),)),
-        Query(alternatives=(phrase("\x02a"), (Literal(Kind.SITE, ("w",)), *phrase("人", "w")))),
+        Query(clauses=((Literal(LiteralKind.SITE, ("\x00", "a" * 10_000)),),)),
+        Query(clauses=((Literal(LiteralKind.PHRASE, ("w", "w"), (1000, 0)),),)),
+        Query(
+            clauses=(
+                (
+                    Literal(LiteralKind.DATE, low=inf, high=-inf),
+                    Literal(LiteralKind.WORDS, ("w",), negated=True),
+                ),
+            )
+        ),
+        Query(("w",), ("\x05x",), (1.0,), order=Sort.DATE),
+        Query(
+            ("w",), alternatives=((Literal(LiteralKind.DATE, low=1.0), *phrase("\x01", "w", negated=True)),)
+        ),
+        Query(alternatives=(phrase("\x02a"), (Literal(LiteralKind.SITE, ("w",)), *phrase("人", "w")))),
     ],
 )
 def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
@@ -348,12 +357,12 @@ def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
         Query(clauses=(phrase(*("w",) * 65),)),
         Query(clauses=(phrase("w", fields=64),)),
         Query(clauses=(phrase("w", ""),)),
-        Query(clauses=((Literal(Kind.PHRASE, ("w",), ()),),)),
-        Query(clauses=((Literal(Kind.PHRASE, ("w",), (-1,)),),)),
-        Query(clauses=((Literal(Kind.PHRASE, ("w",), (1001,)),),)),
-        Query(clauses=((Literal(Kind.WORDS, ("w",), (0,)),),)),
-        Query(clauses=((Literal(Kind.WORDS, ("w",), fields=1),),)),
-        Query(clauses=((Literal(Kind.DATE, low=nan),),)),
+        Query(clauses=((Literal(LiteralKind.PHRASE, ("w",), ()),),)),
+        Query(clauses=((Literal(LiteralKind.PHRASE, ("w",), (-1,)),),)),
+        Query(clauses=((Literal(LiteralKind.PHRASE, ("w",), (1001,)),),)),
+        Query(clauses=((Literal(LiteralKind.WORDS, ("w",), (0,)),),)),
+        Query(clauses=((Literal(LiteralKind.WORDS, ("w",), fields=1),),)),
+        Query(clauses=((Literal(LiteralKind.DATE, low=nan),),)),
         Query(alternatives=((),)),
         Query(clauses=(phrase("w"),) * 16, alternatives=(phrase("w"),) * 17),
         Query(alternatives=(phrase("w", ""),)),
@@ -362,7 +371,7 @@ def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
 def test_queries_beyond_the_limits_are_refused(query: Query) -> None:
     view = index_of([page("a/1", "w")]).snapshot().everything()
     with pytest.raises(ValueError, match=r"more than|weight|empty|fields|date|distances"):
-        view.search(query, Statistics(), 10)
+        view.search(query, CollectionStatistics(), 10)
     assert query_of(msgspec.msgpack.encode(query)) is None
 
 
@@ -371,10 +380,12 @@ def test_clauses_hold_when_one_of_their_literals_does() -> None:
     view = index_of(pages).snapshot().everything()
 
     def urls(*clauses: tuple[Literal, ...], mode: Mode = Mode.AND) -> list[str]:
-        return [hit.url for hit in view.search(Query(clauses=clauses, mode=mode), Statistics(), 10)[2]]
+        return [
+            hit.url for hit in view.search(Query(clauses=clauses, mode=mode), CollectionStatistics(), 10)[2]
+        ]
 
-    words = (Literal(Kind.WORDS, ("red", "green")), Literal(Kind.WORDS, ("blue",)))
-    site = (Literal(Kind.SITE, ("\x02b",), negated=True),)
+    words = (Literal(LiteralKind.WORDS, ("red", "green")), Literal(LiteralKind.WORDS, ("blue",)))
+    site = (Literal(LiteralKind.SITE, ("\x02b",), negated=True),)
     assert urls(words) == ["http://a/1", "http://a/2", "http://b/3"]
     assert urls(words, site) == urls(site, words, mode=Mode.OR) == ["http://a/1", "http://a/2"]
     assert urls(phrase("blue", fields=1)) == ["http://b/3"]
@@ -403,13 +414,13 @@ def test_dates_choose_and_order() -> None:
     view = index_of(documents).snapshot().everything()
 
     def hits(query: Query, **arguments: Any) -> list[tuple[str, float]]:
-        found = view.search(query, Statistics(), 10, **arguments)[2]
+        found = view.search(query, CollectionStatistics(), 10, **arguments)[2]
         return [(hit.url.removeprefix("http://a/"), hit.score) for hit in found]
 
-    latest = Query(("word",), order=Order.DATE)
+    latest = Query(("word",), order=Sort.DATE)
     assert hits(latest) == [("0", 30.0), ("2", 20.0), ("1", 10.0), ("3", 10.0)]
     assert hits(latest, after=(10.0, "http://a/1")) == [("3", 10.0)]
-    between = Query(clauses=((Literal(Kind.DATE, low=10, high=20),),), order=Order.DATE)
+    between = Query(clauses=((Literal(LiteralKind.DATE, low=10, high=20),),), order=Sort.DATE)
     assert hits(between) == [("1", 10.0), ("3", 10.0)]
 
 
@@ -419,7 +430,7 @@ def test_pages_of_hits_follow_one_another_without_gap_or_repetition(mode: Mode) 
     query = parse_query("天网 search", mode)
     statistics = view.statistics(query.terms)
     total, _, everything = view.search(query, statistics, 1_000)
-    pages: list[Hit] = []
+    pages: list[DocumentHit] = []
     after = None
     while True:
         of_page, is_exact, hits = view.search(query, statistics, 7, after=after)
@@ -434,7 +445,7 @@ def test_pages_of_hits_follow_one_another_without_gap_or_repetition(mode: Mode) 
 @pytest.mark.parametrize("counts", [(-1,), (1, (0, 0, -1, 0, 0)), (1, (0, 0, 0, 0, 0), {"a": -1})])
 def test_negative_statistics_are_refused(counts: tuple[int]) -> None:
     with pytest.raises(ValueError, match="negative"):
-        Statistics(*counts)
+        CollectionStatistics(*counts)
 
 
 @settings(deadline=None)
@@ -469,10 +480,10 @@ def test_impossible_weights_are_refused(wrong: Callable[[], RankingWeights]) -> 
 
 def test_statistics_of_another_time_are_survived() -> None:
     view = index_of(random_documents(3, 50)).snapshot().everything()
-    total, _, hits = view.search(parse_query("的 search", Mode.OR), Statistics(), 100)
+    total, _, hits = view.search(parse_query("的 search", Mode.OR), CollectionStatistics(), 100)
     assert total > 0
     assert all(hit.score >= 0 for hit in hits)
-    odd = Statistics(2, (0, 0, 0, 1, 0), {"的": 10**12})
+    odd = CollectionStatistics(2, (0, 0, 0, 1, 0), {"的": 10**12})
     assert view.search(parse_query("的 search", Mode.OR), odd, 100)[0] == total
 
 

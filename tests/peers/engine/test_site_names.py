@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from peers.engine.document import Document
+from peers.engine.filter_entries import NAME_PREFIX
 from peers.engine.index import Index
-from peers.engine.marks import NAME_PREFIX
-from peers.engine.reading import read_query
+from peers.engine.query_parser import read_query
 from peers.engine.site_names import name_in, names_of
 from peers.engine.storage import MemoryStorage
 

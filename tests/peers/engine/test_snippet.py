@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from peers.engine.query import Mode, Query
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from peers.engine.snippet import Snippet, highlights_of, searched_chars, snippet_of
 from peers.text.compounds import COMPOUND_PREFIX
 from peers.text.stemming import FORM_PREFIX

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.engine.packed_strings import pack_strings, pack_texts
+from peers.engine.builder import pack_strings, pack_texts
 from peers.engine.word_numbers import DistinctWords
 from peers.text.analysis import are_atom_keys, is_atom_key
 from peers.text.characters import codes_of

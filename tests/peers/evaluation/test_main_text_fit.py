@@ -10,7 +10,7 @@ import pytest
 
 from peers.crawler.parsing._markup import FIRST_FEATURES, SECOND_FEATURES, UNITS, read_markup
 from peers.evaluation.main_text import KnownPage
-from peers.evaluation.main_text_fit import WAYS, Network, bare_of, fitted, page_of, side_by_side
+from peers.evaluation.main_text_fit import WAYS, FittedNetwork, bare_of, fitted, page_of, side_by_side
 
 SENTENCES = "The river was measured on Monday, and nobody has to fear for a house. " * 3
 MENU = "<nav><a href=/1>Sections of this site</a> <a href=/2>Another of its sections</a></nav>"
@@ -23,12 +23,12 @@ def logits(markup: bytes, network: bytes) -> list[float]:
     return [log(score / (1 - score)) for score in scores]
 
 
-def network_of(seed: int) -> Network:
+def network_of(seed: int) -> FittedNetwork:
     random = np.random.default_rng(seed)
     n_units = UNITS // len(WAYS)
     shapes = [(n_units, SECOND_FEATURES), (n_units,), (n_units,), (1,)]
     bounds = [np.full(SECOND_FEATURES, bound, np.float32) for bound in (-1.0, 1.0)]
-    return Network(*(random.normal(0, 0.2, shape).astype(np.float32) for shape in shapes), *bounds)
+    return FittedNetwork(*(random.normal(0, 0.2, shape).astype(np.float32) for shape in shapes), *bounds)
 
 
 def test_networks_side_by_side_say_their_mean() -> None:

@@ -35,20 +35,19 @@ from peers.crawler.frontier.keys import url_key
 from peers.crawler.model.url_rows import UrlRow, row_bytes
 from peers.crawler.model.wire_messages import LinkUse
 from peers.engine.document import Document
-from peers.exporting.command import Format, configs_in, export_files
+from peers.exporting.command import ExportFormat, configs_in, export_files
+from peers.exporting.export_run import ExportPlan, ExportSummary, of_sites, run
 from peers.exporting.peer_files import PeerFiles
-from peers.exporting.rows import PageRow
-from peers.exporting.running import Plan, Summary, run
+from peers.exporting.rows import ExportedPage
 from peers.exporting.tianwang import PackageWriter
-from peers.exporting.versions import of_sites
 from peers.exporting.writers import PART, WarcWriter
-from peers.importing.json_lines import Entry, Line, entry_of, read_lines
+from peers.importing.json_lines import Line, LineEntry, entry_of, read_lines
 from peers.importing.messages import ImportedPage
 from peers.importing.originals import with_originals
+from peers.importing.packed_file import packing_of
 from peers.importing.page import page_of_entry, page_of_record
 from peers.importing.positions import Position
 from peers.importing.tianwang import DESCRIPTION, read_described, read_package, read_raw, read_soif
-from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive.archive import Archive, segment_path
 from peers.storage.ledger.ledger import Ledger
@@ -60,10 +59,10 @@ AT = 1_700_000_000.123456
 TEXTS = {
     entry.url: entry
     for entry in (
-        Entry("http://www.debian.org/a", "Ä <title>", "One\nwords & more\n中文 分词", "One", "zh"),
-        Entry("http://www.debian.org/b", "B", "second page", date="2020-01-02T03:04:05Z"),
-        Entry("http://cc.test/", "", "text\twith a tab"),
-        Entry("http://cc.test/plain.txt", "plain.txt", "plain words", type="text/plain"),
+        LineEntry("http://www.debian.org/a", "Ä <title>", "One\nwords & more\n中文 分词", "One", "zh"),
+        LineEntry("http://www.debian.org/b", "B", "second page", date="2020-01-02T03:04:05Z"),
+        LineEntry("http://cc.test/", "", "text\twith a tab"),
+        LineEntry("http://cc.test/plain.txt", "plain.txt", "plain words", type="text/plain"),
     )
 }
 
@@ -121,8 +120,10 @@ def shelves(tmp_path: Path, count: int = 1) -> list[Shelf]:
     return [Shelf(home) for home in mesh.peers]
 
 
-def export(form: str, shelved: Sequence[Shelf], out: Path, *sites: str) -> Summary:
-    return run(Plan(form, [each.config for each in shelved], out, list(sites), 0), lambda done, total: None)
+def export(form: str, shelved: Sequence[Shelf], out: Path, *sites: str) -> ExportSummary:
+    return run(
+        ExportPlan(form, [each.config for each in shelved], out, list(sites), 0), lambda done, total: None
+    )
 
 
 @pytest.fixture
@@ -201,7 +202,7 @@ def test_visits_that_found_a_page_as_it_was_are_revisit_records(shelf: Shelf, tm
 
 def test_a_page_that_has_changed_is_written_whole(shelf: Shelf, tmp_path: Path) -> None:
     url = "http://cc.test/"
-    other = page_of_entry(Entry(url, "", "another text"), AT + 5.0, LinkUse.FETCH)
+    other = page_of_entry(LineEntry(url, "", "another text"), AT + 5.0, LinkUse.FETCH)
     shelf.keep(other, page_at(url, AT + 6.0))
     assert export("warc", [shelf], tmp_path / "out").revisits == 0
 
@@ -396,7 +397,7 @@ def test_a_long_export_has_a_description_of_each_package(shelf: Shelf, tmp_path:
 
 
 def test_soif_has_the_keywords_and_links_of_a_page(tmp_path: Path) -> None:
-    entry = Entry(
+    entry = LineEntry(
         "http://a.test/", "Crawlers", "crawlers crawl", links=(("http://b.test/x", "more"), ("/y", ""))
     )
     [only] = shelves(tmp_path)
@@ -502,7 +503,7 @@ def test_an_export_to_a_full_disk_ends_with_a_sentence(
 
     monkeypatch.setattr(WarcWriter, "write_records", full)
     with pytest.raises(StorageFull, match=r"no space is left for the export in .*: free some"):
-        export_files(Format.WARC, [shelf.config], tmp_path / "out", workers=1, as_json=True)
+        export_files(ExportFormat.WARC, [shelf.config], tmp_path / "out", workers=1, as_json=True)
 
 
 def test_a_peer_is_named_by_its_configuration_or_a_folder_around_it(shelf: Shelf) -> None:
@@ -531,5 +532,5 @@ def _config_without_data(config: Path) -> Path:
 
 
 def test_an_entry_has_the_fields_of_an_exported_row() -> None:
-    fields = {field.name for field in msgspec.structs.fields(Entry)}
-    assert set(PageRow.__struct_fields__) == fields - {"links"}  # which are exported by themselves
+    fields = {field.name for field in msgspec.structs.fields(LineEntry)}
+    assert set(ExportedPage.__struct_fields__) == fields - {"links"}  # which are exported by themselves

@@ -19,7 +19,7 @@ from peers.gateway.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
-from peers.gateway.site.stored_page import StoredPage
+from peers.gateway.site.stored_page import PageSnapshot
 from peers.gateway.site.stored_reader import StoredReader
 from peers.storage.messages import ParseRecords
 from tests.peers.gateway.fake_searcher import answer_to
@@ -74,7 +74,7 @@ class FakeBackend:
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         return await StoredReader(read_here).difference(url, before, after)
 
-    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         return await StoredReader(read_here).page(url, records, wants_text=wants_text)
 
     def take_seeds(self, client: str, count: int) -> float:

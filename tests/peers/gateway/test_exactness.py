@@ -29,14 +29,14 @@ from peers.engine.index import Index
 from peers.engine.live_segment import COPY, FOLDED
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.native_forms import native_forms
-from peers.engine.query import Order
+from peers.engine.query import Sort
 from peers.engine.query_language import Oddity, Remark
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from peers.engine.storage import MemoryStorage
 from peers.gateway.model.messages import FoundPage, PagesFound, SearchPages
 from peers.gateway.searcher import Searcher, SearcherStatistics
 from peers.handover.messages import SlotsComplete
-from peers.index.answering import Answerer
+from peers.index.answerer import Answerer
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.messages import AnswerQuestion
@@ -279,7 +279,7 @@ SPELLINGS = [
 def test_pages_with_the_word_as_it_was_typed_come_first_on_1_3_and_5_peers(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
     pages = [
         # Ties are by URL, and would put the others first.
         Document(f"http://{place}{n}.test/{number}", word, text=f"{word} and other words {n}")
@@ -300,7 +300,7 @@ def test_pages_with_the_word_as_it_was_typed_come_first_on_1_3_and_5_peers(
 def test_pages_have_x_900_as_one_word_or_in_parts_on_1_3_and_5_peers(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
     # In each row, whether X-900 means it; the number of a row is the first part of a path.
     rows = [
         ("the X-900", True),
@@ -332,7 +332,7 @@ def test_pages_have_x_900_as_one_word_or_in_parts_on_1_3_and_5_peers(
         ('X-900 "the x" -camera', {"0", "2"}, 30),
         ("X-900 after:1980", meant, 76),
     ):
-        for wishes in ({}, {"order": Order.DATE}, {"wants_facets": True}):
+        for wishes in ({}, {"order": Sort.DATE}, {"wants_facets": True}):
             alone, *others = (mesh.search("peer0", text, k=100, **wishes) for mesh in meshes)
             assert {hit.url.split("/")[3] for hit in alone.hits} == wanted, text
             assert is_total_right(alone, count), text
@@ -408,7 +408,7 @@ def random_query(random: Random) -> tuple[str, dict[str, Any]]:
     ]
     parts += random.sample(filters, random.choice((0, 0, 1, 1, 2)))
     wishes: dict[str, Any] = {
-        "order": random.choice((Order.SCORE, Order.SCORE, Order.DATE)),
+        "order": random.choice((Sort.SCORE, Sort.SCORE, Sort.DATE)),
         "wants_facets": random.random() < 0.3,
         "wants_explanations": random.random() < 0.1,
         "offset": random.choice((0, 0, 0, 10, MODEL_DEPTH - 5, MODEL_DEPTH)),
@@ -489,7 +489,7 @@ def test_long_queries_take_up_the_same_words_of_the_best_pages_on_any_mesh(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A whole list, page by page."""
-    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
     random = Random(11)
     words = ["".join(letters) for letters in product("bdfgklmnprst", "aiou", "bdglmnrt", "o")][::5]
     pages = [
@@ -534,10 +534,10 @@ def test_phrases_that_no_page_has_are_given_up_alike(stack: ExitStack) -> None:
 
 
 @pytest.mark.parametrize("text", ["天网 OR crawler", "mesh", "nosuchword page 天网", "lang:en"])
-@pytest.mark.parametrize("order", list(Order))
+@pytest.mark.parametrize("order", list(Sort))
 @pytest.mark.parametrize("k", [7, 10, 33])
 def test_pages_by_cursor_are_the_list_without_gap_or_repetition(
-    stack: ExitStack, text: str, order: Order, k: int
+    stack: ExitStack, text: str, order: Sort, k: int
 ) -> None:
     alone, mesh = Mesh(["solo"], stack), Mesh(["ann", "bob", "cyd"], stack)
     pages = skewed_documents(500)
@@ -565,8 +565,8 @@ def test_pages_by_cursor_are_the_list_without_gap_or_repetition(
     assert shown == whole
 
 
-@pytest.mark.parametrize("order", list(Order))
-def test_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: Order) -> None:
+@pytest.mark.parametrize("order", list(Sort))
+def test_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: Sort) -> None:
     alone, mesh = Mesh(["solo"], stack), Mesh(["ann", "bob", "cyd"], stack)
     originals = skewed_documents(60)
     pages = [
@@ -602,8 +602,8 @@ def test_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: 
     assert {hit.copies for hit in first} == {2}
 
 
-@pytest.mark.parametrize("order", list(Order))
-def test_near_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: Order) -> None:
+@pytest.mark.parametrize("order", list(Sort))
+def test_near_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: Sort) -> None:
     meshes = [Mesh(names, stack) for names in (["solo"], ["ann", "bob"], ["ann", "bob", "cyd"])]
     random = Random(7)
     pages: list[Document] = []
@@ -635,8 +635,8 @@ def test_near_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, or
 def test_a_language_is_told_by_the_pages_of_all_peers(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
-    monkeypatch.setattr("peers.engine.reading.native_forms", native_forms)
+    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.query_parser.native_forms", native_forms)
     alone, mesh = Mesh(["solo"], stack), Mesh(["ann", "bob", "cyd"], stack)
     texts = ["Tabellen einfügen", "die Tabelle", "Tabellenbereich", "der Bereich", "insert a table", "tables"]
     pages = [

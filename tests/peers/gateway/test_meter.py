@@ -12,12 +12,12 @@ from mesh.errors import LocalProtocolError
 from peers.gateway.meter import MEASURE_EVERY_S, REQUESTS_MAX, Meter
 from peers.gateway.model.messages import MeterRead, ReadMeter
 from peers.gateway.model.status import PeerStatus, encode
-from peers.history.event import Event, EventKind, Standing
+from peers.history.event import Event, EventKind, PeerCondition
 from peers.history.messages import Happened, VitalsTaken
 from peers.history.sample import Counts
 
 SEARCHER = Address("ann", "searcher")
-VITALS = VitalsTaken(Counts(), {}, Standing(version="1"), has_joined=True)
+VITALS = VitalsTaken(Counts(), {}, PeerCondition(version="1"), has_joined=True)
 
 
 def meter_of(measure: Callable[[], PeerStatus] = lambda: PeerStatus(id="ann")) -> Meter:

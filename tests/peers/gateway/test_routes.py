@@ -24,8 +24,8 @@ from mesh.keys.signing_key import SigningKey
 from mesh.membership.members import State
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.membership.wire_messages import MemberRecord, Rumour
-from peers.engine.query import Order
-from peers.engine.reading import QUERY_CHARS_MAX
+from peers.engine.query import Sort
+from peers.engine.query_parser import QUERY_CHARS_MAX
 from peers.gateway.api_routes import SEEDS_MAX
 from peers.gateway.backend import Answer, Busy, Refused
 from peers.gateway.model.messages import (
@@ -245,7 +245,7 @@ async def test_how_results_are_wanted_is_passed_on_and_kept_in_links(
     gateway: Starlette, backend: FakeBackend
 ) -> None:
     reply = await ask(gateway, "/search?q=everything&sort=date&explain=1&page=7&cursor=abc")
-    everything = SearchPages(7, "everything", 10, 0, Order.DATE, "abc", True, True)
+    everything = SearchPages(7, "everything", 10, 0, Sort.DATE, "abc", True, True)
     assert backend.orders == [everything]
     kept = "sort=date&amp;explain=1"
     assert f'rel="next" href="/search?q=everything&amp;page=8&amp;{kept}&amp;cursor=the-next"' in reply.text
@@ -328,7 +328,7 @@ async def test_search_can_be_followed_as_a_feed_of_its_newest_pages(
     gateway: Starlette, backend: FakeBackend
 ) -> None:
     reply = await ask(gateway, "/search?q=everything&format=rss&lang=en", headers={"Host": "localhost:8017"})
-    assert backend.orders == [SearchPages(7, "everything", 10, 0, Order.DATE)]
+    assert backend.orders == [SearchPages(7, "everything", 10, 0, Sort.DATE)]
     assert reply.headers["content-type"].startswith("application/rss+xml")
     channel = ElementTree.fromstring(reply.text)[0]
     assert channel.findtext("link", "").startswith("http://localhost:8017/search?q=everything&sort=date")

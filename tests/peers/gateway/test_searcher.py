@@ -20,10 +20,10 @@ from peers.crawler.model.wire_messages import LinksAccepted, LinksFound
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Mode
 from peers.engine.query_language import Oddity, Remark
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from peers.gateway.errands.page_lookup import CHECK_S_MAX, LOOKUP_S_MAX
 from peers.gateway.errands.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
-from peers.gateway.errands.seeding import REPEAT_S, SEEDING_S_MAX
+from peers.gateway.errands.seed_errand import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.model.messages import (
     AddSeeds,
     CheckLinks,
@@ -52,7 +52,7 @@ from peers.gateway.search.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_
 from peers.gateway.searcher import EARLY_S, ERRANDS_MAX, METER_READERS_MAX, STARTING, Searcher
 from peers.history.event import Event
 from peers.history.wire_messages import HistoryTold, HistoryWanted
-from peers.index.answering import COUNT_MAX, query_of
+from peers.index.answerer import COUNT_MAX, query_of
 from peers.index.wire_messages import (
     HITS_MAX,
     CountTerms,

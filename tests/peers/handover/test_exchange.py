@@ -24,10 +24,10 @@ from mesh.membership.wire_messages import Ping
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from peers.handover.exchange import Exchange
-from peers.handover.item_ids import FEW, item_ids_in
+from peers.handover.incoming_transfers import IDS_PER_TURN, PARTS_WAITING_MAX
 from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
+from peers.handover.outgoing_transfers import FEW, item_ids_in
 from peers.handover.part_checksum import checksum_of
-from peers.handover.pulling import IDS_PER_TURN, PARTS_WAITING_MAX
 from peers.handover.settings import ExchangeSettings
 from peers.handover.store import Part
 from peers.handover.wire_messages import (

@@ -30,7 +30,7 @@ from peers.handover.messages import (
     SynchroniseSlots,
 )
 from peers.handover.settings import HandoverSettings
-from peers.handover.wire_messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
+from peers.handover.wire_messages import ClaimSlots, OfferSlots, ReplicasWanted, SlotsTaken, SlotsYielded
 from tests.helpers import STORES
 
 ANN, BEN, CAT = "ann", "ben", "cat"
@@ -398,7 +398,7 @@ def test_two_that_both_think_a_slot_theirs_do_not_yield_it_to_each_other() -> No
 
 def test_a_slot_is_yielded_only_when_the_controller_has_stopped() -> None:
     ann, later = holding(view(ANN, BEN)), view(ANN, BEN, CAT)
-    held = ann.handover._standing.held.copy()
+    held = ann.handover._state.held.copy()
     ann.hear(OwnershipChanged(later))
     lost = held & ~later.owned
     assert lost.any()
@@ -416,7 +416,7 @@ def test_the_owner_again_does_not_crawl_what_it_is_still_stopping() -> None:
     ann, later = holding(view(ANN, BEN)), view(ANN, BEN, CAT)
     before = ann.held
     ann.hear(OwnershipChanged(later))
-    stopping = encode_slots(ann.handover._standing.stopping)
+    stopping = encode_slots(ann.handover._state.stopping)
     ann.hear(OwnershipChanged(view(ANN, BEN)))
     ann.yielded_by(BEN, ann.claim())
     ann.wait(FENCE_S)
@@ -493,7 +493,7 @@ def test_a_standby_that_could_not_keep_a_page_is_complete_when_it_has_taken_the_
     ann.hear(SlotsLacking(ALL), "cell")
     assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(encode_slots(here.owned))]
     ann.wait(SETTINGS.ask_s)
-    assert ann.told(CopiesWanted, BEN) == [CopiesWanted(bens)]
+    assert ann.told(ReplicasWanted, BEN) == [ReplicasWanted(bens)]
     ann.hear_from(BEN, OfferSlots(6, here.epoch, bens))
     ann.finish_tasks()
     assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(ALL)]
@@ -531,9 +531,9 @@ def test_what_a_peer_offered_before_it_was_the_owner_makes_no_copy_complete() ->
     assert standby.any()
     ann.hear_from(BEN, OfferSlots(5, before.epoch, encode_slots(standby)))
     ann.finish_tasks()
-    assert not (ann.handover._standing.complete & standby).any()
+    assert not (ann.handover._state.complete & standby).any()
     ann.hear(OwnershipChanged(after))
-    assert not (ann.handover._standing.complete & standby).any()
+    assert not (ann.handover._state.complete & standby).any()
     ann.hear_from(BEN, OfferSlots(5, after.epoch, encode_slots(standby)))
     ann.finish_tasks()
     assert ann.told(SlotsTaken, BEN) == [SlotsTaken(5, encode_slots(standby))]
@@ -557,7 +557,7 @@ def test_a_standby_that_lost_track_is_offered_again_what_it_took() -> None:
     ann.wait(ENOUGH_S)
     first = offers(ann)[BEN]
     ann.hear_from(BEN, SlotsTaken(first.offer, first.slots))
-    ann.hear_from(BEN, CopiesWanted(first.slots))
+    ann.hear_from(BEN, ReplicasWanted(first.slots))
     ann.wait(ENOUGH_S)
     again = offers(ann)[BEN]
     assert (again.slots, again.offer > first.offer) == (first.slots, True)
@@ -569,7 +569,7 @@ def test_a_standby_asks_the_owner_for_what_nobody_offers() -> None:
     here = view(ANN, BEN)
     ann = holding(here)
     ann.wait(SETTINGS.ask_s)
-    assert ann.told(CopiesWanted, BEN) == [CopiesWanted(encode_slots(here.table.slots_of(BEN)))]
+    assert ann.told(ReplicasWanted, BEN) == [ReplicasWanted(encode_slots(here.table.slots_of(BEN)))]
 
 
 def test_who_comes_in_for_a_dead_peer_brings_copies_only_after_a_while() -> None:
@@ -719,7 +719,7 @@ def test_who_drains_answers_until_the_new_owners_have_taken_what_it_had() -> Non
     ann.hear_from(CAT, SlotsTaken(made[CAT].offer, made[CAT].slots))
     assert ann.told(ServeSlots) == [ServeSlots()]
     assert not (
-        here.answers & ~ann.handover._standing.filled
+        here.answers & ~ann.handover._state.filled
     ).any()  # and forgets nothing of what it answers for
 
 
@@ -823,7 +823,7 @@ def test_nothing_is_answered_before_the_first_ownership() -> None:
     [
         SlotsTaken(1, b"nonsense"),
         OfferSlots(1, view(ANN, BEN).epoch, b""),
-        CopiesWanted(b"M"),
+        ReplicasWanted(b"M"),
         ClaimSlots(1, view(ANN, BEN).epoch, b"L\xff\xff"),
     ],
     ids=["taken", "offer", "wanted", "claim"],

@@ -12,18 +12,18 @@ from peers.history.event import (
     Crawling,
     Event,
     EventKind,
-    Standing,
+    PeerCondition,
     continued,
     events_between,
     line_of,
 )
-from peers.history.event_log import EVENT_S_MAX, EVENTS_MAX, EVENTS_OF_MEMBER_MAX, EventLog
+from peers.history.historian import EVENT_S_MAX, EVENTS_MAX, EVENTS_OF_MEMBER_MAX, EventLog
 
-WELL = Standing(at_s=100.0, version="1", slots_owned=10)
+WELL = PeerCondition(at_s=100.0, version="1", slots_owned=10)
 ALIVE, SUSPECT, DEAD, LEFT = State.ALIVE, State.SUSPECT, State.DEAD, State.LEFT
 
 
-def told(before: Standing, now: Standing) -> list[tuple[str, str, float, str]]:
+def told(before: PeerCondition, now: PeerCondition) -> list[tuple[str, str, float, str]]:
     now = continued(before, now)
     return [(each.kind, each.peer, each.amount, each.text) for each in events_between(before, now)]
 

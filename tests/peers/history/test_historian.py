@@ -13,7 +13,7 @@ from mesh.membership.members import State
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from mesh.tables.memory_table import MemoryTable
-from peers.history.event import Event, EventKind, Standing
+from peers.history.event import Event, EventKind, PeerCondition
 from peers.history.historian import Historian
 from peers.history.messages import Happened, VitalsTaken
 from peers.history.sample import Counts
@@ -25,11 +25,11 @@ from tests.helpers import ME, ownership_changed
 METER, MEMBERSHIP = Address(ME, "meter"), Address(ME, "membership")
 GATEWAY = Address("bob", "searcher")
 NOW = 1_750_000_200.0
-HERE = Standing(version="1")
+HERE = PeerCondition(version="1")
 ASKS = [Send(MEMBERSHIP, MembersWanted(()))]
 
 
-def vitals(pages: int = 0, standing: Standing = HERE, *, has_joined: bool = True) -> VitalsTaken:
+def vitals(pages: int = 0, standing: PeerCondition = HERE, *, has_joined: bool = True) -> VitalsTaken:
     return VitalsTaken(Counts({"pages": pages}), {"queued": 3}, standing, has_joined)
 
 
@@ -46,7 +46,7 @@ def look(
     historian: Historian,
     now: float,
     told: MembersTold | None = None,
-    standing: Standing = HERE,
+    standing: PeerCondition = HERE,
     pages: int = 0,
 ) -> list[Event]:
     """Tell it how its peer is, and who the members are; return what it has logged."""

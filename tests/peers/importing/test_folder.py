@@ -11,20 +11,20 @@ from rich.console import Console
 
 from mesh.errors import ConfigError
 from mesh.urls import is_of_files
-from peers.crawler.fetching.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing import command
-from peers.importing.batch import Order, decode, make
+from peers.importing.batch import ImportTask, decode, make
 from peers.importing.checkpoint import Checkpoint
 from peers.importing.folder import Gone, Seen, bytes_in, read_folder, site_of
-from peers.importing.inventory import Inventory
+from peers.importing.import_run import ImportPlan, ImportSummary, run
+from peers.importing.inventory import FolderInventory
 from peers.importing.json_lines import Line
 from peers.importing.page import is_private, page_of_record
-from peers.importing.positions import Damage, Position
-from peers.importing.running import Plan, Summary, run
+from peers.importing.positions import FileDamage, Position
 from peers.importing.warc_file import Record
 from tests.peers.documents import files
-from tests.peers.importing.test_running import FakeGateway, gateway
+from tests.peers.importing.test_import_run import FakeGateway, gateway
 
 __all__ = ["gateway"]
 SITE = "http://notes.localhost/"
@@ -79,11 +79,11 @@ def test_a_folder_is_read_on_from_where_it_was_and_what_has_not_changed_is_passe
 def test_a_deleted_file_is_gone_and_one_that_comes_back_is_newer(notes: Path, tmp_path: Path) -> None:
     def versions() -> dict[str, tuple[int, float]]:
         """Of each page its status and version, as a process of its own reads them."""
-        inventory = Inventory(tmp_path / "state" / "folder.json")
+        inventory = FolderInventory(tmp_path / "state" / "folder.json")
         read = list(read_folder(notes, SITE, inventory=inventory))
         inventory.note_gone()
-        found: list[Record | Line | Gone] = [each for each in read if not isinstance(each, Damage)]
-        made = make(Order(found, [], Position(0), 0.0, LinkUse.TEXT))
+        found: list[Record | Line | Gone] = [each for each in read if not isinstance(each, FileDamage)]
+        made = make(ImportTask(found, [], Position(0), 0.0, LinkUse.TEXT))
         pages = [page for body in made.bodies for page in decode(body)]
         assert made.n_gone == sum(page.status == 410 and page.document is None for page in pages)
         assert made.n_noindex == 0
@@ -113,14 +113,14 @@ def test_what_is_in_a_folder_that_cannot_be_read_is_not_gone(
             raise PermissionError(13, "not for you")
         return whole(path)
 
-    whole, inventory = os.scandir, Inventory()
+    whole, inventory = os.scandir, FolderInventory()
     assert len(list(read_folder(notes, SITE, inventory=inventory))) == 3
     monkeypatch.setattr("os.scandir", scandir)
     assert list(read_folder(notes, SITE, inventory=inventory)) == []
 
 
 def test_pages_of_a_folder_under_another_address_stay(notes: Path) -> None:
-    inventory = Inventory()
+    inventory = FolderInventory()
     assert len(list(read_folder(notes, SITE, inventory=inventory))) == 3
     other = list(read_folder(notes, "http://other.test/", inventory=inventory))
     assert not any(isinstance(each, Gone) for each in other)
@@ -129,7 +129,7 @@ def test_pages_of_a_folder_under_another_address_stay(notes: Path) -> None:
 def test_what_is_no_inventory_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder.json").write_text("[]", encoding="utf-8")
     with pytest.raises(ConfigError):
-        Inventory(tmp_path / "folder.json")
+        FolderInventory(tmp_path / "folder.json")
 
 
 def test_the_place_of_a_folder_is_not_told_but_tells_folders_of_one_name_apart(tmp_path: Path) -> None:
@@ -156,13 +156,13 @@ def test_what_is_too_large_is_told_and_not_read(notes: Path) -> None:
     large.touch()
     os.truncate(large, DOCUMENT_BYTES_MAX + 1)
     assert [
-        each.what.partition(" is")[0] for each in read_folder(notes, SITE) if isinstance(each, Damage)
+        each.what.partition(" is")[0] for each in read_folder(notes, SITE) if isinstance(each, FileDamage)
     ] == [str(large)]
 
 
 def test_a_folder_goes_to_the_gateway_once(notes: Path, gateway: FakeGateway) -> None:
-    def imported() -> Summary:
-        plan = Plan([notes], gateway.url, "", LinkUse.TEXT, 0, pause_s=0.0, sites={notes: SITE})
+    def imported() -> ImportSummary:
+        plan = ImportPlan([notes], gateway.url, "", LinkUse.TEXT, 0, pause_s=0.0, sites={notes: SITE})
         return run(plan, Checkpoint(notes.with_name("checkpoint"), "me"), lambda file, done, summary: None)
 
     assert imported().stored == 3
@@ -186,8 +186,8 @@ def test_a_folder_that_is_watched_is_imported_again_as_far_as_it_changes(
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", wait)
     console = Console(record=True)
-    plan = Plan([notes], gateway.url, "", LinkUse.TEXT, 0, pause_s=0.0, sites={notes: SITE}, seen={})
-    plan = plan._replace(inventories={notes: Inventory()})
+    plan = ImportPlan([notes], gateway.url, "", LinkUse.TEXT, 0, pause_s=0.0, sites={notes: SITE}, seen={})
+    plan = plan._replace(inventories={notes: FolderInventory()})
     checkpoint = notes.with_name("checkpoint")
     run(plan, Checkpoint(checkpoint, "me"), lambda file, done, summary: None)
     with pytest.raises(KeyboardInterrupt):

@@ -9,9 +9,9 @@ import pytest
 
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.originals import NAMES_MAX, with_originals
-from peers.importing.page import Refused, page_of_record
-from peers.importing.positions import Damage
-from peers.importing.unpacking import packing_of
+from peers.importing.packed_file import packing_of
+from peers.importing.page import PageNotKept, page_of_record
+from peers.importing.positions import FileDamage
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive.warc import SAME_PAYLOAD, pack_record, read_record, response_record
 from tests.helpers import seen
@@ -50,7 +50,7 @@ def written(by: str, *, is_packed: bool = True) -> bytes:
     return data if is_packed else gzip.decompress(data)
 
 
-def read(data: bytes, names_max: int = 9) -> Iterator[Record | Damage]:
+def read(data: bytes, names_max: int = 9) -> Iterator[Record | FileDamage]:
     packing = packing_of(data)
     return with_originals(read_warc(packing), packing, names_max)
 
@@ -76,7 +76,7 @@ def test_what_refers_to_nothing_in_the_file_stays_what_it_is() -> None:
     for data, names_max in ((written("id"), 3), (written("nothing"), 9), (written("id")[len(ORIGINAL) :], 9)):
         found = last_of(data, names_max)
         assert found.headers["warc-type"] == "revisit"
-        with pytest.raises(Refused, match="is not in this file"):
+        with pytest.raises(PageNotKept, match="is not in this file"):
             page_of_record(found, LinkUse.TEXT)
 
 

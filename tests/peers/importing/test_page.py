@@ -18,12 +18,12 @@ from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.crawler.parsing.extraction import KEPT_BYTES_MAX, extract, extract_again
 from peers.documents.content import Content
-from peers.importing.batch import Order, decode, make
-from peers.importing.json_lines import Entry, Line, entry_of, read_lines
+from peers.importing.batch import ImportTask, decode, make
+from peers.importing.json_lines import Line, LineEntry, entry_of, read_lines
 from peers.importing.messages import ImportedPage
-from peers.importing.page import NoPage, Refused, is_private, page_of_entry, page_of_record
-from peers.importing.positions import Damage, Position
-from peers.importing.unpacking import packing_of
+from peers.importing.packed_file import packing_of
+from peers.importing.page import NoPage, PageNotKept, is_private, page_of_entry, page_of_record
+from peers.importing.positions import FileDamage, Position
 from peers.importing.warc_file import Record, read_warc, with_contents
 from peers.storage.archive.warc import parse_response, read_record, visit_in
 from peers.storage.messages import ParseRecords
@@ -83,8 +83,8 @@ def test_a_document_of_which_our_export_has_the_beginning_comes_with_its_text() 
 def test_what_is_truncated_without_its_text_is_a_page_of_its_own() -> None:
     cut = record(warc_truncated="length")
     other = record(warc_target_uri="http://a.test/other")
-    assert list(with_contents([cut, cut, Damage(1, "none"), other, cut])) == [
-        cut, cut, Damage(1, "none"), other, cut,
+    assert list(with_contents([cut, cut, FileDamage(1, "none"), other, cut])) == [
+        cut, cut, FileDamage(1, "none"), other, cut,
     ]  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_records_about_something_else_are_passed_over(kind: str) -> None:
     ],
 )
 def test_what_is_no_page_is_refused_with_the_reason(found: Record, reason: str) -> None:
-    with pytest.raises(Refused) as error:
+    with pytest.raises(PageNotKept) as error:
         page(found)
     assert str(error.value) == reason
 
@@ -209,8 +209,8 @@ def test_private_addresses_are_told(url: str) -> None:
     assert not is_private("http://192.0.3.example/")
 
 
-def entry(**values: Any) -> Entry:
-    return msgspec.convert({"url": "http://a.test/x", "text": "words", **values}, Entry)
+def entry(**values: Any) -> LineEntry:
+    return msgspec.convert({"url": "http://a.test/x", "text": "words", **values}, LineEntry)
 
 
 def test_an_entry_becomes_a_page_that_reads_back_as_it() -> None:
@@ -264,7 +264,7 @@ def test_an_entry_without_a_time_was_fetched_when_its_file_was_changed() -> None
     ],
 )
 def test_entries_that_are_no_pages_are_refused(values: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(PageNotKept, match=reason):
         page_of_entry(entry(**values), 5.0, LinkUse.TEXT)
 
 
@@ -279,7 +279,7 @@ def test_lines_are_read_and_what_is_none_is_told() -> None:
         assert [
             each.text for each in read_lines(packing_of(packed), found[1].after) if isinstance(each, Line)
         ] == texts[1:]
-        made = make(Order(list(found), [], found[-1].after, 5.0, LinkUse.TEXT))
+        made = make(ImportTask(list(found), [], found[-1].after, 5.0, LinkUse.TEXT))
         assert [page.url for body in made.bodies for page in decode(body)] == [
             f"http://a.test/{n}" for n in range(3)
         ]
@@ -290,7 +290,7 @@ def test_lines_are_read_and_what_is_none_is_told() -> None:
 def test_lines_of_a_torn_file_are_read_up_to_there() -> None:
     packed = gzip.compress(b'{"url": "http://a.test/", "text": "words"}\n' * 9)
     found = list(read_lines(packing_of(packed[:-12])))
-    assert isinstance(found[-1], Damage)
+    assert isinstance(found[-1], FileDamage)
 
 
 def test_an_entry_of_the_wrong_shape_is_told() -> None:
@@ -300,13 +300,13 @@ def test_an_entry_of_the_wrong_shape_is_told() -> None:
 
 def test_a_page_that_breaks_the_parser_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peers.importing.page.read_page", lambda *arguments: 1 / 0)
-    made = make(Order([record()], [], Position(9), 5.0, LinkUse.TEXT))
+    made = make(ImportTask([record()], [], Position(9), 5.0, LinkUse.TEXT))
     assert made.refused == {"our parser failed (ZeroDivisionError)": 1}
 
 
 def test_bodies_are_cut_at_a_limit() -> None:
     big = b"<p>" + bytes(range(32, 127)).replace(b"<", b"") * 9_000
-    made = make(Order([record(big)] * 6, [], Position(9), 5.0, LinkUse.TEXT))
+    made = make(ImportTask([record(big)] * 6, [], Position(9), 5.0, LinkUse.TEXT))
     assert len(made.bodies) > 1
     assert sum(len(decode(body)) for body in made.bodies) == 6
 

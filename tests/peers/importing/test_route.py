@@ -16,7 +16,7 @@ from peers.gateway.http.rights import Rights
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
-from peers.gateway.site.stored_page import StoredPage, stored_page
+from peers.gateway.site.stored_page import PageSnapshot, stored_page
 from peers.importing.batch import encode
 from peers.importing.messages import KNOWN, PAGES_MAX, STORED, ImportedPage, ImportPages, PagesImported
 from tests.peers.gateway.asgi_client import Reply, ask
@@ -57,7 +57,7 @@ class FakeBackend:
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         raise AssertionError("nobody asks for it")
 
-    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         return stored_page(url, records)
 
     def take_seeds(self, client: str, count: int) -> float:

@@ -11,7 +11,7 @@ import pytest
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.json_lines import Line, entry_of
 from peers.importing.page import page_of_entry, page_of_record
-from peers.importing.positions import Damage, Position
+from peers.importing.positions import FileDamage, Position
 from peers.importing.tianwang import PACKAGE_BEGIN, read_described, read_package, read_raw, read_soif
 from peers.importing.warc_file import Record
 from tests.processor import processor_seconds
@@ -45,10 +45,10 @@ def soif(number: int) -> bytes:
     )
 
 
-def urls(found: Iterator[Record | Line | Damage]) -> list[str]:
+def urls(found: Iterator[Record | Line | FileDamage]) -> list[str]:
     return [
         f"damage at {each.offset}"
-        if isinstance(each, Damage)
+        if isinstance(each, FileDamage)
         else each.headers["warc-target-uri"]
         if isinstance(each, Record)
         else entry_of(each.text).url
@@ -108,7 +108,7 @@ def test_what_is_packed_otherwise_than_it_says_is_told() -> None:
 def test_packages_have_web_objects_and_go_on_behind_what_is_none() -> None:
     data = PACKAGE_BEGIN + web_object(1) + b"garbage" + web_object(2) + web_object(3)[:-1]
     found = list(read_package(data))
-    assert [isinstance(each, Damage) for each in found] == [False, True, False, True]
+    assert [isinstance(each, FileDamage) for each in found] == [False, True, False, True]
     record = found[0]
     assert isinstance(record, Record)
     page = page_of_record(record, LinkUse.TEXT)
@@ -150,7 +150,7 @@ def test_a_description_leads_to_the_objects_past_what_is_damaged() -> None:
         "http://a.test/2",
         f"damage at {len(described(*lines))}",
     ]
-    damages = [each.what for each in found if isinstance(each, Damage)]
+    damages = [each.what for each in found if isinstance(each, FileDamage)]
     assert damages == [
         "http://a.test/1 is not in the package where this says",
         "a line that describes no object",
@@ -170,7 +170,7 @@ def test_a_description_that_is_wrong_brings_no_page_under_another_name() -> None
         b"http://a.test/1 9 99",
     ):
         (damage,) = read_described(described(line), package)
-        assert isinstance(damage, Damage)
+        assert isinstance(damage, FileDamage)
 
 
 def test_references_are_links_with_their_texts_and_no_weights() -> None:
@@ -203,7 +203,7 @@ def test_references_are_links_with_their_texts_and_no_weights() -> None:
     ],
 )
 def test_hostile_files_cost_linear_time(
-    read: Callable[[bytes], Iterator[Record | Line | Damage]], hostile: bytes
+    read: Callable[[bytes], Iterator[Record | Line | FileDamage]], hostile: bytes
 ) -> None:
     data = hostile * (1_000_000 // len(hostile))
     assert processor_seconds(lambda: list(read(data))) < 10

@@ -19,8 +19,8 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from mesh.errors import CorruptionError
-from peers.importing.positions import Damage, Position
-from peers.importing.unpacking import DICTIONARY_MAGIC, ZSTD_MAGIC, packing_of
+from peers.importing.packed_file import DICTIONARY_MAGIC, ZSTD_MAGIC, packing_of
+from peers.importing.positions import FileDamage, Position
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive.warc import RECORD_BYTES_MAX, response_record
 from tests.helpers import seen
@@ -31,7 +31,7 @@ PLAIN = tuple(gzip.decompress(record_of(url, b"<p>" + url.encode() * 50, 1_000.0
 PACKED = tuple(map(gzip.compress, PLAIN))
 
 
-def read(data: bytes, start: Position = Position(0)) -> list[Record | Damage]:  # noqa: B008
+def read(data: bytes, start: Position = Position(0)) -> list[Record | FileDamage]:  # noqa: B008
     return list(read_warc(packing_of(data), start))
 
 
@@ -40,7 +40,7 @@ def urls_in(data: bytes, start: Position = Position(0)) -> list[str]:  # noqa: B
 
 
 def damages_in(data: bytes) -> list[tuple[int, str]]:
-    return [(each.offset, each.what) for each in read(data) if isinstance(each, Damage)]
+    return [(each.offset, each.what) for each in read(data) if isinstance(each, FileDamage)]
 
 
 def zstd(*records: bytes) -> bytes:
@@ -256,7 +256,7 @@ def oracle_of(data: bytes) -> Iterator[Any]:
 
 def test_an_arc_record_that_is_not_as_long_as_it_says_is_told() -> None:
     records = arc(n_more=2)
-    damages = [each for each in read(b"".join(map(gzip.compress, records))) if isinstance(each, Damage)]
+    damages = [each for each in read(b"".join(map(gzip.compress, records))) if isinstance(each, FileDamage)]
     assert len(damages) == len(records)
     assert damages_in(b"http://a.test/ 127.0.0.1 2004 text/html 5\nhello\n") == [
         (0, "no WARC record begins here")

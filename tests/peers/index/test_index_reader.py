@@ -13,7 +13,7 @@ from peers.engine.directory import DirectoryStorage
 from peers.engine.document import Document
 from peers.engine.effort import LEFT, Effort
 from peers.engine.index import Index
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
 from peers.index.index_reader import EXPLAINED_VISITS, IndexReader, SnapshotReader
 
 SLOTS = 4

@@ -22,11 +22,11 @@ from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.engine.index import Index
-from peers.engine.query import Kind, Literal, Mode, Order, Query
-from peers.engine.reading import parse_query
+from peers.engine.query import Literal, LiteralKind, Mode, Query, Sort
+from peers.engine.query_parser import parse_query
 from peers.engine.storage import MemoryStorage
 from peers.handover.messages import ForgetSlots, SlotsComplete
-from peers.index.answering import Answerer, IndexView, query_of
+from peers.index.answerer import Answerer, IndexView, query_of
 from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import ABSENT_KEPT, WAITING_MAX, Indexer, IndexerSettings
@@ -797,7 +797,7 @@ ODD_TERMS = st.sampled_from(["common", "rare", "\0", "(", "[a", "\\", "天网", 
 ODD_ENTRIES = st.lists(ODD_TERMS, min_size=1, max_size=3).map(tuple)
 ODD_LITERALS = st.builds(
     Literal,
-    kind=st.sampled_from([kind for kind in Kind if kind is not Kind.PHRASE]),
+    kind=st.sampled_from([kind for kind in LiteralKind if kind is not LiteralKind.PHRASE]),
     entries=ODD_ENTRIES,
     negated=st.booleans(),
     low=st.floats(allow_nan=False),
@@ -805,7 +805,7 @@ ODD_LITERALS = st.builds(
 ) | ODD_ENTRIES.flatmap(
     lambda entries: st.builds(
         Literal,
-        kind=st.just(Kind.PHRASE),
+        kind=st.just(LiteralKind.PHRASE),
         entries=st.just(entries),
         distances=st.lists(st.integers(0, 1000), min_size=len(entries), max_size=len(entries)).map(tuple),
         fields=st.integers(0, 31),
@@ -819,7 +819,7 @@ ODD_QUERIES = st.builds(
     weights=st.just((0.5, 100.0)),
     clauses=st.lists(st.lists(ODD_LITERALS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple),
     mode=st.sampled_from(Mode),
-    order=st.sampled_from(Order),
+    order=st.sampled_from(Sort),
 )
 
 

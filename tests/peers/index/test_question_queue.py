@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.actors.actor import Address
 from peers.index.messages import AnswerQuestion
-from peers.index.question_queue import WAITING_MAX, QuestionQueue, WaitingQuestion
+from peers.index.questions_port import WAITING_MAX, QuestionQueue, WaitingQuestion
 from peers.index.wire_messages import CountTerms
 
 

@@ -21,10 +21,10 @@ from peers.engine.document import Document
 from peers.engine.effort import Effort
 from peers.engine.index import Index
 from peers.engine.query import Mode, Query
-from peers.engine.ranking import Statistics
-from peers.engine.reading import parse_query
+from peers.engine.query_parser import parse_query
+from peers.engine.ranking import CollectionStatistics
 from peers.engine.storage import MemoryStorage
-from peers.index.answering import Answerer
+from peers.index.answerer import Answerer
 from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, GiveUpSegment, QuestionAnswered
@@ -132,7 +132,7 @@ class SlowIndex(CountingIndex):
     def search(
         self,
         query: Query,
-        statistics: Statistics,
+        statistics: CollectionStatistics,
         k: int,
         after: tuple[float, str] | None = None,
         floor: float = -inf,

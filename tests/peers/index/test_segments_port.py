@@ -23,10 +23,10 @@ from mesh.stamp import Stamp
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.linkers import entry_of, linker_of
-from peers.engine.merging import MERGE_FACTOR
+from peers.engine.segment_merge import MERGE_FACTOR
 from peers.engine.storage import Buffer, MemoryStorage
 from peers.index import segments_port
-from peers.index.committing import commit_documents
+from peers.index.commit import commit_documents
 from peers.index.counting_index import CountingIndex
 from peers.index.messages import (
     AdoptDocuments,

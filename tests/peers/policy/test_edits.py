@@ -8,7 +8,7 @@ import pytest
 from mesh.errors import ConfigError
 from mesh.slots import slot_of
 from peers.policy import edits
-from peers.policy.ordering import GUIDE_WORDS_MAX, Order, Ordering
+from peers.policy.crawl_order import GUIDE_WORDS_MAX, CrawlOrder, Order
 from peers.policy.policy_file import difference, read_policy, write_policy
 from peers.policy.rules import EVERYTHING, OF_SEEDS, Action, Pin, Policy, Rule, policy_bytes, policy_in
 
@@ -21,10 +21,10 @@ def scoped(*texts: str, policy: Policy | None = None) -> Policy:
 
 def test_guide_words_come_to_those_that_there_are_up_to_their_limit() -> None:
     policy = edits.guided(scoped("a.org"), ("ice",), None)
-    assert policy.ordering == Ordering(order=Order.FOCUSED, guide_words=("ice",))
+    assert policy.ordering == CrawlOrder(order=Order.FOCUSED, guide_words=("ice",))
     assert not policy.has_room_for("http://b.org/")
     weight = edits.guided(None, ("ice",), Order.WEIGHT)
-    assert edits.guided(weight, ("ice", "snow"), None).ordering == Ordering(
+    assert edits.guided(weight, ("ice", "snow"), None).ordering == CrawlOrder(
         order=Order.WEIGHT, guide_words=("ice", "snow")
     )
     with pytest.raises(ConfigError, match="take some out"):

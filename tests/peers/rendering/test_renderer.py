@@ -16,7 +16,7 @@ import trio
 
 from mesh.errors import ConfigError
 from peers.crawler.addresses.addresses import AddressPolicy
-from peers.crawler.fetching.decoding import Decoded, decode_beginning
+from peers.crawler.fetching.content_encoding import Decoded, decode_beginning
 from peers.crawler.fetching.fetcher import Fetcher
 from peers.crawler.fetching.resolver import FixedEndpoint, FixedResolver
 from peers.crawler.model.robots import RobotsRules, parse

@@ -34,7 +34,7 @@ from peers.handover.messages import (
     SlotsSynchronised,
     SynchroniseSlots,
 )
-from peers.index.answering import SlotsView
+from peers.index.answerer import SlotsView
 from peers.index.counting_index import CountingIndex
 from peers.index.indexer import Indexer, IndexerSettings
 from peers.index.messages import (

@@ -19,19 +19,19 @@ from simulations.webs.web import SyntheticWeb
 from simulations.world.ports import SYNC_S
 from simulations.world.revertible_table import RevertibleTable
 from simulations.world.words import WordyParser, rare_word_of
-from simulations.world.world import Answer
+from simulations.world.world import PortAnswer
 from tests.helpers import seen
 
 CELL = Address("a", "cell")
 URL = "http://a.test/"
 
 
-def append(archive: DiskArchive, url: str, now: float) -> list[Answer]:
+def append(archive: DiskArchive, url: str, now: float) -> list[PortAnswer]:
     records = WordyParser(SyntheticWeb(1, 1)).records(url, seen(7.0), b"")
     return list(archive.receive(CELL, AppendRecords(url, seen(7.0), records), now))
 
 
-def place_in(answers: Iterable[Answer]) -> Extent:
+def place_in(answers: Iterable[PortAnswer]) -> Extent:
     (appended,) = [each.message for each in answers if isinstance(each.message, RecordsAppended)]
     return Extent(appended.segment, appended.offset, appended.length)
 
@@ -88,7 +88,7 @@ def test_a_flipped_bit_damages_the_record_it_is_in() -> None:
     assert not is_sound(disk.archive.read(place))
 
 
-def commit(segments: DiskSegments, batch: int, now: float) -> list[Answer]:
+def commit(segments: DiskSegments, batch: int, now: float) -> list[PortAnswer]:
     document = Document(f"{URL}{batch}", text=rare_word_of(f"{URL}{batch}"))
     order: Message = CommitDocuments(batch, ((0, document),), ())
     return list(segments.receive(Address("a", "indexer"), order, now))

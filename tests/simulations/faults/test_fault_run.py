@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from mesh.slots import SlotTable
-from simulations.faults.fault_run import REST_S_MAX, Outcome, run_faults
+from simulations.faults.fault_run import REST_S_MAX, RunOutcome, run_faults
 from simulations.faults.fault_runs import Sizes, run_all, sum_up
 from simulations.faults.planted import Bug
 from simulations.report import faults_report
@@ -114,7 +114,7 @@ class Known(NamedTuple):
     has_machines: bool = False
     has_domains: bool = False
 
-    def run(self, bug: Bug | None, tell: Callable[[str], None] | None = None) -> Outcome:
+    def run(self, bug: Bug | None, tell: Callable[[str], None] | None = None) -> RunOutcome:
         return run_faults(
             self.seed,
             self.peers,

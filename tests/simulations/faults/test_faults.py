@@ -13,10 +13,10 @@ from simulations.faults.faults import (
     Clog,
     Crash,
     Cut,
+    FaultPlan,
     Flip,
     Join,
     Leave,
-    Plan,
     Vanish,
     Wipe,
     plan_of,
@@ -25,7 +25,7 @@ from simulations.faults.faults import (
 PLANS = [plan_of(seed, 3 + seed % 7) for seed in range(400)]
 
 
-def lost_disks(plan: Plan) -> list[float]:
+def lost_disks(plan: FaultPlan) -> list[float]:
     return [planned.at_s for planned in plan.faults if isinstance(planned.fault, Wipe | Vanish | Flip)]
 
 

@@ -10,8 +10,8 @@ import pytest
 from mesh.actors.actor import Address, Message
 from mesh.actors.conduct import Offence
 from peers.gateway.model.messages import SearchPages
-from peers.gateway.search.comparing import SEARCHES_EACH
 from peers.gateway.search.doubts import AGAIN_AFTER_S
+from peers.gateway.search.stand_in_check import SEARCHES_EACH
 from peers.index.wire_messages import HitsFound
 from simulations.faults.fault_run import FaultRun
 from simulations.faults.faults import plan_of

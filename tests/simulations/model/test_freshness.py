@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from peers.crawler.model.revisiting import POLICIES, Finding
+from peers.crawler.model.revisit_policies import POLICIES, Finding
 from peers.crawler.model.settings import CrawlSettings, Revisit
 from peers.crawler.model.visit_memory import VisitMemory
 from simulations.model.freshness import (

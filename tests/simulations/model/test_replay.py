@@ -10,10 +10,10 @@ import pytest
 from peers.crawler.model.settings import CrawlSettings
 from peers.policy.rules import EVERYTHING
 from simulations.model.flow import flow, host_bound
+from simulations.model.fluid_share import wait_seconds
 from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
 from simulations.model.replay import items_of, replay
-from simulations.model.streaming import crawl, owners
-from simulations.model.turns import wait_seconds
+from simulations.model.streamed_web import crawl, owners
 from simulations.traces.columns import columns_of
 from simulations.webs.trace import TraceWeb
 from simulations.world.checks import pages_by_peer
@@ -97,7 +97,7 @@ def test_a_web_in_parts_is_the_web_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     hosts = drawn_hosts(50_000, 1_000, seed=3)
     peer = owner[hosts.slots].astype(np.int64)
     whole = flow(hosts, peer, 7, fetches=20, delay_s=1.0, interval_s=60.0, intervals=5)
-    monkeypatch.setattr("simulations.model.streaming.HOSTS_FETCHED", 300)
+    monkeypatch.setattr("simulations.model.streamed_web.HOSTS_FETCHED", 300)
     parts = crawl(50_000, owner, 7, fetches=20, delay_s=1.0, interval_s=60.0, intervals=5, seed=3)
     assert parts.flow.pages == pytest.approx(whole.pages, rel=1e-3)
     assert parts.pages_owned.tolist() == np.bincount(peer, hosts.pages, 7).tolist()

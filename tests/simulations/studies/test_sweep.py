@@ -18,7 +18,7 @@ from simulations.cli import sim
 from simulations.studies import commands, plan, politeness
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.cluster import check_versions, run_on_cluster
-from simulations.studies.drawing import figure_of
+from simulations.studies.figures import figure_of
 from simulations.studies.report import report
 from simulations.studies.study import Row, Study
 from simulations.studies.sweep import sweep, varied

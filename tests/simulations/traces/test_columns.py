@@ -7,9 +7,9 @@ import pytest
 
 from mesh.trace import TracedPage
 from simulations.traces.columns import columns_of
-from simulations.traces.cutting import cut
 from simulations.traces.statistics import fit_log_normal, info_of, rank_exponent
 from simulations.traces.synthesis import synthesise
+from simulations.traces.trace_part import cut
 from simulations.webs.web import SyntheticWeb
 
 

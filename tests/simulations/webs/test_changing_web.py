@@ -10,7 +10,7 @@ from simulations.webs.changing_web import (
     PERIOD_S_MIN,
     STEADY_ETAG,
     ChangingWeb,
-    Version,
+    PageState,
     is_shown,
 )
 from simulations.webs.web import CHILDREN, SyntheticWeb, WebShape
@@ -96,9 +96,9 @@ def test_every_page_that_is_there_has_the_etag_of_its_version_and_nothing_else_h
 
 
 def test_what_a_version_says_stands_in_its_body() -> None:
-    assert Version(7, is_there=True, is_hidden=False).body == b"version 7"
-    assert Version(7, is_there=False, is_hidden=False).body == GONE
-    bodies = [Version(7, is_there, is_hidden).body for is_there, is_hidden in STATES]
+    assert PageState(7, is_there=True, is_hidden=False).body == b"version 7"
+    assert PageState(7, is_there=False, is_hidden=False).body == GONE
+    bodies = [PageState(7, is_there, is_hidden).body for is_there, is_hidden in STATES]
     assert [is_shown(body) for body in bodies] == [True, False, False]
     assert is_shown(b""), "of a web that does not change"
 

@@ -11,11 +11,13 @@ from simulations.world.checks import (
     pages_by_peer,
     reachable,
 )
-from simulations.world.ports import Request
+from simulations.world.ports import LoggedRequest
 
 
-def request(url: str, at_s: float, *, status: int = 200, seconds: float = 1.0, peer: str = "a") -> Request:
-    return Request(at_s, at_s + seconds, url, peer, status)
+def request(
+    url: str, at_s: float, *, status: int = 200, seconds: float = 1.0, peer: str = "a"
+) -> LoggedRequest:
+    return LoggedRequest(at_s, at_s + seconds, url, peer, status)
 
 
 A, B = "http://a.test/1", "http://b.test/1"

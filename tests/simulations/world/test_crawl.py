@@ -22,7 +22,7 @@ from simulations.world.crawl import SimulatedCrawl
 from simulations.world.experiments import HOUR_S, crawl, interval_for, replay
 from simulations.world.members import SHUT_S, Members, VirtualDoor, door_endpoint
 from simulations.world.network import Network
-from simulations.world.world import Answer
+from simulations.world.world import PortAnswer
 
 
 def test_a_crawl_fetches_every_page_once_and_politely_and_keeps_two_copies() -> None:
@@ -135,7 +135,7 @@ def test_a_newcomer_knocks_in_vain_at_a_door_that_nobody_opens() -> None:
     (waiting,) = door.receive(source, knock, 0.0)
     assert (waiting.delay_s, waiting.target) == (SHUT_S, Address(second, "door"))
     given_up = list(door.receive(waiting.target, waiting.message, SHUT_S))
-    assert given_up == [Answer(0.0, source, Knocked(None))]
+    assert given_up == [PortAnswer(0.0, source, Knocked(None))]
     assert list(door.receive(waiting.target, waiting.message, SHUT_S)) == []
     assert list(door.receive(source, AnswerDoor(77, JoinRefused("late")), 0.0)) == []
 

@@ -16,9 +16,9 @@ from mesh.membership.wire_messages import Ping, PingAnswered
 from peers.crawler.model.wire_messages import LinksAccepted
 from peers.gateway.model.wire_messages import StatusWanted
 from simulations.faults.clock import VirtualClock
-from simulations.faults.skew import of_tomorrow, unknown_frame
+from simulations.faults.nemesis import of_tomorrow, unknown_frame
 from simulations.world.network import Network
-from simulations.world.world import Answer, World
+from simulations.world.world import PortAnswer, World
 
 
 class Order(Message, frozen=True):
@@ -64,8 +64,8 @@ class Clock:
 
     name = "clock"
 
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
-        return (Answer(3.0, source, Order(1)),)
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
+        return (PortAnswer(3.0, source, Order(1)),)
 
 
 def world_of(*peers: str, **network: float) -> tuple[World, dict[str, Echo]]:

@@ -16,7 +16,7 @@ from peers.crawler.aliases import aliases
 from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.frontier.items import host_hash
 from peers.crawler.frontier.keys import host_key, url_key
-from peers.crawler.model.alias_judging import NO_PAGE
+from peers.crawler.model.alias_evidence import NO_PAGE
 from peers.crawler.model.messages import CallAlias, HostGrown
 from peers.crawler.model.politeness import HostRecord
 from peers.crawler.model.url_rows import UrlRow, row_bytes

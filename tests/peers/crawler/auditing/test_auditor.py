@@ -15,7 +15,7 @@ from peers.crawler.auditing.likeness import hashes_of
 from peers.crawler.model.messages import ParsePage
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
-from peers.crawler.model.wire_messages import LendTurn, LookAtPage, PageSeen, TurnLent
+from peers.crawler.model.wire_messages import LendTurn, LookAtPage, PageObserved, TurnLent
 from peers.engine.document import Document
 from peers.storage.messages import HostVisited, PageKept, WatchHosts
 from peers.storage.wire_messages import StoredPage
@@ -81,7 +81,7 @@ class Auditing:
     def is_blamed(self, url: str, text: str = SEEN, helper: str = HELPER) -> list[Any]:
         """Look at a page, have the helper see a text; return what is said to the conduct."""
         look = self.look(url)
-        return of_kind(self.tell(PageSeen(look.number, hashes_of(text)), "auditor", helper), Misbehaved)
+        return of_kind(self.tell(PageObserved(look.number, hashes_of(text)), "auditor", helper), Misbehaved)
 
     def counts(self) -> dict[str, int]:
         observed = self.auditor.observe()
@@ -178,7 +178,7 @@ def test_a_second_look_counts_by_the_member_that_was_asked_only() -> None:
     look, helper = mesh.look(), mesh.auditor._audits
     [audit] = helper.values()
     stranger = ({HELPER, "fourth"} - {audit.helper}).pop()
-    assert mesh.tell(PageSeen(look.number, hashes_of(SEEN)), "auditor", stranger) == []
+    assert mesh.tell(PageObserved(look.number, hashes_of(SEEN)), "auditor", stranger) == []
     assert mesh.counts() == {"under_way": 1}
 
 
@@ -219,7 +219,7 @@ def test_a_second_look_for_another_auditor_is_told_and_told_again() -> None:
     look = LookAtPage(7, URL)
     assert mesh.tell(look, "auditor", HELPER) == []
     mesh.lend(only(mesh.wake(), LendTurn))
-    told = PageSeen(7, hashes_of(SEEN))
+    told = PageObserved(7, hashes_of(SEEN))
     assert mesh.see() == [Send(Address(HELPER, "auditor"), told)]
     assert mesh.tell(look, "auditor", HELPER) == [Send(Address(HELPER, "auditor"), told)]
     assert mesh.wake() == []
@@ -243,7 +243,7 @@ def kept_from_all(mesh: Auditing, url: str, visits: int, *, is_unlent: bool) -> 
     looks = of_kind(mesh.wake(auditor.PATIENCE_S), LookAtPage)
     if not looks:
         return []
-    told = PageSeen(looks[0].number, is_unlent=is_unlent)
+    told = PageObserved(looks[0].number, is_unlent=is_unlent)
     return of_kind(mesh.tell(told, "auditor", HELPER), Misbehaved)
 
 

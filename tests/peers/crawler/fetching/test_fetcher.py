@@ -14,10 +14,10 @@ import pytest
 import trio
 import trustme
 
-from peers.crawler.addresses.address_turns import AddressTurns
+from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.addresses.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.fetching.connection import FetchLimits
-from peers.crawler.fetching.decoding import BODY_BYTES_MAX, Decoded
+from peers.crawler.fetching.content_encoding import BODY_BYTES_MAX, Decoded
 from peers.crawler.fetching.fetcher import Fetcher, tls_context
 from peers.crawler.fetching.resolver import (
     LOOK_AGAIN_S,
@@ -872,8 +872,8 @@ async def test_ipv4_is_tried_in_time_when_ipv6_leads_nowhere(nursery: trio.Nurse
 # --- Addresses ------------------------------------------------------------------------------------------
 
 
-def everywhere() -> AddressTurns:
-    return AddressTurns(lambda address: True)
+def everywhere() -> AddressQueues:
+    return AddressQueues(lambda address: True)
 
 
 async def test_an_address_is_asked_one_thing_at_a_time_whatever_names_it_has(nursery: trio.Nursery) -> None:

@@ -12,14 +12,22 @@ from mesh.tables.memory_table import MemoryTable
 from peers.crawler.ancestors import ancestors_of, with_ancestors
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.items import Items, QueuedItem, decode_items, encode_items, locate
-from peers.crawler.frontier.orders import BEHIND, Link, PageSeen, lane_of, onward, rank_of, weight_of_url
+from peers.crawler.frontier.order_in_force import OrderInForce
+from peers.crawler.frontier.orders import (
+    BEHIND,
+    LinkTarget,
+    PageSeen,
+    lane_of,
+    onward,
+    rank_of,
+    weight_of_url,
+)
 from peers.crawler.frontier.relevance import GuideWords
-from peers.crawler.frontier.steering import Steering
 from peers.crawler.model.course import UNLIMITED, Course, course_in
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.engine.document import Document
-from peers.policy.ordering import PLAIN, Order, Ordering
+from peers.policy.crawl_order import PLAIN, CrawlOrder, Order
 from peers.policy.policy_file import read_policy, write_policy
 from peers.policy.rules import Action, Policy, Rule
 from peers.storage.messages import PageStored, StorePage
@@ -28,17 +36,17 @@ from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked, of_kind
 from tests.peers.crawler.frontiers import queue
 
 GUIDE = ("climate", "气候")
-WEIGHT, DEPTH = Ordering(order=Order.WEIGHT), Ordering(order=Order.DEPTH)
-GUIDED = Ordering(order=Order.WEIGHT, guide_words=GUIDE)
-FISH = Ordering(order=Order.FISH, guide_words=GUIDE, width=2, steps=1)
-FOCUSED = Ordering(order=Order.FOCUSED, guide_words=GUIDE, steps=1)
+WEIGHT, DEPTH = CrawlOrder(order=Order.WEIGHT), CrawlOrder(order=Order.DEPTH)
+GUIDED = CrawlOrder(order=Order.WEIGHT, guide_words=GUIDE)
+FISH = CrawlOrder(order=Order.FISH, guide_words=GUIDE, width=2, steps=1)
+FOCUSED = CrawlOrder(order=Order.FOCUSED, guide_words=GUIDE, steps=1)
 
 
-def rank(ordering: Ordering, link: FoundLink, citations: int = 0) -> int:
-    return rank_of(Link(link, citations), ordering, GuideWords(ordering.guide_words))
+def rank(ordering: CrawlOrder, link: FoundLink, citations: int = 0) -> int:
+    return rank_of(LinkTarget(link, citations), ordering, GuideWords(ordering.guide_words))
 
 
-def followed(ordering: Ordering, seen: PageSeen, *links: FoundLink) -> list[FoundLink]:
+def followed(ordering: CrawlOrder, seen: PageSeen, *links: FoundLink) -> list[FoundLink]:
     found = onward(seen, links, ordering, GuideWords(ordering.guide_words))
     return [link for link in found if link.use is LinkUse.FETCH]
 
@@ -125,7 +133,7 @@ def test_fish_prefer_links_of_relevant_pages_and_of_these_those_to_other_sites()
 
 
 def test_what_is_not_ahead_is_behind_when_a_crawl_starts_anew() -> None:
-    anew = Ordering(starts_anew=True)
+    anew = CrawlOrder(starts_anew=True)
     ahead, known = FoundLink(HOME, depth=900, is_ahead=True), FoundLink(HOME, depth=1)
     assert rank(anew, ahead) < BEHIND <= rank(anew, known)
     assert lane_of(rank(anew, ahead)) < lane_of(rank(anew, known))
@@ -167,7 +175,7 @@ def test_levels_of_a_seed_are_counted_down_by_whatever_order() -> None:
 # --- In the frontier ---
 
 
-def frontier_of(ordering: Ordering) -> Frontier:
+def frontier_of(ordering: CrawlOrder) -> Frontier:
     frontier = Frontier(MemoryTable(), CrawlSettings(delay_s=0.0, ordering=ordering))
     frontier.hold([1])
     return frontier
@@ -295,9 +303,9 @@ def test_a_policy_says_the_order_and_when_the_crawl_is_over() -> None:
     assert policy.next_end_s(end_s - 1.0) == end_s
     assert not policy.at(end_s - 1.0).pauses_all
     assert policy.at(end_s).pauses_all
-    steering = Steering(PLAIN)
-    steering.change_decreed(policy.ordering)
-    assert steering.ordering == FOCUSED
+    order = OrderInForce(PLAIN)
+    order.change_decreed(policy.ordering)
+    assert order.ordering == FOCUSED
 
 
 def test_what_is_taken_down_stays_so_when_a_crawl_is_over() -> None:
@@ -310,7 +318,7 @@ def test_what_is_taken_down_stays_so_when_a_crawl_is_over() -> None:
 @pytest.mark.parametrize("order", [Order.FISH, Order.FOCUSED])
 def test_an_order_by_guide_words_without_any_is_refused(order: Order) -> None:
     with pytest.raises(ValueError, match="guide_words"):
-        Ordering(order=order)
+        CrawlOrder(order=order)
 
 
 # --- Guessing ---

@@ -5,7 +5,14 @@ from __future__ import annotations
 from math import inf
 
 from mesh.tables.memory_table import MemoryTable
-from peers.crawler.links.outbox import BATCH_BYTES, BATCHES_UNDER_WAY, RESEND_MAX_S, RESEND_S, Batch, Outbox
+from peers.crawler.links.outbox import (
+    BATCH_BYTES,
+    BATCHES_UNDER_WAY,
+    RESEND_MAX_S,
+    RESEND_S,
+    LinkBatch,
+    LinkOutbox,
+)
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink
 
 
@@ -13,11 +20,11 @@ def links(n: int, host: str = "http://a.test") -> list[FoundLink]:
     return [FoundLink(f"{host}/{number}", "text", depth=2, hops=1) for number in range(n)]
 
 
-def begun(table: MemoryTable | None = None, life: int = 1, links_max: float = inf) -> Outbox:
-    return Outbox(MemoryTable() if table is None else table, life, links_max)
+def begun(table: MemoryTable | None = None, life: int = 1, links_max: float = inf) -> LinkOutbox:
+    return LinkOutbox(MemoryTable() if table is None else table, life, links_max)
 
 
-def added(outbox: Outbox, n: int = 1, peer: str = "b", now: float = 0.0) -> Batch:
+def added(outbox: LinkOutbox, n: int = 1, peer: str = "b", now: float = 0.0) -> LinkBatch:
     (number,) = outbox.add(peer, links(n), now)
     (batch,) = [each for each in outbox.wake(now) if each.number == number]
     return batch

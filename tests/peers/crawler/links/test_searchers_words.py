@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from mesh.actors.actor import Address
-from peers.crawler.frontier.steering import Steering
+from peers.crawler.frontier.order_in_force import OrderInForce
 from peers.crawler.links.searchers_words import KEPT_S, PAUSE_S, SearchersWords
 from peers.crawler.model.wire_messages import WordsSearched
-from peers.policy.ordering import GUIDE_WORDS_MAX, PLAIN, Order, Ordering
+from peers.policy.crawl_order import GUIDE_WORDS_MAX, PLAIN, CrawlOrder, Order
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked
 
-GUIDED = Ordering(order=Order.WEIGHT, searched_words_max=2)
+GUIDED = CrawlOrder(order=Order.WEIGHT, searched_words_max=2)
 
 
 def test_what_most_gateways_tell_comes_first_and_one_alone_has_its_share() -> None:
@@ -40,21 +40,21 @@ def test_changes_are_an_hour_apart_and_only_where_something_changes() -> None:
 
 
 def test_words_of_searchers_are_added_to_those_of_the_operator_as_far_as_he_wants() -> None:
-    own = Ordering(order=Order.FOCUSED, guide_words=("climate",), searched_words_max=2)
-    steering = Steering(own)
-    steering.change_searched(("climate", "ice", "snow", "sea"))
-    assert steering.ordering.guide_words == ("climate", "ice")
-    assert steering.searched_words == ("ice",)
-    assert steering.guide.of_link("http://a.test/", "Ice") > 0
-    steering.change_own(Ordering(order=Order.FOCUSED, guide_words=("climate",)))
-    assert "ice" not in steering.ordering.guide_words
+    own = CrawlOrder(order=Order.FOCUSED, guide_words=("climate",), searched_words_max=2)
+    order = OrderInForce(own)
+    order.change_searched(("climate", "ice", "snow", "sea"))
+    assert order.ordering.guide_words == ("climate", "ice")
+    assert order.searched_words == ("ice",)
+    assert order.guide.of_link("http://a.test/", "Ice") > 0
+    order.change_own(CrawlOrder(order=Order.FOCUSED, guide_words=("climate",)))
+    assert "ice" not in order.ordering.guide_words
     many = tuple(f"w{n}" for n in range(GUIDE_WORDS_MAX))
-    full = Ordering(order=Order.FOCUSED, guide_words=many, searched_words_max=9)
+    full = CrawlOrder(order=Order.FOCUSED, guide_words=many, searched_words_max=9)
     assert full.with_searched(("ice",)).guide_words == many
 
 
 def test_a_crawl_that_does_not_go_by_words_has_none_of_searches() -> None:
-    assert Ordering(searched_words_max=5).with_searched(("ice",)).guide_words == ()
+    assert CrawlOrder(searched_words_max=5).with_searched(("ice",)).guide_words == ()
     assert PLAIN.with_searched(("ice",)) is PLAIN
 
 

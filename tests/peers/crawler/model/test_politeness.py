@@ -12,7 +12,7 @@ from peers.crawler.model import politeness
 from peers.crawler.model.politeness import Blame, HostRecord
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason
-from peers.crawler.url_explaining import hold_by_clock
+from peers.crawler.url_explainer import hold_by_clock
 
 SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0, backoff_max_s=100.0, give_up_s=1_000.0)
 HOST = HostRecord("a.test", next_fetch_s=50.0)

@@ -12,14 +12,14 @@ import pytest
 import zstandard
 from xxhash import xxh3_64_digest
 
-from peers.crawler.fetching.decoding import BODY_BYTES_MAX
+from peers.crawler.fetching.content_encoding import BODY_BYTES_MAX
 from peers.crawler.model.messages import PageParsed, ParseFailed
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.parsing.extraction import decoded, extract, extract_again
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
-from peers.exporting.rows import Order, Taken, take_apart
+from peers.exporting.rows import ExportTask, Taken, take_apart
 from peers.storage.archive.warc import absence_record, parse_response, read_records, visit_in
 from peers.storage.messages import ParseRecords, RecordsParsed
 from tests.bombs import CODINGS, bomb_of
@@ -87,7 +87,7 @@ def test_noindex_in_the_page_or_its_header_makes_no_document_now_or_later() -> N
         assert parsed.document is None
         assert parsed.records
         assert extract_again(ParseRecords(URL, seen(1.0), parsed.records)).document is None
-        taken = take_apart(Order([(URL, seen(1.0), parsed.records)]))
+        taken = take_apart(ExportTask([(URL, seen(1.0), parsed.records)]))
         assert taken == Taken([], [], n_no_page=0, n_not_indexed=1, n_damaged=0, syntax=taken.syntax)
 
 
@@ -96,7 +96,7 @@ def test_what_took_a_page_away_is_no_page_when_it_is_read_back() -> None:
     absent = absence_record(URL, "robots", seen(2.0, 2))
     for records in (gone.records, absent):
         assert extract_again(ParseRecords(URL, seen(2.0, 2), records)).document is None
-        taken = take_apart(Order([(URL, seen(2.0, 2), records)]))
+        taken = take_apart(ExportTask([(URL, seen(2.0, 2), records)]))
         assert taken == Taken([], [], n_no_page=1, n_not_indexed=0, n_damaged=0, syntax=[])
 
 

@@ -12,9 +12,9 @@ import pytest
 import trio
 
 from mesh.process.workshop import Answer, Workshop
-from peers.crawler.fetching.decoding import BODY_BYTES_MAX, GZIP_MEMBERS_MAX, LAYERS_MAX
+from peers.crawler.fetching.content_encoding import BODY_BYTES_MAX, GZIP_MEMBERS_MAX, LAYERS_MAX
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
-from peers.crawler.model.page_orders import DecodeBeginning, NotDecoded, Order, decode_answer, encode
+from peers.crawler.model.page_tasks import DecodeBeginning, NotDecoded, Order, decode_answer, encode
 from peers.crawler.model.robots import DISALLOW_FOR_NOW
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.parsing import page_process

@@ -11,7 +11,7 @@ import pytest
 from mesh.actors.codec import FRAME_BYTES_MAX
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
-from peers.crawler.fetching.decoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX
+from peers.crawler.fetching.content_encoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX
 from peers.crawler.model.messages import PageParsed, ParseFailed
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import FoundLink
@@ -22,7 +22,7 @@ from peers.crawler.parsing.parser import NotHtml
 from peers.documents.content import TEXT_CHARS_MAX, Content, Lack
 from peers.documents.formats import Format
 from peers.engine.kinds import NAMES
-from peers.exporting.rows import Order, take_apart
+from peers.exporting.rows import ExportTask, take_apart
 from peers.storage.archive.warc import content_record, parse_response, read_record, response_record
 from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.wire_messages import StoredPage
@@ -53,7 +53,7 @@ def test_what_is_read_back_from_the_archive_is_the_same_document_and_so_is_what_
     parsed = extracted()
     order = ParseRecords(URL, seen(1_000.0, 1), parsed.records)
     assert extract_again(order).document == parsed.document
-    [row] = take_apart(Order([(URL, seen(1_000.0, 1), parsed.records)])).rows
+    [row] = take_apart(ExportTask([(URL, seen(1_000.0, 1), parsed.records)])).rows
     assert (row.text, row.type) == ("The text of a report", "application/pdf")
 
 

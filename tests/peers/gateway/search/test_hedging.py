@@ -13,7 +13,7 @@ from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH
 from peers.gateway.errands.round import REPEAT_AFTER_S
 from peers.gateway.model.messages import Coverage, PagesFound
-from peers.gateway.search.folding import needed_for
+from peers.gateway.search.deduplication import needed_for
 from peers.gateway.search.punctuality import HEDGE_S_MAX, HEDGE_S_MIN, HEDGES_SAVED_MAX
 from peers.gateway.search.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots

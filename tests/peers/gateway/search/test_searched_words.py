@@ -21,14 +21,14 @@ from peers.gateway.search.searched_words import (
     words_in_vain,
 )
 from peers.gateway.searcher import TELL_WORDS_S, Searcher
-from peers.policy.ordering import Order, Ordering
+from peers.policy.crawl_order import CrawlOrder, Order
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from tests.peers.gateway.fake_searcher import FakeSearcher
 from tests.peers.gateway.mesh_of_three import ownership
 from tests.peers.gateway.test_http_port import get, running
 
 NOTHING = PagesFound(1, (), 0, 0.0, Coverage(64, 64, 0), ())
-GUIDED = Ordering(order=Order.WEIGHT, searched_words_max=8)
+GUIDED = CrawlOrder(order=Order.WEIGHT, searched_words_max=8)
 HTTP, CONTROLLERS = Address("ann", "http"), Address(EVERYBODY, "controller")
 
 
@@ -117,7 +117,7 @@ def test_one_asker_has_so_many_words_and_a_crowd_does_not_fill_the_memory() -> N
 # --- Who is told ---
 
 
-def searcher(ordering: Ordering) -> Searcher:
+def searcher(ordering: CrawlOrder) -> Searcher:
     made = Searcher("ann", ordering=ordering)
     made.receive(Address("ann", "membership"), OwnershipChanged(ownership()), 0.0)
     return made
@@ -137,13 +137,13 @@ def test_controllers_are_told_again_and_again_if_the_crawl_goes_by_searches() ->
 
 
 def test_nothing_is_counted_by_default_nor_after_the_policy_says_so() -> None:
-    made = searcher(Ordering(order=Order.WEIGHT))
+    made = searcher(CrawlOrder(order=Order.WEIGHT))
     ask(made)
     assert made.wake(1e6) == []
     made = searcher(GUIDED)
     made.wake(1.0)
     ask(made)
-    plain = Policy(rules=EVERYTHING.rules, ordering=Ordering())
+    plain = Policy(rules=EVERYTHING.rules, ordering=CrawlOrder())
     decree = Decree(POLICY, "", 1, 0.0, float("inf"), policy_bytes(plain), b"", b"")
     made.receive(Address("ann", "membership"), DecreesInForce(POLICY, (decree,)), 2.0)
     assert made.wake_at() == float("inf")

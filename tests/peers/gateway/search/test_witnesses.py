@@ -8,9 +8,9 @@ from mesh.actors.actor import Address, Message
 from mesh.actors.conduct import Misbehaved, Offence
 from peers.gateway import searcher
 from peers.gateway.errands.round import REPEAT_AFTER_S
-from peers.gateway.search.asking_again import ANSWER_S_MAX
 from peers.gateway.search.doubts import AGAIN_AFTER_S, SUSPECT_AFTER, Doubt, Doubts
 from peers.gateway.search.stage import READING_S_MAX
+from peers.gateway.search.witness_recheck import ANSWER_S_MAX
 from peers.gateway.search.witnesses import DENIALS_MAX
 from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts
 from tests.peers.gateway.mesh_of_three import PEERS, Conversation, ownership, url_of

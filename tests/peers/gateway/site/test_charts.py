@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from peers.gateway.site import charts
-from peers.gateway.site.charts import BYTES, DURATION, LINES_MAX, NUMBER, Chart, Plot, Unit, wait_unit
+from peers.gateway.site.charts import BYTES, DURATION, LINES_MAX, NUMBER, Chart, ChartUnit, Plot, wait_unit
 
 PLOT = Plot(top=0, base=100, most=10.0)
 HUGE = float(1 << 53)
@@ -91,7 +91,7 @@ def test_a_picture_has_no_style_of_its_own() -> None:
         (wait_unit(lambda seconds: f"{seconds:.0f}"), 1e12, 1.00224e12, "1002240000000"),
     ],
 )
-def test_axes_end_at_round_numbers_of_any_size(unit: Unit, most: float, top: float, text: str) -> None:
+def test_axes_end_at_round_numbers_of_any_size(unit: ChartUnit, most: float, top: float, text: str) -> None:
     found = charts.top_of([(most,)], unit)
     assert found >= most
     assert found == pytest.approx(top)

@@ -9,7 +9,7 @@ from peers.crawler.parsing.parser_port import StoredText
 from peers.documents.content import Lack
 from peers.gateway.site.stored_page import (
     SHOWN_CHARS_MAX,
-    Kind,
+    DisplayKind,
     file_headers,
     framed_html,
     stored_page,
@@ -54,12 +54,12 @@ def test_content_coding_is_undone_if_it_is_still_there() -> None:
 
 def test_what_is_no_text_is_not_shown() -> None:
     page = stored_page(URL, records(b"\x89PNG", "image/PNG; x=y"))
-    assert (page.kind, page.media_type, page.text) == (Kind.OTHER, "image/png", "")
+    assert (page.kind, page.media_type, page.text) == (DisplayKind.OTHER, "image/png", "")
 
 
 def test_a_document_is_what_it_is_and_has_no_text_before_it_was_read() -> None:
     page = stored_page(URL, records(b"%PDF-1.5", "application/octet-stream"))
-    assert (page.kind, page.media_type, page.text) == (Kind.DOCUMENT, "application/pdf", "")
+    assert (page.kind, page.media_type, page.text) == (DisplayKind.DOCUMENT, "application/pdf", "")
     read = with_said(page, StoredText("Rivers", "x" * (SHOWN_CHARS_MAX + 1)))
     assert (len(read.text), read.is_cut, read.body) == (SHOWN_CHARS_MAX, True, b"%PDF-1.5")
     assert read.keywords == ("rivers",)

@@ -1,0 +1,76 @@
+"""Orders to the mesh of a lab, given from where its inventory is: seeds, policy, take-downs, expulsions. [io]
+
+They are carried out on the machine that has the keys, by its own `tianmesh`: no key leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bootstrap.fleet.deployment import near, note_of_founder
+from bootstrap.fleet.inventory import Inventory
+from bootstrap.fleet.remote import MachineError, Remote
+from mesh.errors import ConfigError
+
+ORDER_S: Final = 600.0
+ORDERS: Final = {
+    "seed": "Give the mesh pages to start from; the crawl stays on their domains.",
+    "policy": "Show or change what is crawled, and how gently: show, set FILE, diff FILE, like URL.",
+    "pause": "Leave a host alone.",
+    "resume": "Go on with a host.",
+    "takedown": "Have a page, a folder or a host shown by nobody.",
+    "drain": "Have the others take over what a peer has.",
+    "expel": "Expel a member for ever, or an administrator.",
+}
+EXAMPLES: Final = {
+    "seed": "seed https://www.example.org/",
+    "policy": "policy set policy.toml",
+    "pause": "pause www.example.org",
+    "resume": "resume www.example.org",
+    "takedown": "takedown https://www.example.org/page --reason 'asked for by its author'",
+    "drain": "drain PEER --yes",
+    "expel": "expel PEER --reason 'its machine was stolen' --undo-since 2027-01-31T08:00",
+}
+_DATA: Final = ("--data", "{folder}/peer")  # beside which the keys are
+
+
+def run_command(inventory: Inventory, file: Path, name: str, words: Sequence[str]) -> str:
+    """Carry out an order on the machine that has the keys; return the output there.
+
+    Args:
+      file: the inventory, beside which it is noted which machine that is.
+
+    Raises:
+      ConfigError: the lab has not been launched, the machine is not in the inventory any more, or the order
+        failed there.
+    """
+    noted = note_of_founder(file)
+    if not noted.exists():
+        raise ConfigError(f"nobody knows yet which machine has the keys: tianmesh lab launch {file}")
+    founder = noted.read_text(encoding="utf-8").strip()
+    machine = next((each for each in inventory.machines if each.name == founder), None)
+    if machine is None:
+        raise ConfigError(f"{founder}, which has the keys, is not in {file}: write it down again")
+    given, words = _with_file(name, words)
+    if name == "seed":
+        words += [word for entry in inventory.allow_private for word in ("--allow-private", entry)]
+    options = ["--gateway", f"http://{near(machine.gateway)}", *_DATA]
+    remote = Remote(machine, inventory)
+    try:
+        return remote.tianmesh(name, *words, *options, given=given, timeout_s=ORDER_S)
+    except MachineError as error:
+        raise ConfigError(f"{founder}: {error}") from error
+
+
+def _with_file(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """Read a file that is here, for an order that is carried out elsewhere."""
+    words = list(words)
+    if name == "policy" and len(words) > 1 and words[0] in ("set", "diff") and words[1] != "-":
+        try:
+            given = Path(words[1]).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read {words[1]} ({error}): name a policy file") from error
+        return given, [words[0], "-", *words[2:]]
+    return "", words

@@ -1,0 +1,146 @@
+"""Failure detection: pings and their answers, accusing silent members, burying those that do not refute."""
+
+from __future__ import annotations
+
+from math import inf
+
+from mesh.membership.gossip import Gossip
+from mesh.membership.licence_holder import LicenceHolder
+from mesh.membership.members import MemberList, State, is_live
+from mesh.membership.others import Others
+from mesh.membership.own_record import OwnRecord
+from mesh.membership.prober import Prober
+from mesh.membership.queues import Queues
+from mesh.membership.rumour_intake import RumourIntake
+from mesh.membership.suspicions import Suspicions
+from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.wire_messages import PingAnswered, PingRequested, Rumour
+
+
+class FailureDetector:
+    """The failure detector: acts on `prober` and `suspicions`, by messages and by beliefs of this peer."""
+
+    def __init__(
+        self,
+        own: OwnRecord,
+        members: MemberList,
+        others: Others,
+        prober: Prober,
+        suspicions: Suspicions,
+        intake: RumourIntake,
+        gossip: Gossip,
+        holder: LicenceHolder,
+        queues: Queues,
+        settings: SwimSettings,
+    ) -> None:
+        self.n_stalls = 0  # count: times that this process woke much too late
+        self._own = own
+        self._members = members
+        self._others = others
+        self._prober = prober
+        self._suspicions = suspicions
+        self._intake = intake
+        self._gossip = gossip
+        self._holder = holder
+        self._queues = queues
+        self._settings = settings
+        self._awake_at = 0.0  # up to when it is settled whether we stood still
+        self._busy_at = inf  # when the mesh last had anything to do, or to doubt
+        self._pause_s = settings.probe_interval_s  # to the next probe, while nobody is suspected
+
+    def begin(self, at: float) -> None:
+        """Probe for the first time at `at`."""
+        self._busy_at = at
+        self._prober.start(at)
+
+    def wake_at(self) -> float:
+        return min(self._prober.wake_at(self._probe_pause_s), self._suspicions.wake_at())
+
+    def remember(self, suspect: Rumour, now: float) -> None:
+        """Go on with a suspect of before the last stop: it has all its time anew."""
+        self._suspicions.accuse(suspect.record.peer, suspect.accusers, now, len(self._members))
+
+    def notice_stall(self, wanted_at: float, now: float) -> None:
+        """Hold it against nobody else that this process stood still.
+
+        Args:
+          wanted_at: when it wanted to be woken.
+        """
+        stall_s = now - max(wanted_at, self._awake_at)
+        self._awake_at = now
+        if stall_s > self._settings.stall_s:
+            self.n_stalls += 1
+            self._prober.health.worsen()
+            self._prober.forget()
+            self._suspicions.grant(stall_s, now)
+
+    def wake(self, now: float) -> None:
+        self._probe(now)
+        self._bury(now)
+
+    def hear_answer(self, peer: str, answer: PingAnswered, now: float) -> None:
+        """Take note that a ping of ours, or one made for another, has been answered."""
+        relayed = self._prober.passed_on(answer)
+        if relayed is not None:
+            self._gossip.tell(*relayed)
+        sent_at = self._prober.witnessed(peer, answer, now)
+        is_doubted = any(rumour.record.peer == self._own.peer and rumour.state for rumour in answer.gossip)
+        if sent_at is not None and not is_doubted and answer.known in (b"", self._members.known_digest):
+            self._holder.witness(peer, sent_at, now)
+
+    def ping_for(self, requester: str, request: PingRequested, now: float) -> None:
+        """Try a member that somebody else gets no answer from."""
+        known = self._members.get(request.peer)
+        if known is None or not is_live(known) or request.peer == self._own.peer:
+            return
+        ping = self._prober.relay(requester, request, now)
+        if ping is not None:
+            self._gossip.tell(request.peer, ping)
+
+    def _probe(self, now: float) -> None:
+        """Ask for help where a probe has no answer, accuse where none has come, begin the next one."""
+        others = self._others.all()
+        for helper, request in self._prober.requests_due(now, others):
+            self._pause_s, self._busy_at = self._settings.probe_interval_s, now
+            self._gossip.tell(helper, request)
+        for peer in self._prober.silent(now):
+            self._accuse(peer, now)
+        if not self._prober.is_due(now, self._probe_pause_s):
+            return
+        self._pause_s = self._pause_from(now)
+        self._holder.follow(now)
+        probe = self._prober.next_probe(now, others)
+        if probe is not None:
+            self._gossip.tell(*probe)
+
+    @property
+    def _probe_pause_s(self) -> float:
+        """Return the pause between probes: the short one while there are suspects, to judge them soon."""
+        return self._settings.probe_interval_s if len(self._suspicions) else self._pause_s
+
+    def _pause_from(self, now: float) -> float:
+        """How long to wait for the next probe: longer where nobody crawls, is doubted, or is new.
+
+        A crash is then found somewhat later, by those for whom there is nothing to take over but questions,
+        which a standby answers meanwhile.
+        """
+        doubts = self._suspicions.unclear_count(now) or self._prober.health.distrust > 1
+        if doubts or self._members.newcomers or not self._queues.are_empty:
+            self._busy_at = now
+        if now < self._busy_at + self._settings.idle_after_s:
+            return self._settings.probe_interval_s
+        return self._settings.idle_pause_s(len(self._members.remaining()))
+
+    def _bury(self, now: float) -> None:
+        """Hold the suspects for dead that have not taken it back in time."""
+        for peer in self._suspicions.due(now):
+            suspect = self._members.get(peer)
+            assert suspect is not None, "only members are suspected"
+            self._intake.learn(Rumour(suspect.record, State.DEAD), now)
+
+    def _accuse(self, peer: str, now: float) -> None:
+        """Say that a member did not answer us."""
+        known = self._members.get(peer)
+        if known is not None and is_live(known):
+            self._intake.hearsay.note_silent(peer, known.record.incarnation)
+            self._intake.learn(Rumour(known.record, State.SUSPECT, (self._own.peer,)), now)

@@ -1,0 +1,102 @@
+"""Asking hosts and pages before their time, bit by bit, once something has changed that is about many.
+
+Hosts that were given up, when the policy allows other private addresses than before, and when a peer that
+starts reaches the web in another way than in its last life. Pages that were visited at a time whose visits
+the policy does not believe: all of them is asked for, whatever is known of it, by whoever has the slot. What
+has been done is noted in a table, so that a peer that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from struct import Struct
+from typing import Final
+
+from mesh.slot_limits import SLOTS_MAX
+from mesh.tables.table import Table
+from peers.crawler.frontier.frontier import Frontier
+from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, slot_in, slot_key, url_key
+from peers.crawler.frontier.parked_hosts import record_in
+from peers.crawler.host_clocks import HostClocks
+from peers.crawler.model.revisit_policies import due_now
+from peers.crawler.model.url_rows import NO_DIGEST, UrlRow, row_in
+from peers.policy.rules import Policy
+
+ROWS_AT_ONCE: Final = 64  # what follows the hosts of a slot is read in vain
+SLOTS_AT_ONCE: Final = 16  # 2 ms at most
+VISITS_AT_ONCE: Final = 256  # pages to be visited again take 65 us each
+PAUSE_S: Final = 0.02
+_NEXT: Final = b"next"
+_UNDO: Final = b"undo"
+_SPAN: Final = Struct(">dd")
+
+
+class EarlyRevisits:
+    """One pass over the rows of hosts for each change."""
+
+    def __init__(self, table: Table, frontier: Frontier, clocks: HostClocks) -> None:
+        """Go on with the recalling that an earlier run has begun."""
+        self._table = table
+        self._frontier = frontier
+        self._clocks = clocks
+        self.at_s = inf if table.get(_NEXT) is None else -inf  # when to call `do_some`
+        self._undone = list(_SPAN.iter_unpack(table.get(_UNDO) or b""))  # from when on until when
+        self._room = VISITS_AT_ONCE  # pages that may still be marked in this turn
+
+    def change_policy(self, policy: Policy) -> None:
+        """Go by the private addresses that a policy allows, and by the visits that it does not believe."""
+        self.note(b"policy", " ".join(policy.allow_private).encode())
+        spans = [each.span_s for each in policy.undo]
+        self._undone = list(spans)
+        self.note(_UNDO, b"".join(_SPAN.pack(*span) for span in spans))
+
+    def note(self, what: bytes, value: bytes) -> None:
+        """Begin anew if something has another value than when it was noted last; b"" before that."""
+        assert what != _NEXT
+        if (self._table.get(what) or b"") != value:
+            self._table.put(what, value)
+            self._table.put(_NEXT, b"")
+            self.at_s = -inf
+
+    def do_some(self, now: float) -> None:
+        """Look at the next rows."""
+        key: bytes | None = self._table.get(_NEXT) or b""
+        self._room = VISITS_AT_ONCE
+        for _ in range(SLOTS_AT_ONCE):
+            if key is not None and self._room > 0:
+                key = self._from(key, now)
+        if key is None:
+            self._table.delete(_NEXT)
+            self.at_s = inf
+        else:
+            self._table.put(_NEXT, key)
+            self.at_s = now + PAUSE_S
+
+    def _from(self, start: bytes, now: float) -> bytes | None:
+        """Recall the rows of one slot from a key on; return where to go on, None at the end."""
+        rows = list(self._frontier.rows_from(start, ROWS_AT_ONCE))
+        for key, row in rows:
+            slot, kind = slot_in(key), kind_in(key)
+            if kind == URL and self._undone:
+                if self._room == 0:
+                    return key
+                self._visit_again(slot, name_in(key), row_in(row), now)
+            elif kind > HOST and self._undone:
+                return slot_key(slot) + URL
+            elif kind > HOST:
+                return slot_key(slot + 1) if slot + 1 < SLOTS_MAX else None
+            elif kind == HOST:
+                self._clocks.recall(slot, record_in(row), now)
+        return rows[-1][0] + b"\0" if len(rows) == ROWS_AT_ONCE else None
+
+    def _visit_again(self, slot: int, mark: bytes, row: UrlRow, now: float) -> None:
+        """Have a page asked for at once, and all of it, if its last visit is not believed."""
+        is_known = row.digest != NO_DIGEST or row.etag or row.last_modified
+        if not (row.due_s > now or is_known) or not any(a <= row.visited_s <= b for a, b in self._undone):
+            return
+        url = row.url or (self._frontier.url_in_queue(slot, mark, row) if row.is_queued else "")
+        if row.visit and url:
+            again = due_now(row, now)._replace(digest=NO_DIGEST, etag="", last_modified="")
+            self._room -= 1
+            self._frontier.merge_visited(slot, mark, again, url)
+            self._frontier.note_change(url_key(slot, mark))

@@ -1,0 +1,97 @@
+"""The messages between a peer and the processes that work on its pages, as bytes. Pure.
+
+Both directions are decoded with types: what comes back may have been written by a page.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
+from peers.crawler.model.robots import DISALLOW_FOR_NOW
+from peers.crawler.model.web_request import FailureReason
+from peers.storage.messages import ParseRecords, RecordsParsed
+
+
+class DecodeBeginning(msgspec.Struct, frozen=True, array_like=True):
+    """Undo the content codings of a body, of each only so many bytes: `BeginningDecoded | NotDecoded`."""
+
+    body: bytes
+    codings: str
+    n_bytes: int
+
+
+class BeginningDecoded(msgspec.Struct, frozen=True, array_like=True):
+    """As `decoding.Decoded`."""
+
+    body: bytes
+    is_whole: bool
+
+
+class NotDecoded(msgspec.Struct, frozen=True, array_like=True):
+    """The body is not in these codings."""
+
+    detail: str
+
+
+ParserOrder: TypeAlias = ParsePage | ParseRecords | ParseRobots
+ParserAnswer: TypeAlias = PageParsed | ParseFailed | RecordsParsed | RobotsParsed
+Order: TypeAlias = ParserOrder | DecodeBeginning
+Answer: TypeAlias = ParserAnswer | BeginningDecoded | NotDecoded
+
+
+def given_up(order: ParserOrder, reason: FailureReason) -> ParseFailed | RecordsParsed | RobotsParsed:
+    """Return the answer to an order that cannot be carried out."""
+    match order:
+        case ParsePage():
+            return ParseFailed(order.url, reason)
+        case ParseRobots():
+            return RobotsParsed(order.origin, DISALLOW_FOR_NOW, judged=order.judged)
+        case ParseRecords():
+            return RecordsParsed(order.url, order.stamp, None)
+
+
+def encode(said: Order | Answer) -> bytes:
+    return msgspec.msgpack.encode(_TAGGED[type(said)](said))
+
+
+def decode_task(encoded: bytes) -> Order:
+    order: Order = _orders.decode(encoded).content
+    return order
+
+
+def decode_answer(encoded: bytes) -> Answer:
+    """Decode the answer of a process.
+
+    Raises:
+      msgspec.MsgspecError: no process of ours would say that.
+    """
+    answer: Answer = _answers.decode(encoded).content
+    return answer
+
+
+def _tagged(kinds: Sequence[type]) -> dict[type, Any]:
+    """Make for each kind a struct that has one as its `content`, with its place among them as the tag.
+
+    Most of them are messages that never leave a peer, so they have no tag of their own.
+    """
+    return {
+        kind: msgspec.defstruct(kind.__name__, [("content", kind)], frozen=True, array_like=True, tag=tag)
+        for tag, kind in enumerate(kinds)
+    }
+
+
+def _decoder_of(kinds: Sequence[type]) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(reduce(operator.or_, (_TAGGED[kind] for kind in kinds)))
+
+
+_ORDERS: Final = (ParsePage, ParseRecords, ParseRobots, DecodeBeginning)
+_ANSWERS: Final = (PageParsed, ParseFailed, RecordsParsed, RobotsParsed, BeginningDecoded, NotDecoded)
+_TAGGED: Final = _tagged(_ORDERS) | _tagged(_ANSWERS)
+_orders = _decoder_of(_ORDERS)
+_answers = _decoder_of(_ANSWERS)

@@ -1,0 +1,173 @@
+"""The stages of a search that ask for texts of pages: for their words, for excerpts to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from mesh.actors.actor import Send
+from mesh.urls import host_of
+from peers.gateway.search.doubts import Doubt
+from peers.gateway.search.feedback import words_of
+from peers.gateway.search.hit_list import RankedHit
+from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
+from peers.gateway.search.search_task import SearchTask
+from peers.gateway.search.stage import READING_S_MAX, Answer, AskedRound, Stage
+from peers.gateway.search.term_statistics import TermTotals
+from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts, Vocabulary
+
+
+class ExcerptStage(Stage):
+    """Ask the witnesses of the hits, and others of their teams instead of those that are late.
+
+    Attributes:
+      has_denials: whether one of the hits has been denied.
+    """
+
+    def __init__(
+        self,
+        task: SearchTask,
+        plans: list[Plan],
+        page: Sequence[RankedHit],
+        encoded_query: bytes,
+        totals: TermTotals,
+        now: float,
+    ) -> None:
+        """Begin.
+
+        Args:
+          page: hits to be read.
+          encoded_query: by which they were found.
+          totals: the statistics that they were scored by.
+        """
+        super().__init__(task, plans, now + READING_S_MAX, now)
+        self._page = page
+        self._encoded_query = encoded_query
+        self._totals = totals
+        self.has_denials = False
+        self._claimants = {each.hit.url: each.share.peer for each in page}
+        self._unsettled: set[str] = set()  # URLs whose witnesses cannot tell; their claimants are to be asked
+        self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
+        self._asked_of: dict[tuple[int, str], list[str]] = {}  # URLs by request and peer, unanswered
+        self._excerpts: dict[tuple[str, str], Excerpt] = {}  # by peer and URL
+
+    def begin(self, now: float) -> list[Send]:
+        witness_of = self._task.witnesses.witness_of
+        return self._ask_to_read(
+            ((witness_of(url, claimant) or claimant, url) for url, claimant in self._claimants.items()), now
+        )
+
+    def take(self, asked: AskedRound, message: Answer, share: Share, now: float) -> None:
+        assert isinstance(message, ExcerptsRead)
+        for excerpt in message.excerpts:
+            if share.peer in self._readers.get(excerpt.url, ()):
+                self._excerpts[share.peer, excerpt.url] = excerpt
+        asked.round.settle(share.peer)
+        for url in self._asked_of.pop((message.request, share.peer), ()):
+            self._note_told(url, share.peer, message.unsettled, now)
+
+    def bridge_incomplete(self, now: float) -> list[Send]:
+        unsettled, self._unsettled = self._unsettled, set()
+        return self._ask_to_read(((self._claimants[url], url) for url in sorted(unsettled)), now)
+
+    def end(self, plan: Plan) -> None:
+        waiting = self._waiting()
+        if self.is_open:
+            self._shared.punctuality.note_tardy(waiting)
+        else:
+            self._shared.punctuality.note_silent(waiting)
+
+    def is_read(self) -> bool:
+        """Is there an excerpt of every page that is not denied?"""
+        is_denied = self._task.witnesses.is_denied
+        return all(is_denied(url) or self.excerpt_of(url) is not None for url in self._readers)
+
+    def excerpt_of(self, url: str) -> Excerpt | None:
+        """That of the first peer that was asked for it and sent one."""
+        return next(
+            (self._excerpts[peer, url] for peer in self._readers[url] if (peer, url) in self._excerpts), None
+        )
+
+    def _note_told(self, url: str, peer: str, unsettled: Sequence[str], now: float) -> None:
+        """Note whether a peer that was asked for a page knows it, denies it or cannot tell yet."""
+        claimant, witnesses = self._claimants[url], self._task.witnesses
+        if peer == claimant:
+            return
+        if (peer, url) in self._excerpts:
+            witnesses.note_known(url)
+        elif url in unsettled:
+            witnesses.note_unsettled(url)
+            if claimant not in self._readers[url]:
+                self._unsettled.add(url)
+        else:
+            self.has_denials = True
+            self._shared.hits_denied += 1
+            witnesses.note_denied(url, claimant, peer)
+            self._shared.doubts.note(Doubt(url, claimant, peer), now)
+
+    def _ask_to_read(self, wanted: Iterable[tuple[str, str]], now: float) -> list[Send]:
+        """Ask for excerpts.
+
+        Args:
+          wanted: peers, and URLs of the page of results.
+        """
+        urls: dict[str, list[str]] = {}
+        for peer, url in wanted:
+            urls.setdefault(peer, []).append(url)
+            self._readers.setdefault(url, []).append(peer)
+        if not urls:
+            return []
+        request = self._task.number_question()
+        self._asked_of |= {(request, peer): of_peer for peer, of_peer in urls.items()}
+        # This peer last: it answers at once, and the others need not wait for that.
+        peers = sorted(urls, key=lambda peer: peer == self._task.me)
+        questions = {peer: self._question(request, urls[peer]) for peer in peers}
+        return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
+
+    def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
+        question = ReadExcerpts(request, self._encoded_query, tuple(urls))
+        if not self._task.order.wants_explanations:
+            return question
+        return msgspec.structs.replace(
+            question,
+            terms=self._task.terms,
+            doc_freqs=self._totals.doc_freqs,
+            document_count=self._totals.document_count,
+            field_lengths=self._totals.field_lengths,
+        )
+
+    def _ask_instead(self, late: set[str], now: float) -> list[Send]:
+        wanted = self._readers_instead(late)
+        return self._ask_to_read(wanted, now) if wanted and self._may_hedge(late, now) else []
+
+    def _readers_instead(self, late: set[str]) -> list[tuple[str, str]]:
+        """Return another peer of the team for each missing excerpt that only late peers were asked for."""
+        ownership = self._task.ownership
+        wanted = []
+        for url, readers in self._readers.items():
+            if self.excerpt_of(url) is None and late.issuperset(readers):
+                team = ownership.serving.team_of(ownership.slot_of(host_of(url)))
+                wanted += [(peer, url) for peer in team if peer not in late][:1]
+        return wanted
+
+
+class ExpansionStage(ExcerptStage):
+    """Ask for the words of the best pages, by which a query is expanded (`feedback`)."""
+
+    def words(self, known: Sequence[str]) -> dict[str, float] | None:
+        """Return those that are to be counted; None where a page's did not come.
+
+        Args:
+          known: terms that are counted anyway.
+        """
+        told: list[tuple[float, Vocabulary]] = []
+        for each in self._page:
+            excerpt = self.excerpt_of(each.hit.url)
+            if excerpt is None or not excerpt.vocabulary:
+                return None
+            told.append((each.score, excerpt.vocabulary))
+        return words_of(told, known)
+
+    def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
+        return ReadExcerpts(request, self._encoded_query, tuple(urls), wants_vocabulary=True)

@@ -1,0 +1,250 @@
+"""The answers of all shares of a plan made into one page of results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from math import inf, isfinite
+from typing import Final, TypeAlias
+
+import msgspec
+
+from mesh.actors.conduct import Offence
+from mesh.urls import has_host, host_of
+from peers.engine.explanation import Explanation
+from peers.engine.model import Candidate, explain_mix, scale_of
+from peers.engine.query import Query, Sort
+from peers.engine.query_language import Oddity, Remark
+from peers.engine.ranking import CollectionStatistics, RankingWeights, greatest_score
+from peers.gateway.model.member_lines import harmless
+from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
+from peers.gateway.search.hit_list import HitList, RankedHit
+from peers.gateway.search.plan import Plan, Share
+from peers.gateway.search.relaxation import Step
+from peers.gateway.search.search_task import SearchTask
+from peers.gateway.search.term_statistics import TermTotals, total_of
+from peers.index.facet_counts import most_frequent
+from peers.index.wire_messages import SNIPPETS_MAX, Excerpt, FacetCounts, Hit, HitsFound
+
+_WEIGHTS: Final = RankingWeights()  # as all indexes have them
+EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
+
+ExcerptOf: TypeAlias = Callable[[str], Excerpt | None]  # of a URL on the page; None when nobody sent it
+
+_decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
+
+
+def hits_of(
+    plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask, greatest: float
+) -> Iterator[tuple[Share, Hit]]:
+    """Those of a plan's shares that they may answer for, by falling score, ties by URL.
+
+    Neither what the policy takes down is among them, though an index may still have it, nor what a witness
+    denies.
+
+    Args:
+      greatest: the score that no page can have more of, by the statistics that hits were scored by.
+    """
+    given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
+    places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
+    share_of: dict[str, Share | None] = {}  # by host
+    for _, url, place in sorted(places):
+        share, hit = given[place]
+        host = host_of(url) if has_host(url) else ""
+        if host not in share_of:
+            share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
+        if share_of[host] != share:
+            task.view.refuse_hit(share.peer, Offence.FOREIGN_HITS)
+        elif hit.score > greatest:
+            task.view.refuse_hit(share.peer, Offence.IMPOSSIBLE_SCORES)
+        elif not task.view.policy.is_taken_down(url) and not task.witnesses.hides(url, share.peer):
+            yield share, hit
+
+
+def greatest_of(task: SearchTask, query: Query, totals: TermTotals) -> float:
+    """Return the score that no page can have more of; no bound where hits are not ordered by scores."""
+    if task.order.order is not Sort.SCORE:
+        return inf
+    return greatest_score(*query.scored, statistics_of(task, totals), _WEIGHTS)
+
+
+def statistics_of(task: SearchTask, totals: TermTotals) -> CollectionStatistics:
+    """The counts of the terms of a search, in the form that ranking takes."""
+    a, b, c, d, e = totals.field_lengths
+    doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+    return CollectionStatistics(totals.document_count, (a, b, c, d, e), doc_freqs)
+
+
+class MergedHits:
+    """The hits of a plan in one order, and the page of them that was asked for.
+
+    Attributes:
+      page: its hits, in order.
+      to_read: the same, and what stands under them.
+    """
+
+    def __init__(
+        self,
+        task: SearchTask,
+        plan: Plan,
+        found: Mapping[Share, HitsFound],
+        totals: TermTotals,
+        greatest: float,
+        step: Step,
+        step_number: int,
+    ) -> None:
+        """Put into order.
+
+        Args:
+          found: what came of the shares of the plan.
+          totals: the statistics that hits were scored by.
+          greatest: as for `hits_of`.
+          step: what was searched, and its number among the query's.
+        """
+        self._task = task
+        self._found = found
+        self._step = step
+        has_head = task.order.order is Sort.SCORE and not task.is_in_tail
+        self._scale = scale_of(step.query, statistics_of(task, totals)) if has_head else None
+        # As many as each share gave: what is behind these others may have, too.
+        depth = task.depth()
+        hits = list(islice(hits_of(plan, found, task, greatest), depth))
+        self._goes_on = len(hits) == depth
+        self._list = HitList(
+            hits,
+            self._scale,
+            is_head=not task.is_in_tail,
+            is_spread=task.is_spread,
+            has_copies=task.query.has_copies,
+        )
+        start = self._list.start_of(task.cursor) if task.cursor else task.offset
+        self.page = self._list.hits[start : start + task.k]
+        self.to_read = self._with_what_is_under()
+        self._total = total_of(answer.total for answer in found.values())
+        self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""
+
+    def answer(
+        self, excerpt_of: ExcerptOf, coverage: Coverage, with_all: int | None, seconds: float
+    ) -> PagesFound:
+        """Make the answer to the order.
+
+        Args:
+          with_all: pages that have all words, if that was counted.
+          seconds: that the search took.
+        """
+        task, step = self._task, self._step
+        return PagesFound(
+            ticket=task.order.ticket,
+            terms=task.query.terms,
+            total=self._total,
+            seconds=seconds,
+            coverage=coverage,
+            hits=tuple(self._found_page(each, excerpt_of) for each in self.page if not self._is_denied(each)),
+            is_exact=all(answer.is_exact for answer in self._found.values()),
+            relaxed=Relaxed(step.nowhere, step.is_any, with_all),
+            remarks=task.remarks + tuple(self._remarks()),
+            facets=_facets(self._found) if task.order.wants_facets else None,
+            next=self._next,
+            order=task.order.order,
+        )
+
+    def best(self, n: int) -> list[RankedHit]:
+        """The n results of the highest scores."""
+        return sorted(self._list.hits, key=lambda each: (-each.score, each.hit.url))[:n]
+
+    @property
+    def is_short(self) -> bool:
+        """Are there hits that were not asked for, and might be on the page?"""
+        return self._goes_on and len(self._list.hits) <= self._task.needed()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a share has not looked at all there is."""
+        return any(answer.is_cut for answer in self._found.values())
+
+    def _with_what_is_under(self) -> list[RankedHit]:
+        """Return all hits to read; leave under hits only those that can be read: nothing is shown unread."""
+        to_read = self.page[:]
+        for place, each in enumerate(self.page):
+            if each.under:
+                under = each.under[: SNIPPETS_MAX - len(to_read)]
+                self.page[place] = each._replace(under=under)
+                to_read += under
+        return to_read
+
+    def _is_denied(self, ranked: RankedHit) -> bool:
+        return self._task.witnesses.hides(ranked.hit.url, ranked.share.peer)
+
+    def _remarks(self) -> Iterator[Remark]:
+        if self._step.is_unquoted and self._total:
+            yield Remark(Oddity.NO_SUCH_PHRASE)
+        if self._step.has_left_out:
+            yield Remark(Oddity.COMMONEST_LEFT_OUT)
+        if self.is_cut:
+            yield Remark(Oddity.CUT_SHORT)
+
+    def _cursor_behind(self, end: int, step_number: int) -> str:
+        """The cursor behind the hit before `end`, "" when nothing is there."""
+        has_more = end < len(self._list.hits) or (self._goes_on and self._total > end)
+        if not has_more:
+            return ""
+        return self._list.cursor_behind(end - 1, self._task.digest, step_number).encode()
+
+    def _found_page(self, ranked: RankedHit, excerpt_of: ExcerptOf) -> FoundPage:
+        url = ranked.hit.url
+        excerpt = excerpt_of(url) or Excerpt(url, "", "", (), (), 0.0)
+        return FoundPage(
+            url=url,
+            title=harmless(excerpt.title),
+            snippet=harmless(excerpt.snippet),
+            highlights=excerpt.highlights,
+            title_highlights=excerpt.title_highlights,
+            score=ranked.score,
+            host=host_of(url),
+            fetched_at=excerpt.fetched_at,
+            peer=ranked.share.peer,
+            date=excerpt.date,
+            published=excerpt.published,
+            type=excerpt.type,
+            language=excerpt.language,
+            explanation=self._explanation(ranked, excerpt.explanation),
+            copies=ranked.copies,
+            has_more_of_site=ranked.has_more_of_site,
+            near_copies=ranked.near_copies,
+            also_at=self._also_at(ranked) if ranked.under else (),
+            is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
+        )
+
+    def _also_at(self, ranked: RankedHit) -> tuple[str, ...]:
+        return tuple(each.hit.url for each in ranked.under if not self._is_denied(each))
+
+    def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
+        """Put the parts of the full model on top of the explanation that the peer of a page gives."""
+        if not encoded:
+            return None
+        try:
+            bm25f = _decode_explanation(encoded)
+        except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
+            return None
+        if not _is_shallow(bm25f, EXPLANATION_DEPTH_MAX):
+            return None
+        if not ranked.is_candidate or self._scale is None:
+            return bm25f
+        candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
+        return explain_mix(candidate, bm25f, self._scale, self._list.newest)
+
+
+def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
+    """Add up the facet counts of the shares."""
+    sums: dict[str, Counter[str]] = {name: Counter() for name in FacetCounts.__struct_fields__}
+    for answer in found.values():
+        for name, values in sums.items():
+            for value, count in getattr(answer.facets, name, ()):
+                values[value] += count
+    return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()})
+
+
+def _is_shallow(explanation: Explanation, depth: int) -> bool:
+    """Is it nested no deeper than this? It comes from a peer, and is shown recursively."""
+    return depth > 0 and all(_is_shallow(part, depth - 1) for part in explanation.parts)

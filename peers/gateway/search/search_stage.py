@@ -1,0 +1,172 @@
+"""The stage of a search that asks for the best pages, with the statistics of the whole mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from math import inf
+
+import msgspec
+
+from mesh.actors.actor import Send
+from peers.engine.query import Sort
+from peers.gateway.search.merged_hits import greatest_of, hits_of
+from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
+from peers.gateway.search.relaxation import Step
+from peers.gateway.search.search_task import SearchTask
+from peers.gateway.search.stage import SEARCHING_S_MAX, Answer, AskedRound
+from peers.gateway.search.statistics_stage import TermStage
+from peers.gateway.search.term_statistics import Edition, TermStatistics, TermTotals, edition_of, total_of
+from peers.index.wire_messages import HitsFound, SearchSlots, TermsCounted
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+class SearchStage(TermStage):
+    """Ask everybody, with the statistics of one plan, and the stand-ins of that and of later ones.
+
+    Attributes:
+      step: what is searched.
+      totals: the statistics.
+      encoded_query: of the step.
+      greatest: the score that no page can have more of.
+      question: as it was asked last.
+    """
+
+    question: SearchSlots
+
+    def __init__(
+        self,
+        task: SearchTask,
+        plans: list[Plan],
+        statistics: TermStatistics,
+        counted_by: Plan,
+        totals: TermTotals,
+        step: Step,
+        now: float,
+    ) -> None:
+        """Begin.
+
+        Args:
+          counted_by: the plan whose statistics are used.
+        """
+        super().__init__(task, plans, statistics, SEARCHING_S_MAX, now)
+        self.step = step
+        self.totals = totals
+        self.encoded_query = _encoder.encode(step.query)
+        self.greatest = greatest_of(task, step.query, totals)
+        doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+        self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
+        self._counted_by = counted_by
+        self._editions = {share: statistics.edition(share) for share in counted_by.slots}
+        self._found: dict[Share, HitsFound] = {}
+        self._searched = [NOBODY_ABSENT]
+
+    def begin(self, now: float) -> list[Send]:
+        sends = self._ask_to_search(self.plans[0].slots, self.plans[0], now)
+        if self._counted_by.absent:
+            sends += self._search_instead(self._counted_by, now)
+        return sends
+
+    def take(self, asked: AskedRound, message: Answer, share: Share, now: float) -> None:
+        if isinstance(message, TermsCounted):
+            self._take_counts(asked, share, message, now)
+        elif isinstance(message, HitsFound):
+            self._take_hits(asked, share, message, now)
+
+    def plan(self) -> Plan | None:
+        """The plan that gives the hits of the answer, as soon as there is one."""
+        for plan in self.plans:
+            if self._is_whole(plan, self.edition_found) and self._is_counted_alike(plan):
+                return plan
+        return None if self.is_open else self._best_plan(self.edition_found)
+
+    def better_plan(self) -> Plan | None:
+        """A plan that has been counted since, speaks for every slot, and would score otherwise."""
+        for plan in self._unsearched():
+            has_all_slots = plan.slot_count == self.plans[0].slot_count
+            if has_all_slots and not self._is_counted_alike(plan):
+                return plan
+        return None
+
+    def search_further(self, now: float) -> list[Send]:
+        """Search by the plans that have been counted since."""
+        return [send for plan in self._unsearched() for send in self._search_instead(plan, now)]
+
+    def found_by(self, plan: Plan) -> Mapping[Share, HitsFound]:
+        """The hits that the shares of a plan have found."""
+        return {share: self._found[share] for share in plan.slots if share in self._found}
+
+    def total(self, plan: Plan) -> int:
+        """How many pages match, as far as the shares of a plan say."""
+        return total_of(found.total for found in self.found_by(plan).values())
+
+    def edition_found(self, share: Share) -> Edition | None:
+        found = self._found.get(share)
+        return edition_of(found) if found else None
+
+    def forget_stale(self, plan: Plan) -> bool:
+        """Forget the counts of indexes that have changed since; tell whether the plan has such."""
+        stale = [
+            share for share in self._found if self.statistics.edition(share) != self.edition_found(share)
+        ]
+        for share in stale:
+            self.statistics.forget(share)
+        return any(share in plan.slots for share in stale)
+
+    def _unsearched(self) -> list[Plan]:
+        return [plan for plan in self.plans if plan.absent not in self._searched and self.is_counted(plan)]
+
+    def _search_instead(self, plan: Plan, now: float) -> list[Send]:
+        self._searched.append(plan.absent)
+        return self._ask_to_search(plan.stand_ins(), plan, now)
+
+    def _ask_to_search(self, shares: Iterable[Share], plan: Plan, now: float) -> list[Send]:
+        """Ask shares that only this plan has, or all shares."""
+        task, totals = self._task, self.totals
+        absent = NOBODY_ABSENT if plan is self.plans[0] else plan.absent
+        question = SearchSlots(
+            request=task.number_question(),
+            query=self.encoded_query,
+            document_count=totals.document_count,
+            field_lengths=totals.field_lengths,
+            terms=self.step.query.terms,
+            doc_freqs=self._doc_freqs,
+            k=task.depth(),
+            absent=absent,
+            wants_facets=task.order.wants_facets,
+            floor=self._floor(plan),
+        )
+        if task.cursor is not None and task.is_in_tail:
+            place = task.cursor
+            question = msgspec.structs.replace(question, after_score=place.score, after_url=place.url)
+        self.question = question
+        questions = {share.peer: question for share in shares}
+        return self._ask(question.request, questions, HitsFound, absent, now)
+
+    def _floor(self, plan: Plan) -> float:
+        """The least score that counts: so many better hits of other shares of the plan are known already."""
+        if self._task.order.order is not Sort.SCORE:
+            return -inf
+        depth = self._task.depth()
+        hits = hits_of(plan, self.found_by(plan), self._task, self.greatest)
+        best = list(islice(hits, depth))
+        return best[-1][1].score if len(best) == depth else -inf
+
+    def _take_hits(self, asked: AskedRound, share: Share, found: HitsFound, now: float) -> None:
+        if found.epoch != self._task.ownership.serving_epoch:
+            self._take_as_foreign(asked, share, now)
+            return
+        self._shared.cache.note_edition(share, edition_of(found), now)
+        self._found[share] = found
+        asked.round.settle(share.peer)
+        self._note_missing(share, found.missing)
+
+    def _is_counted_alike(self, plan: Plan) -> bool:
+        """Were its hits scored by its own statistics? The same pages on another peer give the same ones."""
+        if plan is self._counted_by and self._editions == {
+            share: self.statistics.edition(share) for share in plan.slots
+        }:
+            return True
+        totals = self.statistics.totals(plan.slots, self._task.terms)
+        return self.is_counted(plan) and totals == self.totals

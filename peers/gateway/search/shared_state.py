@@ -1,0 +1,110 @@
+"""State that all searches of a gateway share: the peers for each slot, counts of terms, late peers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import Final
+
+from mesh.actors.conduct import Offence
+from mesh.actors.ownership import Ownership
+from peers.gateway.search.doubts import Doubt, Doubts
+from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan
+from peers.gateway.search.punctuality import Punctuality
+from peers.gateway.search.result_cache import ResultCache
+from peers.gateway.search.term_statistics import TermStatistics
+from peers.index.wire_messages import ABSENT_MAX, SearchSlots
+from peers.policy.rules import EVERYTHING, Policy
+
+PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
+
+
+class SharedState:
+    """The searcher keeps it up to date.
+
+    Attributes:
+      ownership: of now.
+      statistics: under it.
+      punctuality: of all peers.
+      doubts: about pages that one member knows and another does not.
+      cache: pages of results under it.
+      policy: of the mesh: what it takes down is in no answer.
+    """
+
+    def __init__(self, ownership: Ownership, cache_bytes_max: int, policy: Policy = EVERYTHING) -> None:
+        self.ownership = ownership
+        self.policy = policy
+        self.punctuality = Punctuality(_asked(ownership))
+        self.doubts = Doubts(ownership.me)
+        self.cache = ResultCache(cache_bytes_max)
+        self._take(ownership)
+        # What `SearcherStatistics` shows of searches.
+        self.restarts = 0
+        self.fallbacks = 0
+        self.expansions = 0
+        self.incomplete = 0
+        self.foreign_epochs = 0
+        self.hits_refused = 0
+        self.hits_denied = 0
+        self.blamed: dict[tuple[str, Offence], str] = {}  # who, and why, with evidence; not yet reported
+        self.hedges = 0
+        self.bridged = 0
+        self.hedges_denied = 0
+        self.to_compare: SearchSlots | None = None  # what was searched last, if another member is to say so
+
+    def refuse_hit(self, peer: str, offence: Offence) -> None:
+        """Count a hit that no honest member gives."""
+        self.hits_refused += 1
+        self.blame(peer, offence)
+
+    def blame(self, peer: str, offence: Offence, evidence: str = "") -> None:
+        """Note an offence of a member, to be reported."""
+        self.blamed.setdefault((peer, offence), evidence)
+
+    def note_contradictions(self, doubts: Sequence[Doubt], now: float) -> None:
+        """Members still differ about these pages: blame those that must be wrong."""
+        for peer, doubt in self.doubts.note_contradictions(doubts, now).items():
+            self.blame(peer, Offence.CONTRADICTED, f"{doubt.url} of {doubt.claimant}, not of {doubt.witness}")
+
+    def change_ownership(self, ownership: Ownership) -> bool:
+        """Go on under another one; tell whether others answer for slots than before.
+
+        Then what was counted adds up no more.
+        """
+        self.punctuality.keep_only(_asked(ownership))
+        is_served_anew = ownership.serving_epoch != self.ownership.serving_epoch
+        if is_served_anew:
+            self._take(ownership)
+        else:
+            self.ownership = ownership
+        return is_served_anew
+
+    def change_policy(self, policy: Policy) -> None:
+        """Show by this one; no page of results that was made under another."""
+        self.policy = policy
+        self.cache.clear()
+
+    def plan(self, absent: Set[str]) -> Plan:
+        """The plan without these peers, of which those that serve no slots make no difference."""
+        names = tuple(sorted(absent & self.ownership.slots_answered.keys()))[:ABSENT_MAX]
+        plan = self._plans.get(names)
+        if plan is None:
+            if len(self._plans) >= PLANS_MAX:
+                self._forget_plans()
+            plan = self._plans[names] = Plan(self.ownership, names)
+        return plan
+
+    def _take(self, ownership: Ownership) -> None:
+        self.ownership = ownership
+        self.statistics = TermStatistics()
+        self.cache.clear()
+        self._plans: dict[Absent, Plan] = {}
+
+    def _forget_plans(self) -> None:
+        """Forget all plans but the one without stand-ins, and the counts of stand-ins."""
+        self._plans = {names: plan for names, plan in self._plans.items() if names == NOBODY_ABSENT}
+        self.statistics.forget_stand_ins()
+
+
+def _asked(ownership: Ownership) -> Set[str]:
+    """The live peers that serve slots."""
+    return ownership.alive & ownership.slots_answered.keys()

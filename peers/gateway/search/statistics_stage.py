@@ -1,0 +1,132 @@
+"""The stages of a search that count: how often its terms occur, and whether an index has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mesh.actors.actor import Send
+from peers.engine.kernels import LENGTH_COUNT
+from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan, Share
+from peers.gateway.search.search_task import SearchTask
+from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of
+from peers.gateway.search.term_statistics import Edition, TermStatistics, edition_of
+from peers.index.wire_messages import CountTerms, TermsCounted
+
+
+class TermStage(Stage):
+    """A stage in which terms are counted, if not only that.
+
+    Attributes:
+      statistics: under the ownership that the search speaks for.
+    """
+
+    def __init__(
+        self, task: SearchTask, plans: list[Plan], statistics: TermStatistics, limit_s: float, now: float
+    ) -> None:
+        super().__init__(task, plans, limit_of(task, limit_s, now), now)
+        self.statistics = statistics
+
+    def is_counted(self, plan: Plan) -> bool:
+        return not self.statistics.lacking(plan.slots, self._task.terms)
+
+    def end(self, plan: Plan) -> None:
+        waiting = self._waiting()
+        if not self.is_open:
+            self._shared.punctuality.note_silent(waiting)
+        else:
+            self._shared.bridged += plan.absent != NOBODY_ABSENT
+            self._shared.punctuality.note_tardy(waiting.intersection(plan.absent))
+
+    def _ask_to_count(self, shares: Iterable[Share], absent: Absent, now: float) -> list[Send]:
+        """Ask those shares that have not counted all terms."""
+        lacking = self.statistics.lacking(shares, self._task.terms)
+        if not lacking:
+            return []
+        question = CountTerms(self._task.number_question(), self._task.terms, absent)
+        questions = {share.peer: question for share in lacking}
+        return self._ask(question.request, questions, TermsCounted, absent, now)
+
+    def _ask_stand_ins(self, plan: Plan, now: float) -> list[Send]:
+        return self._ask_to_count(plan.stand_ins(), plan.absent, now)
+
+    def _take_counts(self, asked: AskedRound, share: Share, counted: TermsCounted, now: float) -> None:
+        if counted.epoch != self._task.ownership.serving_epoch:
+            self._take_as_foreign(asked, share, now)
+            return
+        self._shared.cache.note_edition(share, edition_of(counted), now)
+        shape = len(counted.field_lengths), len(counted.doc_freqs)
+        if shape == (LENGTH_COUNT, len(self._task.terms)):
+            self.statistics.add(share, self._task.terms, counted)
+            asked.round.settle(share.peer)
+            self._note_missing(share, counted.missing)
+
+    def _ask_instead(self, late: set[str], now: float) -> list[Send]:
+        plan = self._shared.plan(late | self._incomplete | self._known_late())
+        if plan in self.plans or not plan.stand_ins() or not self._may_hedge(late, now):
+            return []
+        return self._bridge(plan, now)
+
+    def _known_late(self) -> frozenset[str]:
+        """Peers that are left out together with those that are late."""
+        return frozenset()
+
+
+class StatisticsStage(TermStage):
+    """Ask for the statistics of those terms of the query that have no known counts yet."""
+
+    def __init__(self, task: SearchTask, now: float) -> None:
+        everybody = task.view.plan(frozenset())
+        self._bridged = task.view.plan(task.view.punctuality.tardy)
+        plans = [everybody, self._bridged] if self._bridged.stand_ins() else [everybody]
+        super().__init__(task, plans, task.view.statistics, COUNTING_S_MAX, now)
+
+    def begin(self, now: float) -> list[Send]:
+        sends = self._ask_to_count(self.plans[0].slots, NOBODY_ABSENT, now)
+        return sends + self._ask_to_count(self._bridged.stand_ins(), self._bridged.absent, now)
+
+    def take(self, asked: AskedRound, message: Answer, share: Share, now: float) -> None:
+        assert isinstance(message, TermsCounted)
+        self._take_counts(asked, share, message, now)
+
+    def plan(self) -> Plan | None:
+        """The plan to search by, as soon as there is one."""
+        tardy = self._shared.punctuality.tardy
+        for plan in self.plans:
+            is_whole = self._is_whole(plan, self._edition_counted)
+            if is_whole and tardy.isdisjoint(share.peer for share in plan.slots):
+                return plan
+        return None if self.is_open else self._best_plan(self._edition_counted)
+
+    def _edition_counted(self, share: Share) -> Edition | None:
+        is_known = self.statistics.knows(share, self._task.terms)
+        return self.statistics.edition(share) if is_known else None
+
+    def _known_late(self) -> frozenset[str]:
+        return frozenset(self._shared.punctuality.tardy)
+
+
+class GenerationStage(Stage):
+    """Ask all for their generations: a page of results that was shown before may be right still."""
+
+    def __init__(self, task: SearchTask, now: float) -> None:
+        plans = [task.view.plan(frozenset())]
+        super().__init__(task, plans, limit_of(task, COUNTING_S_MAX, now), now)
+
+    def begin(self, now: float) -> list[Send]:
+        question = CountTerms(self._task.number_question(), ())
+        questions = {share.peer: question for share in self.plans[0].slots}
+        return self._ask(question.request, questions, TermsCounted, NOBODY_ABSENT, now)
+
+    def take(self, asked: AskedRound, message: Answer, share: Share, now: float) -> None:
+        assert isinstance(message, TermsCounted)
+        if message.epoch != self._task.ownership.serving_epoch:
+            self._take_as_foreign(asked, share, now)
+            return
+        self._shared.cache.note_edition(share, edition_of(message), now)
+        asked.round.settle(share.peer)
+
+    def end(self, plan: Plan) -> None:
+        """Nobody is waited for: those that are late are known when they are asked to count."""
+
+    def _ask_instead(self, late: set[str], now: float) -> list[Send]:
+        return []

@@ -1,0 +1,106 @@
+"""The JSON of orders that change the mesh, and of their outcomes."""
+
+from __future__ import annotations
+
+from math import isinf
+from typing import Annotated
+
+import msgspec
+
+from mesh.keys.decree import Decree
+from peers.crawler.model.course import UNLIMITED
+
+
+class Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The JSON of POST /api/seeds."""
+
+    accepted: int
+    invalid: list[str]
+    error: str = ""
+    left_out: list[str] = []  # by the policy of the mesh
+    private: list[str] = []  # what to do about hosts at private addresses, which are not taken
+
+
+class ToDecree(msgspec.Struct, frozen=True):
+    """The decree that an administrator has to sign, about the peer named beside it."""
+
+    kind: str
+    body: str  # hexadecimal
+
+
+class DecreesJson(msgspec.Struct, frozen=True):
+    """The JSON of GET /api/decrees."""
+
+    next_number: int  # for a decree that shall replace all these
+    decrees: tuple[DecreeJson, ...]  # in force or to come
+    past: tuple[DecreeJson, ...]
+
+
+class DecreeJson(msgspec.Struct, frozen=True):
+    """A decree; times in seconds since the epoch."""
+
+    kind: str
+    subject: str
+    number: int
+    effective_from: float
+    valid_until: float | None  # None for ever
+    body: str  # hexadecimal
+    signer: str  # public key, hexadecimal
+
+
+class Published(msgspec.Struct, frozen=True):
+    """The JSON of POST /api/decrees."""
+
+    kind: str
+    subject: str
+    number: int
+
+
+class Drained(msgspec.Struct, frozen=True):
+    """The JSON of POST /api/drain."""
+
+    peer: str
+    is_draining: bool
+    is_written_off: bool
+    to_decree: ToDecree | None = None  # before anything happens
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """The JSON of POST /api/import."""
+
+    peer: str
+    outcomes: tuple[str, ...]  # of each page, see `peers.importing.messages`
+
+
+class Seeds(msgspec.Struct):
+    """The JSON that POST /api/seeds takes, beside one URL a line."""
+
+    urls: list[str]
+    # Clicks that are made from them; null for no limit of their own.
+    levels: Annotated[int, msgspec.Meta(ge=0, lt=UNLIMITED)] | None = None
+
+
+class DrainRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The JSON that POST /api/drain takes."""
+
+    peer: Annotated[str, msgspec.Meta(max_length=64)]
+    is_draining: bool = True
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The JSON of every failure: the reason, and mostly the remedy."""
+
+    error: str
+
+
+def decree_json(decree: Decree) -> DecreeJson:
+    """Return a decree as programs get it."""
+    return DecreeJson(
+        decree.kind,
+        decree.subject,
+        decree.number,
+        decree.effective_from,
+        None if isinf(decree.valid_until) else decree.valid_until,
+        decree.body.hex(),
+        decree.signer.hex(),
+    )

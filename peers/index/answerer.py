@@ -1,0 +1,232 @@
+"""Answers of an indexer to a gateway, over committed pages: a function of the question and the index.
+
+Any thread may compute it: a snapshot does not change, whatever is committed meanwhile. In a simulation all is
+answered at once, by `Answerer.answer`; live, the port "questions" decides which thread does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from math import inf
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from mesh.actors.actor import Message
+from mesh.slot_limits import SLOTS_MAX
+from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
+from peers.engine import ranking
+from peers.engine.effort import Effort, EffortSpentError
+from peers.engine.errors import DamagedSegmentError
+from peers.engine.kernels import LENGTH_COUNT
+from peers.engine.query import Query
+from peers.index.messages import AnswerQuestion, DamageMet, QuestionAnswered
+from peers.index.wire_messages import (
+    CountTerms,
+    Excerpt,
+    ExcerptsRead,
+    FacetCounts,
+    Hit,
+    HitsFound,
+    ReadExcerpts,
+    SearchSlots,
+    TermsCounted,
+)
+
+QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
+COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
+# For one question, in visits (see `engine.effort`): .1 to .2 s of a core. Over 50,000 pages all that is typed
+# by people is below a twentieth of it, the most expensive query that may be typed at twice as much.
+VISITS_MAX: Final = 8_000_000
+MASKS_KEPT: Final = 8  # as many as a segment keeps views
+
+
+class SlotsView(Protocol):
+    """The documents of some slots at one commit.
+
+    What is read from a medium may be damaged: all but `generation` raise DamagedSegmentError then, and not
+    again when asked over slots without those of the segment. Where effort is given and that is not enough,
+    `statistics` and `facets` raise EffortSpentError, the others return what they have.
+    """
+
+    generation: int
+
+    def statistics(
+        self, terms: Sequence[str], effort: Effort | None = None
+    ) -> ranking.CollectionStatistics: ...
+
+    def search(
+        self,
+        query: Query,
+        statistics: ranking.CollectionStatistics,
+        k: int,
+        after: tuple[float, str] | None = None,
+        floor: float = -inf,
+        effort: Effort | None = None,
+    ) -> tuple[int, bool, Sequence[Hit]]:
+        """Return how many match, whether there may be more, and the k best by falling score, ties by URL.
+
+        Args:
+          after: score and URL of a hit: only those behind it are wanted.
+          floor: hits with a lower score may be left out.
+        """
+
+    def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
+        """Count all pages that match."""
+
+    def excerpts(
+        self,
+        query: Query,
+        urls: Sequence[str],
+        explained_by: ranking.CollectionStatistics | None = None,
+        effort: Effort | None = None,
+        wants_vocabulary: bool = False,
+    ) -> list[Excerpt]:
+        """Return the excerpts of these pages, in this order; pages not there are left out.
+
+        Args:
+          explained_by: the statistics of the search, when its scores are to be explained.
+          wants_vocabulary: whether also to tell the words of the pages.
+        """
+
+
+class IndexView(Protocol):
+    """The committed documents of an index; any thread may commit more at any time."""
+
+    def over(self, slots: SlotMask) -> SlotsView:
+        """Return the documents of the slots that are True, as of the last commit."""
+
+
+class IndexAnswer(NamedTuple):
+    """The message to the indexer, and whether it is all that could be said."""
+
+    message: QuestionAnswered | DamageMet
+    is_whole: bool = True  # False: more effort would give another answer
+
+
+class Answerer:
+    """Answers questions over an index."""
+
+    def __init__(self, index: IndexView, slot_count: int) -> None:
+        self._index = index
+        self._slot_count = slot_count
+        self._masks: dict[bytes, SlotMask] = {}  # by what they are encoded as, those used last behind
+
+    def answer(self, order: AnswerQuestion, effort: Effort | None = None) -> IndexAnswer:
+        """Answer with so much effort, by default as much as the question may cost."""
+        effort = effort or effort_for(order)
+        try:
+            view = self._index.over(self._mask(order.slots))
+            message = _answer_to(order, view, effort)
+        except DamagedSegmentError as damage:
+            slots = encode_slot_list(damage.slots.tolist(), SLOTS_MAX)
+            return IndexAnswer(DamageMet(order, damage.segment, slots))
+        return IndexAnswer(QuestionAnswered(order.gateway, message), not effort.is_spent)
+
+    def _mask(self, slots: bytes) -> SlotMask:
+        """Decode a set; the same mask for the same set, a few of which are asked about. Threads may race."""
+        mask = self._masks.get(slots)
+        if mask is None:
+            mask = decode_slots(slots, self._slot_count)
+        self._masks.pop(slots, None)
+        self._masks[slots] = mask
+        for oldest in list(self._masks)[:-MASKS_KEPT]:
+            self._masks.pop(oldest, None)
+        return mask
+
+
+def effort_for(order: AnswerQuestion) -> Effort:
+    """Return the effort that a question may cost: statistics are bounded by the terms in one question."""
+    return Effort() if isinstance(order.question, CountTerms) else Effort(VISITS_MAX)
+
+
+def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Message | None:
+    question = order.question
+    if isinstance(question, CountTerms):
+        return _count(order, question, view, effort)
+    query = query_of(question.query)
+    if query is None:
+        return None
+    if isinstance(question, SearchSlots):
+        return _search(order, question, query, view, effort)
+    statistics = statistics_in(question) if question.terms else None
+    excerpts = view.excerpts(query, question.urls, statistics, effort, question.wants_vocabulary)
+    here = {excerpt.url for excerpt in excerpts}
+    unsettled = question.urls if effort.is_spent else order.unsettled
+    return ExcerptsRead(question.request, tuple(excerpts), tuple(url for url in unsettled if url not in here))
+
+
+def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort: Effort) -> Message | None:
+    try:
+        statistics = view.statistics(question.terms, effort)
+    except EffortSpentError:
+        return None
+    doc_freqs = tuple(map(statistics.doc_freqs.get, question.terms, repeat(0)))
+    return TermsCounted(
+        question.request,
+        order.epoch,
+        view.generation,
+        statistics.document_count,
+        statistics.field_lengths,
+        doc_freqs,
+        order.missing,
+    )
+
+
+def _search(
+    order: AnswerQuestion, question: SearchSlots, query: Query, view: SlotsView, effort: Effort
+) -> Message | None:
+    statistics = statistics_in(question)
+    if statistics is None:
+        return None
+    has_place = question.after_score < inf  # NaN is no place either
+    after = (question.after_score, question.after_url) if has_place else None
+    floor = question.floor if question.floor < inf else -inf
+    total, is_exact, hits = view.search(query, statistics, question.k, after, floor, effort)
+    facets = _facets(view, query, effort) if question.wants_facets else None
+    return HitsFound(
+        question.request,
+        order.epoch,
+        view.generation,
+        total,
+        tuple(hits),
+        order.missing,
+        is_exact,
+        facets,
+        is_cut=effort.is_spent,
+    )
+
+
+def _facets(view: SlotsView, query: Query, effort: Effort) -> FacetCounts | None:
+    try:
+        return view.facets(query, effort)
+    except EffortSpentError:
+        return None
+
+
+def query_of(encoded: bytes) -> Query | None:
+    """Decode a query from another peer; None when it is none or over the limits of a query."""
+    if len(encoded) > QUERY_BYTES_MAX:
+        return None
+    try:
+        query = _decode_query(encoded)
+        query.check_limits()
+    except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
+        return None
+    return query
+
+
+def statistics_in(question: SearchSlots | ReadExcerpts) -> ranking.CollectionStatistics | None:
+    """Return the statistics that came with a query; None when they cannot be those of a mesh."""
+    lengths, doc_freqs = question.field_lengths, question.doc_freqs
+    if len(lengths) != LENGTH_COUNT or len(doc_freqs) != len(question.terms):
+        return None
+    if max(question.document_count, *lengths, *doc_freqs) > COUNT_MAX:
+        return None
+    field_lengths = (lengths[0], lengths[1], lengths[2], lengths[3], lengths[4])
+    by_term = dict(zip(question.terms, doc_freqs, strict=True))
+    return ranking.CollectionStatistics(question.document_count, field_lengths, by_term)
+
+
+_decode_query = msgspec.msgpack.Decoder(Query).decode
