@@ -22,9 +22,7 @@ class HostClocks:
     def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
         self.policy = OF_SEEDS
-        self.kept_until_s: dict[
-            str, float
-        ] = {}  # by host: its next turn is for another peer, see `lent_turns`
+        self.kept_until_s: dict[str, float] = {}  # by host: its next turn is lent, see `lent_turns`
         self._frontier = frontier
 
     def change_policy(self, policy: Policy) -> None:
