@@ -5,9 +5,9 @@ Theory of operation
 Who crawls a host alone asks it, and could say of its pages what it likes. So of the pages that others bring,
 a sample that they cannot foretell (`peers.storage.audit_sample`) is looked at by the peer that keeps the
 copy: it orders a turn of the host from its owner (`peers.crawler.lent_turns`), asks, and compares the texts.
-Where they have next to nothing in common a second member looks, which URL and day choose among all others, and never the
-owner. It does so later than that by as much time as the first look was after the visit: a page that changes
-all the time then shows them different texts, too. `verdicts` says when that is enough.
+Where they have next to nothing in common a second member looks, which URL and day choose among all others,
+and never the owner. It does so later than that by as much time as the first look was after the visit: a page
+that changes all the time then shows them different texts, too. `verdicts` says when that is enough.
 
 *A turn is counted from its order.* Each order has a number, and only the answer to the last one counts, so a
 late or repeated answer never makes a turn seem longer than it is.
