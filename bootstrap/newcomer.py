@@ -19,7 +19,7 @@ from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.keys.certificate import issue_by_voucher
 from mesh.keys.identity import Identity
-from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+from mesh.membership.model.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.process.places import check_place
 from mesh.reach import Reach
 from mesh.transport.door import knock

@@ -17,7 +17,7 @@ from mesh.actors.codec import Decoder
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.membership.messages import HoldingsRevoked
+from mesh.membership.model.messages import HoldingsRevoked
 from mesh.process.member import Member
 from mesh.process.process import Tell
 from mesh.slot_set import NO_SLOTS

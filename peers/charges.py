@@ -7,7 +7,7 @@ from typing import Final
 
 from mesh.actors.actor import Message
 from mesh.actors.conduct import Charge, Conduct, ConductSettings, Quota
-from mesh.membership.wire_messages import (
+from mesh.membership.model.wire_messages import (
     DecreesTold,
     MembersTold,
     MembersWanted,

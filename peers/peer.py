@@ -51,8 +51,8 @@ from peers.crawler.model.messages import StopCrawl, WebReached
 from peers.crawler.parsing import page_process
 from peers.crawler.parsing.parser_port import ParserPort, reading_in, robots_reading_in
 from peers.damaged_data import set_aside_if_damaged
-from peers.engine.builder import build_encoded
 from peers.engine.index import Index
+from peers.engine.segments.builder import build_encoded
 from peers.gateway.http_port import Http, listen, url_of
 from peers.gateway.meter import Meter
 from peers.gateway.model.messages import ChangeGateway

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from mesh.actors.actor import Message
-from mesh.membership.wire_messages import (
+from mesh.membership.model.wire_messages import (
     BorrowPorts,
     CallBack,
     CalledBack,

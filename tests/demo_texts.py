@@ -6,7 +6,7 @@ from functools import cache
 
 from bootstrap.demo_web import DemoWeb
 from peers.crawler.parsing.parser import parse_page
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 
 
 @cache

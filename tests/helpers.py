@@ -17,7 +17,7 @@ from peers.crawler.controller import Controller
 from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.handover.messages import HoldSlots
 from peers.storage.cell import Cell
 from peers.storage.ledger.stored_versions import StoredVersions

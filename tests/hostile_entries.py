@@ -28,7 +28,7 @@ from peers.crawler.parsing.parser_port import StoredText
 from peers.crawler.parsing.xml_markup import readable_xml
 from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
-from peers.engine.query_language import Remarks, read
+from peers.engine.queries.query_language import Remarks, read
 from peers.gateway.site.difference import difference
 from peers.gateway.site.marked_snapshot import hrefs_in, style_of_links, with_marks
 from peers.gateway.site.stored_page import file_headers, framed_html, stored_page, with_said

@@ -169,10 +169,16 @@ ACTIVITIES: Mapping[str, str] = {
 
 FOLDER_FILES_MAX = 25
 MAP_LINES_MAX = 15
-UNDIVIDED = {  # folders that are still to get walls, or a shorter map
+HOUSES = (  # folders that have rooms
+    "mesh",
     "mesh/membership",
+    "peers/crawler",
     "peers/engine",
-}
+    "peers/gateway",
+    "peers/storage",
+    "simulations",
+)
+LONGER_MAPS = {"peers/engine"}  # it is a doctest, and has what was measured and not kept
 
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
@@ -288,7 +294,7 @@ def test_a_folder_and_its_map_fit_one_look() -> None:
         n_lines = (ast.get_docstring(_tree(path)) or "").count("\n") + 1
         if n_files > FOLDER_FILES_MAX or n_lines > MAP_LINES_MAX:
             larger.add(str(path.parent.relative_to(ROOT)))
-    assert larger == UNDIVIDED
+    assert larger == LONGER_MAPS
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
@@ -394,7 +400,7 @@ def test_no_room_of_peers_leads_back_to_itself() -> None:
     assert _in_circles(arrows) == set()
 
 
-@pytest.mark.parametrize("house", ["mesh", "peers/crawler", "peers/gateway", "peers/storage", "simulations"])
+@pytest.mark.parametrize("house", HOUSES)
 def test_no_room_of_a_house_leads_back_to_itself(house: str) -> None:
     """The files beside the rooms of a house are one more room."""
     modules = [path for path in MODULES if path.is_relative_to(ROOT / house)]

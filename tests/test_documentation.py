@@ -14,7 +14,7 @@ import typer
 
 from peers.application import app
 from peers.config import PeerConfig
-from peers.engine.query_language import Operator
+from peers.engine.queries.query_language import Operator
 from peers.gateway.openapi import openapi
 from peers.gateway.site.texts import OPERATORS
 from tests.budgets.static import settings_in

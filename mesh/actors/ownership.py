@@ -7,7 +7,7 @@ crawled and kept: its first rank is the *owner*, the next ones are the standbys.
 from their serving weights, slots are searched. A peer raises its serving weight to its weight when it has
 all that belongs to its slots, and lowers it when those who take over have; so a slot that moves is
 answered by who had it until who gets it is ready. The rest of the time the two are equal, but for pins.
-Where several get slots at once they serve together (`mesh.membership.serving_weights`).
+Where several get slots at once they serve together (`mesh.membership.own.serving_weights`).
 
 *Pins.* The owner of a mesh may say who is to crawl a slot. Where that member has weight it is first in the
 table, and those follow who would be first without it. The serving table knows no pins: a pin moves who asks

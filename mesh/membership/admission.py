@@ -11,12 +11,10 @@ from collections import OrderedDict
 from typing import Final
 
 from mesh.membership.catch_up import CatchUp
-from mesh.membership.connections import addresses_of
-from mesh.membership.credentials import Credentials
-from mesh.membership.decree_dissemination import DecreeDissemination
-from mesh.membership.lifecycle import Lifecycle
-from mesh.membership.members import MemberList, State, is_live
-from mesh.membership.messages import (
+from mesh.membership.model.connections import addresses_of
+from mesh.membership.model.credentials import Credentials
+from mesh.membership.model.members import MemberList, State, is_live
+from mesh.membership.model.messages import (
     UNREACHABLE_MAX,
     AddressesTried,
     AnswerDoor,
@@ -25,9 +23,8 @@ from mesh.membership.messages import (
     PortsAsked,
     TryAddresses,
 )
-from mesh.membership.rumour_intake import RumourIntake
-from mesh.membership.turn_outbox import TurnOutbox
-from mesh.membership.wire_messages import (
+from mesh.membership.model.turn_outbox import TurnOutbox
+from mesh.membership.model.wire_messages import (
     MEMBERS_MAX,
     JoinMesh,
     JoinRefused,
@@ -35,6 +32,9 @@ from mesh.membership.wire_messages import (
     Rumour,
     Welcomed,
 )
+from mesh.membership.news.decree_dissemination import DecreeDissemination
+from mesh.membership.news.rumour_intake import RumourIntake
+from mesh.membership.own.lifecycle import Lifecycle
 
 TRIED_MAX: Final = 64  # strangers whose addresses are being tried; the oldest is forgotten, and knocks again
 RESERVED_S: Final = 600.0  # in which a machine that has chosen an id is to be started

@@ -9,11 +9,11 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import MeshConfig
 from mesh.keys.certificate import Right
 from mesh.keys.decree import Decree
-from mesh.membership.credentials import Credentials
-from mesh.membership.members import MemberList, State
-from mesh.membership.serving_weights import serving_weights, serving_weights_with
-from mesh.membership.turn_outbox import TurnOutbox
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.model.credentials import Credentials
+from mesh.membership.model.members import MemberList, State
+from mesh.membership.model.turn_outbox import TurnOutbox
+from mesh.membership.model.wire_messages import MemberRecord
+from mesh.membership.own.serving_weights import serving_weights, serving_weights_with
 from mesh.slots import SlotTable, slot_table
 
 # Which peers are to crawl which slots by a policy in a mesh of so many slots; None when it cannot be read.

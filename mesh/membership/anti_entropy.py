@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import inf
 from typing import Final
 
-from mesh.membership.decree_dissemination import DecreeDissemination
-from mesh.membership.doors import Doors
-from mesh.membership.gossip import Gossip
-from mesh.membership.members import MemberList, State, is_live
-from mesh.membership.others import Others
-from mesh.membership.prober import Prober
-from mesh.membership.rumour_intake import RumourIntake
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.turn_outbox import TurnOutbox
-from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour, RumoursSpread
+from mesh.membership.doors.doors import Doors
+from mesh.membership.failures.prober import Prober
+from mesh.membership.model.members import MemberList, State, is_live
+from mesh.membership.model.others import Others
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.turn_outbox import TurnOutbox
+from mesh.membership.model.wire_messages import MembersTold, MembersWanted, Rumour, RumoursSpread
+from mesh.membership.news.decree_dissemination import DecreeDissemination
+from mesh.membership.news.gossip import Gossip
+from mesh.membership.news.rumour_intake import RumourIntake
 
 DOOR: Final = "door"  # teller of what is heard there; no peer is called so
 DOUBTS_S: Final = 60.0  # in which a newcomer that hears one named door only tries the others

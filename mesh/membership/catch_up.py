@@ -19,10 +19,10 @@ from typing import Final
 
 from mesh.keys.decree import DecreeName
 from mesh.membership.anti_entropy import AntiEntropy
-from mesh.membership.decrees import Decrees
-from mesh.membership.members import MemberList
-from mesh.membership.others import Others
-from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.model.decrees import Decrees
+from mesh.membership.model.members import MemberList
+from mesh.membership.model.others import Others
+from mesh.membership.model.swim_settings import SwimSettings
 
 ASKED_MAX: Final = 8  # members at a time
 MOST_S: Final = 1.0  # within which somebody who is there and has caught up has said so

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from math import inf
 
-from mesh.membership.gossip import Gossip
-from mesh.membership.licence_holder import LicenceHolder
-from mesh.membership.members import MemberList, State, is_live
-from mesh.membership.others import Others
-from mesh.membership.own_record import OwnRecord
-from mesh.membership.prober import Prober
-from mesh.membership.queues import Queues
-from mesh.membership.rumour_intake import RumourIntake
-from mesh.membership.suspicions import Suspicions
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import PingAnswered, PingRequested, Rumour
+from mesh.membership.failures.prober import Prober
+from mesh.membership.failures.suspicions import Suspicions
+from mesh.membership.model.members import MemberList, State, is_live
+from mesh.membership.model.others import Others
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import PingAnswered, PingRequested, Rumour
+from mesh.membership.news.gossip import Gossip
+from mesh.membership.news.rumour_intake import RumourIntake
+from mesh.membership.own.licence_holder import LicenceHolder
+from mesh.membership.own.own_record import OwnRecord
+from mesh.membership.own.queues import Queues
 
 
 class FailureDetector:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mesh.membership.doors import Doors
-from mesh.membership.knock_schedule import DoorAddress, KnockSchedule
-from mesh.membership.lifecycle import Lifecycle
-from mesh.membership.members import MemberList
-from mesh.membership.messages import Borrowed
-from mesh.membership.others import Others
-from mesh.membership.own_record import OwnRecord
-from mesh.membership.own_relay import OwnRelay
-from mesh.membership.rumour_intake import RumourIntake
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import JoinRefused, Rumour, Welcomed
+from mesh.membership.doors.doors import Doors
+from mesh.membership.doors.knock_schedule import DoorAddress, KnockSchedule
+from mesh.membership.doors.own_relay import OwnRelay
+from mesh.membership.model.members import MemberList
+from mesh.membership.model.messages import Borrowed
+from mesh.membership.model.others import Others
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import JoinRefused, Rumour, Welcomed
+from mesh.membership.news.rumour_intake import RumourIntake
+from mesh.membership.own.lifecycle import Lifecycle
+from mesh.membership.own.own_record import OwnRecord
 
 if TYPE_CHECKING:
     from random import Random

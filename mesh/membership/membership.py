@@ -70,22 +70,20 @@ from mesh.keys.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Auth
 from mesh.membership.admission import Admission
 from mesh.membership.announcer import Announcer, PinsOf, no_pins
 from mesh.membership.anti_entropy import DOOR, AntiEntropy
-from mesh.membership.balance import BalanceSettings
 from mesh.membership.catch_up import CatchUp
-from mesh.membership.connections import Connections
-from mesh.membership.credentials import Credentials
-from mesh.membership.decree_dissemination import DecreeDissemination
-from mesh.membership.decrees import Decrees
-from mesh.membership.doors import Doors
+from mesh.membership.doors.doors import Doors
+from mesh.membership.doors.knock_schedule import DoorAddress
+from mesh.membership.doors.own_relay import OwnRelay
 from mesh.membership.failure_detector import FailureDetector
-from mesh.membership.gossip import Gossip
+from mesh.membership.failures.prober import Prober
+from mesh.membership.failures.suspicions import Suspicions
 from mesh.membership.join_protocol import JoinProtocol
-from mesh.membership.knock_schedule import DoorAddress
-from mesh.membership.licence_holder import LicenceHolder
-from mesh.membership.lifecycle import Lifecycle
-from mesh.membership.members import MemberList, State
-from mesh.membership.memory import Memory
-from mesh.membership.messages import (
+from mesh.membership.model.connections import Connections
+from mesh.membership.model.credentials import Credentials
+from mesh.membership.model.decrees import Decrees
+from mesh.membership.model.members import MemberList, State
+from mesh.membership.model.memory import Memory
+from mesh.membership.model.messages import (
     AddressesTried,
     AskDecrees,
     Borrowed,
@@ -101,19 +99,11 @@ from mesh.membership.messages import (
     ServeSlots,
     StopMembership,
 )
-from mesh.membership.newcomers import Newcomers
-from mesh.membership.others import Others
-from mesh.membership.own_record import OwnRecord
-from mesh.membership.own_relay import OwnRelay
-from mesh.membership.prober import Prober
-from mesh.membership.queues import Queues
-from mesh.membership.refutation import Refutation
-from mesh.membership.rumour_intake import RumourIntake
-from mesh.membership.rumours import RumourQueue
-from mesh.membership.suspicions import Suspicions
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.turn_outbox import TurnOutbox
-from mesh.membership.wire_messages import (
+from mesh.membership.model.others import Others
+from mesh.membership.model.rumours import RumourQueue
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.turn_outbox import TurnOutbox
+from mesh.membership.model.wire_messages import (
     DecreesNamed,
     DecreesTold,
     DecreesWanted,
@@ -128,6 +118,16 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
     Welcomed,
 )
+from mesh.membership.newcomers import Newcomers
+from mesh.membership.news.decree_dissemination import DecreeDissemination
+from mesh.membership.news.gossip import Gossip
+from mesh.membership.news.rumour_intake import RumourIntake
+from mesh.membership.own.balance import BalanceSettings
+from mesh.membership.own.licence_holder import LicenceHolder
+from mesh.membership.own.lifecycle import Lifecycle
+from mesh.membership.own.own_record import OwnRecord
+from mesh.membership.own.queues import Queues
+from mesh.membership.own.refutation import Refutation
 from mesh.reach import Reach
 from mesh.tables.table import Table
 

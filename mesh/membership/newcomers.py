@@ -11,15 +11,15 @@ from math import inf
 from typing import Final
 
 from mesh.membership.anti_entropy import AntiEntropy
-from mesh.membership.gossip import Gossip
-from mesh.membership.licence_holder import LicenceHolder
-from mesh.membership.members import MemberList, State
-from mesh.membership.memory import Memory
-from mesh.membership.others import Others
-from mesh.membership.own_record import OwnRecord
-from mesh.membership.prober import Prober
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import Rumour
+from mesh.membership.failures.prober import Prober
+from mesh.membership.model.members import MemberList, State
+from mesh.membership.model.memory import Memory
+from mesh.membership.model.others import Others
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import Rumour
+from mesh.membership.news.gossip import Gossip
+from mesh.membership.own.licence_holder import LicenceHolder
+from mesh.membership.own.own_record import OwnRecord
 
 ASKED_MAX: Final = 8  # members pinged at a time, so that one interval does in small meshes
 

@@ -29,13 +29,13 @@ from mesh.keys.certificate import read_certificate
 from mesh.keys.identity import Identity
 from mesh.keys.key_file import load_identity
 from mesh.membership.announcer import PinsOf, no_pins
-from mesh.membership.balance import BalanceSettings
-from mesh.membership.credentials import PeerCredentials
-from mesh.membership.knock_schedule import DoorAddress
+from mesh.membership.doors.knock_schedule import DoorAddress
 from mesh.membership.membership import NO_FOLLOWERS, Membership
-from mesh.membership.memory import Memory
-from mesh.membership.messages import StopMembership
-from mesh.membership.wire_messages import NAME_CHARS_MAX, MemberRecord
+from mesh.membership.model.credentials import PeerCredentials
+from mesh.membership.model.memory import Memory
+from mesh.membership.model.messages import StopMembership
+from mesh.membership.model.wire_messages import NAME_CHARS_MAX, MemberRecord
+from mesh.membership.own.balance import BalanceSettings
 from mesh.process.runtime import Runtime
 from mesh.reach import Reach
 from mesh.tables.layout import check_layout, note_layout

@@ -15,7 +15,7 @@ from mesh.actors.actor import Address, Message
 from mesh.actors.codec import OLDEST_VERSION, PROTOCOL_VERSION, Decoder, ForeignVersionError, encode
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.messages import (
+from mesh.membership.model.messages import (
     AddressesTried,
     AnswerDoor,
     DoorKnocked,
@@ -25,7 +25,7 @@ from mesh.membership.messages import (
     PortsAsked,
     TryAddresses,
 )
-from mesh.membership.wire_messages import (
+from mesh.membership.model.wire_messages import (
     BorrowPorts,
     CallBack,
     CalledBack,

@@ -10,7 +10,7 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from mesh.membership.messages import ConnectPeer, DisconnectPeer, MembershipEnded, MembershipRefused
+from mesh.membership.model.messages import ConnectPeer, DisconnectPeer, MembershipEnded, MembershipRefused
 from mesh.transport.transport import Transport
 
 logger = logging.getLogger(__name__)

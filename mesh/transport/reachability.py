@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import trio
 
 from mesh.errors import RemoteProtocolError
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.model.wire_messages import MemberRecord
 from mesh.transport.tcp_endpoint import check_address, host_and_port
 
 TRY_S: Final = 2.5  # all of it; the stranger waits for 4 s at our door

@@ -12,8 +12,8 @@ from mesh.actors.actor import Address, Message
 from mesh.actors.codec import OLDEST_VERSION, Decoder, encode
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.messages import Borrow, Borrowed, Knocked
-from mesh.membership.wire_messages import JoinRefused, PortsLent
+from mesh.membership.model.messages import Borrow, Borrowed, Knocked
+from mesh.membership.model.wire_messages import JoinRefused, PortsLent
 from mesh.transport.relay import Lent
 from mesh.transport.relay_client import RelayClient
 from mesh.transport.transport import Transport

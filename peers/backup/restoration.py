@@ -29,8 +29,8 @@ from msgspec.structs import replace
 from mesh.config import NODE_KEY, load_config
 from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.keys.key_file import load_identity
-from mesh.membership.credentials import Credentials, PeerCredentials
-from mesh.membership.memory import Memory
+from mesh.membership.model.credentials import Credentials, PeerCredentials
+from mesh.membership.model.memory import Memory
 from mesh.process.member import MEMBERSHIP_SECTION
 from mesh.tables.disk_space import NO_SPACE
 from mesh.tables.layout import LAYOUT
@@ -44,7 +44,7 @@ from peers.backup.checked_files import fetch, store
 from peers.backup.contents import CONFIG, DATA, OF_MESH, settle
 from peers.backup.manifest import BackupManifest, SavedNode, read_manifest, sync_folder
 from peers.config import PeerConfig
-from peers.engine.manifest import MANIFEST_NAME, manifest_of_lost
+from peers.engine.segments.manifest import MANIFEST_NAME, manifest_of_lost
 
 UNFINISHED: Final = ".restoring"  # in the folder that is restored to
 

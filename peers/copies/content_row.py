@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from mesh.domains import registrable_domain
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
-from peers.engine.document import Document, content_digest
+from peers.engine.pages.document import Document, content_digest
 
 STANDING_BYTES: Final = 4
 DOMAIN_BYTES: Final = 16
@@ -53,7 +53,7 @@ class ContentRow(NamedTuple):
     stamp: Stamp
     flips: int  # how often its content has changed without another visit
     namings: int  # how often it was named since
-    n_copies: int  # as it was named last, see `peers.engine.live_segment`
+    n_copies: int  # as it was named last, see `peers.engine.segments.live_segment`
     content: int  # digest; 0 for nothing that could have copies
     standing: bytes  # see `standing_of`
     canonical: bytes  # the page that it says is shown for it, perhaps itself; b"" when it says nothing

@@ -9,8 +9,9 @@ leaves the copies out by itself, so that hits, counts and facets of a mesh fold 
 
 A copy may be shown twice for a while, but none is hidden for which nothing is shown. So a representative is
 named first, and the others hear of it when it is in a commit of its index; a page whose content changes is
-shown at once (`peers.engine.copies`); and when the answerer of a representative changes, it is asked again.
-Who is told something of a page that does not have that content by now says so, and the page leaves the group.
+shown at once (`peers.engine.merging.copies`); and when the answerer of a representative changes, it is asked
+again. Who is told something of a page that does not have that content by now says so, and the page leaves the
+group.
 
 The rows of pages (`content_row`) are a store, replicated and handed over as the others are. They have what
 the page was named, so the index of every member of its team goes by it, and who becomes the answerer knows
@@ -46,8 +47,8 @@ from peers.copies.wire_messages import (
     RolesTold,
     ToldContent,
 )
-from peers.engine.copies import CopyMark
-from peers.engine.document import Document
+from peers.engine.merging.copies import CopyMark
+from peers.engine.pages.document import Document
 from peers.handover.item_store import Item, ItemStore, key_at, key_of, slot_in
 from peers.handover.keeper import Keeper
 from peers.handover.messages import SlotsComplete

@@ -20,7 +20,7 @@ from peers.copies.content_row import (
     standing_between,
 )
 from peers.copies.wire_messages import ToldContent
-from peers.engine.live_segment import COPY, FOLDED, stands_for_others
+from peers.engine.segments.live_segment import COPY, FOLDED, stands_for_others
 
 UNKNOWN: Final = -2  # what a page was told: it may be hidden or not
 # Pages of other domains that are found, and stand under the one that is shown: more are nobody's to be seen.

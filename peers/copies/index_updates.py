@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from mesh.actors.actor import Address, Send
 from mesh.tables.table import Table
 from peers.copies.wire_messages import RolesNoted
-from peers.engine.copies import CopyMark
+from peers.engine.merging.copies import CopyMark
 from peers.index.messages import MarkCopies
 
 MARKS_MAX: Final = 4_096  # in one order

@@ -10,7 +10,7 @@ from msgspec import Meta
 from mesh.actors.actor import Message
 from mesh.wire_fields import Count, Slot
 from peers.copies.content_row import DOMAIN_BYTES, FIRST_S_MAX, NO_DOMAIN, STANDING_BYTES, VERSION_BYTES
-from peers.engine.live_segment import COPY, FOLDED
+from peers.engine.segments.live_segment import COPY, FOLDED
 
 PAGES_MAX: Final = 1_000  # in one batch: some 70 kB
 

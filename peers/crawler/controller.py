@@ -25,7 +25,7 @@ import numpy as np
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.port import DiskFilled
-from mesh.membership.messages import CrawlLicensed, DecreesInForce, HoldingsRevoked, QueueMeasured
+from mesh.membership.model.messages import CrawlLicensed, DecreesInForce, HoldingsRevoked, QueueMeasured
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.tables.table import Table, TableSection
 from peers.crawler.domain_budgets import DomainBudgets

@@ -42,7 +42,7 @@ from peers.crawler.model.web_request import (
 )
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.redirects import link_to, redirect_in
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.storage.archive.warc import absence_record
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import StorePage

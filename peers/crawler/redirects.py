@@ -19,7 +19,7 @@ from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.model.course import Course
 from peers.crawler.model.web_request import PageFetched, location_of, moved_to
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
-from peers.engine.linkers import moves_in, told_by
+from peers.engine.pages.linkers import moves_in, told_by
 
 
 class Redirect(NamedTuple):
@@ -38,7 +38,7 @@ def redirect_in(
     A URL that was never a page, as one in a chain of redirects, tells only where the page was at first.
 
     Args:
-      entries: what is known of links to the URL that was asked for, see `peers.engine.linkers`.
+      entries: what is known of links to the URL that was asked for, see `peers.engine.pages.linkers`.
       was_page: there was a page at some time.
       is_shown: there was one until now, at which the redirects before have ended.
     """

@@ -42,7 +42,7 @@ from peers.crawler.model.url_rows import REDIRECTS_MAX, UrlRow
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import LinkUse
 from peers.crawler.visits import Visit, Visits
-from peers.engine.linkers import is_linker, is_text, moves_in
+from peers.engine.pages.linkers import is_linker, is_text, moves_in
 from peers.policy.rule_explanations import condition_of, deciding, number_of_rule
 from peers.policy.rules import Policy, Rule
 from peers.storage.ledger.stored_versions import KeptVersions, StoredVersions

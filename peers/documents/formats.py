@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from peers.engine.kinds import KINDS
+from peers.engine.pages.kinds import KINDS
 
 SNIFF_BYTES: Final = 2_048
 SIGNATURE_BYTES: Final = 512  # that are enough to tell whether an unnamed file may be any of these

@@ -5,11 +5,11 @@ what of that is sent to others is decided by who uses it. It needs the text anal
 inner loops are in C (`peers.kernel`): beside a Python file with kernels is a C file with their bodies; what
 only kernels need has no Python file (`bounds`, `positions`); `compiled` joins both.
 
-    >>> from peers.engine.document import Document
+    >>> from peers.engine.pages.document import Document
     >>> from peers.engine.index import Index
-    >>> from peers.engine.query_parser import parse_query
-    >>> from peers.engine.snippet import SearchedText, snippet_of
-    >>> from peers.engine.storage import MemoryStorage
+    >>> from peers.engine.queries.query_parser import parse_query
+    >>> from peers.engine.excerpts.snippet import SearchedText, snippet_of
+    >>> from peers.engine.files.storage import MemoryStorage
 
 An index is in a folder, `Index.open(DirectoryStorage(path))`, or in memory. What is added counts when it is
 committed; a document replaces the one with its URL. The numbers are slots: which part of the documents a

@@ -4,22 +4,22 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "peers/engine/kernels.h"
-#include "peers/engine/dictionary.h"
-#include "peers/engine/occurrence_lookup.h"
-#include "peers/engine/intersection.h"
+#include "peers/engine/native/kernels.h"
+#include "peers/engine/postings/dictionary.h"
+#include "peers/engine/matching/occurrence_lookup.h"
+#include "peers/engine/searching/intersection.h"
 #include "peers/engine/postings/builder.h"
 #include "peers/engine/postings/inspection.h"
 #include "peers/engine/postings/merger.h"
 #include "peers/engine/postings/slicer.h"
-#include "peers/engine/features.h"
-#include "peers/engine/near_copies.h"
-#include "peers/engine/proximity.h"
+#include "peers/engine/rescoring/features.h"
+#include "peers/engine/pages/near_copies.h"
+#include "peers/engine/rescoring/proximity.h"
 #include "peers/engine/searching/conjunction.h"
 #include "peers/engine/searching/disjunction.h"
 #include "peers/engine/searching/found.h"
-#include "peers/engine/windows.h"
-#include "peers/engine/word_numbers.h"
+#include "peers/engine/excerpts/windows.h"
+#include "peers/engine/postings/word_numbers.h"
 
 #define ALL_KERNELS(EACH) \
     EACH(begin_slices) \

@@ -31,29 +31,29 @@ import numpy as np
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp
-from peers.engine.adoption import check_segment, same_documents
-from peers.engine.builder import Build, IndexedDocument, build_encoded, prepared
-from peers.engine.copies import CopyMark, mark_copies, marks_kept
-from peers.engine.directory import DirectoryStorage
-from peers.engine.document import Document
-from peers.engine.errors import CorruptIndexError, OutdatedIndexError
-from peers.engine.link_updates import relink_segments
-from peers.engine.linkers import with_anchors
-from peers.engine.manifest import (
+from peers.engine.files.directory import DirectoryStorage
+from peers.engine.files.errors import CorruptIndexError, OutdatedIndexError
+from peers.engine.files.storage import Buffer, Storage
+from peers.engine.merging.adoption import check_segment, same_documents
+from peers.engine.merging.copies import CopyMark, mark_copies, marks_kept
+from peers.engine.merging.link_updates import relink_segments
+from peers.engine.merging.merge import Merge, Merged, carried_over
+from peers.engine.merging.segment_merge import SegmentSize, segments_to_merge, segments_to_merge_at_rest
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import with_anchors
+from peers.engine.segments.builder import Build, IndexedDocument, build_encoded, prepared
+from peers.engine.segments.manifest import (
     MANIFEST_NAME,
     Manifest,
     ManifestEntry,
     decode_manifest,
     encode_manifest,
 )
-from peers.engine.merge import Merge, Merged, carried_over
-from peers.engine.segment import Segment
-from peers.engine.segment_file import write_segment
-from peers.engine.segment_format import encode_segment, slots_in
-from peers.engine.segment_merge import SegmentSize, segments_to_merge, segments_to_merge_at_rest
+from peers.engine.segments.segment import Segment
+from peers.engine.segments.segment_file import write_segment
+from peers.engine.segments.segment_format import encode_segment, slots_in
+from peers.engine.segments.working_segment import WorkingSegment, working_segment, written_segment
 from peers.engine.snapshot import Snapshot
-from peers.engine.storage import Buffer, Storage
-from peers.engine.working_segment import WorkingSegment, working_segment, written_segment
 
 NONE_REMOVED: Final[Mapping[str, Stamp]] = MappingProxyType({})
 

@@ -22,21 +22,21 @@ import numpy as np
 from xxhash import xxh3_128_digest
 
 from mesh.slot_set import SlotMask
-from peers.engine.document import Document
-from peers.engine.effort import Effort, EffortSpentError
-from peers.engine.entries import Entries
-from peers.engine.export import DEFAULT_SIZES, Export, ExportSizes
-from peers.engine.facets import Facets, facets_of, sum_facets
-from peers.engine.intersection import count_allowed
-from peers.engine.kernels import LENGTH_COUNT
-from peers.engine.live_segment import LiveSegment, SegmentView, keep
-from peers.engine.matching import matching
-from peers.engine.matching_cost import matching_cost
-from peers.engine.query import Query
-from peers.engine.ranking import CollectionStatistics, RankingWeights
-from peers.engine.segment import Segment
-from peers.engine.segment_search import Place, plan_of, search_segment
-from peers.engine.shared_titles import shown_title
+from peers.engine.excerpts.shared_titles import shown_title
+from peers.engine.matching.facets import Facets, facets_of, sum_facets
+from peers.engine.matching.matching import matching
+from peers.engine.matching.matching_cost import matching_cost
+from peers.engine.matching.segment_search import Place, plan_of, search_segment
+from peers.engine.merging.export import DEFAULT_SIZES, Export, ExportSizes
+from peers.engine.native.kernels import LENGTH_COUNT
+from peers.engine.pages.document import Document
+from peers.engine.postings.entries import Entries
+from peers.engine.queries.query import Query
+from peers.engine.searching.effort import Effort, EffortSpentError
+from peers.engine.searching.intersection import count_allowed
+from peers.engine.searching.ranking import CollectionStatistics, RankingWeights
+from peers.engine.segments.live_segment import LiveSegment, SegmentView, keep
+from peers.engine.segments.segment import Segment
 from peers.kernel import Ints
 
 _DEFAULT_WEIGHTS = RankingWeights()

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
-from peers.engine.document import Document
-from peers.engine.features import features_of
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
-from peers.engine.query import Query
-from peers.engine.query_parser import read_query
-from peers.engine.ranking import CollectionStatistics, RankingWeights
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Query
+from peers.engine.queries.query_parser import read_query
+from peers.engine.rescoring.features import features_of
+from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
+from peers.engine.searching.ranking import CollectionStatistics, RankingWeights
 from peers.engine.snapshot import DocumentHit
-from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
 from peers.gateway.search.feedback import PAGES, expanded, may_expand, stands_none_out, words_of

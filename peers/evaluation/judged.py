@@ -23,7 +23,7 @@ import msgspec
 
 from peers.crawler.frontier.items import join_anchors
 from peers.crawler.parsing.parser import parse_page
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.evaluation.trec import Judgements, read_qrels, read_topics
 
 HELP_LANGUAGES: Final = ("zh-CN", "en-US", "de")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from mesh.client.gateway_client import GatewayBusy, GatewayClient, GatewayError
-from peers.engine.query_parser import QUERY_CHARS_MAX, cut_at_word
+from peers.engine.queries.query_parser import QUERY_CHARS_MAX, cut_at_word
 from peers.evaluation.trec import Ranked
 
 BUSY_S_MAX: Final = 10.0  # a gateway that has too much to do says so, and a moment later it has not

@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from peers.engine.features import features_of
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.inversion import Inverter
-from peers.engine.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, LENGTH_COUNT
-from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
-from peers.engine.query_parser import read_query
-from peers.engine.ranking import RankingWeights, idf_of
+from peers.engine.native.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, LENGTH_COUNT
+from peers.engine.queries.query_parser import read_query
+from peers.engine.rescoring.features import features_of
+from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
+from peers.engine.searching.ranking import RankingWeights, idf_of
+from peers.engine.segments.inversion import Inverter
 from peers.engine.snapshot import View
-from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
 from peers.kernel import Floats, Ints
 from peers.text.runs import RunKind, kind_of

@@ -13,7 +13,7 @@ from xxhash import xxh3_64_intdigest
 from mesh.config import load_config
 from mesh.keys.certificate import peer_in
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.decrees import Decrees
+from mesh.membership.model.decrees import Decrees
 from mesh.process.member import MEMBERSHIP_SECTION
 from mesh.tables.layout import check_layout
 from mesh.tables.lmdb_reader import LmdbReader

@@ -13,7 +13,7 @@ from mesh.stamp import Stamp
 from peers.crawler.parsing.extraction import parse_records
 from peers.crawler.parsing.guarded_reader import read_guarded
 from peers.crawler.parsing.parser import NotHtml, SyntaxErrors
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 
 
 class ExportedPage(msgspec.Struct, frozen=True):

@@ -12,10 +12,16 @@ from starlette.responses import Response
 from mesh.keys.certificate import why_no_beginning
 from mesh.keys.decree import DECREE_BYTES_MAX, POLICY, Decree
 from mesh.keys.signed_token import TokenRight
-from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, DecreesInForce, PublishDecree
+from mesh.membership.model.messages import (
+    AskDecrees,
+    DecreePublished,
+    DecreesHeld,
+    DecreesInForce,
+    PublishDecree,
+)
 from mesh.urls import canonical, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE
-from peers.engine.query import Sort
+from peers.engine.queries.query import Sort
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend

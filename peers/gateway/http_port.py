@@ -22,7 +22,7 @@ from mesh.actors.port import Deliver
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.keys.decree import REVOCATION, Authority
 from mesh.keys.signed_token import TokenJudge
-from mesh.membership.messages import DecreePublished, DecreesHeld, DecreesInForce
+from mesh.membership.model.messages import DecreePublished, DecreesHeld, DecreesInForce
 from peers.crawler.fetching.contact import Visitor, visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.parsing.parser_port import ReadStored, StoredText

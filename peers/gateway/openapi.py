@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from peers.engine.query import Sort
+from peers.engine.queries.query import Sort
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
 from peers.gateway.site.command_json import (

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.urls import canonical, host_of, origin_of
-from peers.engine.query import Sort
+from peers.engine.queries.query import Sort
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy

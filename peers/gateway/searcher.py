@@ -17,10 +17,10 @@ from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send, Statisti
 from mesh.actors.conduct import CONDUCT, Misbehaved
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.membership.messages import DecreesInForce
-from mesh.membership.wire_messages import MembersTold
+from mesh.membership.model.messages import DecreesInForce
+from mesh.membership.model.wire_messages import MembersTold
 from peers.crawler.model.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
-from peers.engine.query_parser import read_query
+from peers.engine.queries.query_parser import read_query
 from peers.gateway.errands.drain_errand import DrainErrand
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.history_roundup import HistoryRoundup

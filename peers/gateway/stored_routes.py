@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.errors import CorruptionError
-from peers.engine.query_parser import QUERY_CHARS_MAX
+from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.model.messages import (

@@ -31,8 +31,8 @@ What it needs of others
 =======================
 *Membership.* A peer that any live member has held for dead fetches nothing until it has been told so by
 `HoldingsRevoked`. Whoever comes to hold it for dead yields nothing for as long as its last answer may license
-it (`mesh.membership.licence`), so by when all others have yielded its licence has run out. It then begins
-anew, and its claims make those who took over stop.
+it (`mesh.membership.model.licence`), so by when all others have yielded its licence has run out. It then
+begins anew, and its claims make those who took over stop.
 
 *Stores.* `messages` says what they promise. They keep nothing for others of a slot in whose team they are
 not: an item that a peer acknowledged after its new owner had compared with it would count and be forgotten.
@@ -60,7 +60,7 @@ import msgspec
 from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.messages import HoldingsRevoked, ServeSlots
+from mesh.membership.model.messages import HoldingsRevoked, ServeSlots
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from mesh.tables.lives import numbers_of
 from peers.handover.comparison_schedule import ComparisonSchedule

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from mesh.membership.members import State
+from mesh.membership.model.members import State
 from mesh.wire_fields import Count
 from peers.history.sample import Amount, Time
 

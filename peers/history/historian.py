@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.ownership import OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.membership.members import State
-from mesh.membership.messages import DecreesInForce
-from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import DecreesInForce
+from mesh.membership.model.wire_messages import MembersTold, MembersWanted, Rumour
 from mesh.tables.table import Table, TableSection
 from peers.history.event import Event, PeerCondition, continued, events_between
 from peers.history.messages import Happened, VitalsTaken

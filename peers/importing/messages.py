@@ -11,7 +11,7 @@ from mesh.actors.actor import Message
 from mesh.stamp import Stamp, VisitNumber
 from mesh.wire_fields import Url
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.importing.wire_messages import PAGE_LINKS_MAX
 
 PAGES_MAX: Final = 1_024  # in one order

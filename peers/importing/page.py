@@ -35,7 +35,7 @@ from peers.crawler.parsing.link_lists import begins_like_list
 from peers.crawler.parsing.page_reader import read_page
 from peers.crawler.parsing.parser import NotHtml
 from peers.documents.formats import begins_like_feed, named_media_type
-from peers.engine.linkers import linker_of
+from peers.engine.pages.linkers import linker_of
 from peers.importing.json_lines import LineEntry
 from peers.importing.messages import ImportedPage
 from peers.importing.warc_file import Record

@@ -16,11 +16,11 @@ import msgspec
 from mesh.actors.actor import Message
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
-from peers.engine import ranking
-from peers.engine.effort import Effort, EffortSpentError
-from peers.engine.errors import DamagedSegmentError
-from peers.engine.kernels import LENGTH_COUNT
-from peers.engine.query import Query
+from peers.engine.files.errors import DamagedSegmentError
+from peers.engine.native.kernels import LENGTH_COUNT
+from peers.engine.queries.query import Query
+from peers.engine.searching import ranking
+from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.index.messages import AnswerQuestion, DamageMet, QuestionAnswered
 from peers.index.wire_messages import (
     CountTerms,

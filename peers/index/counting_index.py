@@ -12,10 +12,10 @@ from mesh.actors.actor import Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import SlotMask, decode_any_slots
 from mesh.stamp import BEFORE_ALL, Stamp
-from peers.engine.effort import Effort
-from peers.engine.query import Query
-from peers.engine.ranking import CollectionStatistics
-from peers.engine.segment_search import Place
+from peers.engine.matching.segment_search import Place
+from peers.engine.queries.query import Query
+from peers.engine.searching.effort import Effort
+from peers.engine.searching.ranking import CollectionStatistics
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,

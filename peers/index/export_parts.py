@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
-from peers.engine.errors import DamagedSegmentError
-from peers.engine.export import ExportSizes
+from peers.engine.files.errors import DamagedSegmentError
+from peers.engine.merging.export import ExportSizes
 from peers.engine.snapshot import Snapshot
 from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.messages import DocumentsExported, ExportDocuments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from peers.engine.facets import Facets
+from peers.engine.matching.facets import Facets
 from peers.index.wire_messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCounts, FacetValues
 
 

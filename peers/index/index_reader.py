@@ -11,18 +11,18 @@ import msgspec
 import numpy as np
 
 from mesh.slot_set import SlotMask
-from peers.engine.document import Document
-from peers.engine.effort import Effort, EffortSpentError
-from peers.engine.explanation import explain_indexed
-from peers.engine.features import features_of_best
+from peers.engine.excerpts.snippet import SearchedText, highlights_of, snippet_of
 from peers.engine.index import Index
-from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import Query, Sort
-from peers.engine.ranking import CollectionStatistics
-from peers.engine.segment import Segment
-from peers.engine.segment_search import Place
+from peers.engine.matching.segment_search import Place
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Query, Sort
+from peers.engine.rescoring.explanation import explain_indexed
+from peers.engine.rescoring.features import features_of_best
+from peers.engine.rescoring.model import MODEL_DEPTH
+from peers.engine.searching.effort import Effort, EffortSpentError
+from peers.engine.searching.ranking import CollectionStatistics
+from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, Snapshot
-from peers.engine.snippet import SearchedText, highlights_of, snippet_of
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
 from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit

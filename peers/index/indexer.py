@@ -38,8 +38,8 @@ from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp
 from mesh.urls import has_host, host_of
-from peers.engine.document import Document
-from peers.engine.linkers import with_anchors
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import with_anchors
 from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.answerer import IndexView
 from peers.index.messages import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from mesh.actors.actor import Address, Message
 from mesh.slot_set import NO_SLOTS
 from mesh.stamp import Stamp
-from peers.engine.copies import CopyMark
-from peers.engine.document import Document
+from peers.engine.merging.copies import CopyMark
+from peers.engine.pages.document import Document
 from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
 
 

@@ -26,7 +26,7 @@ from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
 from mesh.process.cores import core_count
-from peers.engine.effort import Effort
+from peers.engine.searching.effort import Effort
 from peers.index.answerer import Answerer, IndexAnswer, IndexView, effort_for
 from peers.index.messages import AnswerQuestion, DamageMet
 from peers.text.characters import character_classes

@@ -13,10 +13,10 @@ from typing import Final
 import trio
 
 from mesh.process.workshop import Answer, Workshop, WorkshopFault
-from peers.engine.builder import IndexedDocument, build_encoded
-from peers.engine.errors import CorruptIndexError, OutdatedIndexError
-from peers.engine.segment import Segment
-from peers.engine.storage import Buffer
+from peers.engine.files.errors import CorruptIndexError, OutdatedIndexError
+from peers.engine.files.storage import Buffer
+from peers.engine.segments.builder import IndexedDocument, build_encoded
+from peers.engine.segments.segment import Segment
 from peers.index.segment_process import order_of
 
 # Bytes of documents: fewer are inverted here, in some 40 ms. A process takes .6 s to begin, and 100 MB.

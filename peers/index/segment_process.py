@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from mesh.process.workshop_process import LOG_FORMAT, WorkLimits, serve
-from peers.engine.builder import IndexedDocument, build_encoded
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
+from peers.engine.segments.builder import IndexedDocument, build_encoded
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.index.segment_process")
 # A segment takes a second, for 8 MB of documents; arrays with room for the worst case are written to in part.

@@ -27,12 +27,12 @@ from mesh.slot_set import NO_SLOTS, decode_slots
 from mesh.stamp import Stamp
 from mesh.tables.disk_space import NO_SPACE
 from mesh.transport.descriptors import SHORTAGES
-from peers.engine.adoption import check_segment
-from peers.engine.errors import CorruptIndexError, DamagedSegmentError
+from peers.engine.files.errors import CorruptIndexError, DamagedSegmentError
+from peers.engine.files.storage import Buffer
 from peers.engine.index import Index
-from peers.engine.merge import Merge
-from peers.engine.segment import Segment
-from peers.engine.storage import Buffer
+from peers.engine.merging.adoption import check_segment
+from peers.engine.merging.merge import Merge
+from peers.engine.segments.segment import Segment
 from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.commit import commit_documents
 from peers.index.damage import damage_told

@@ -5,9 +5,9 @@ from __future__ import annotations
 from mesh.actors.actor import Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import NO_SLOTS, decode_slots
-from peers.engine.adoption import check_segment
-from peers.engine.errors import CorruptIndexError, DamagedSegmentError
+from peers.engine.files.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
+from peers.engine.merging.adoption import check_segment
 from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.commit import commit_documents
 from peers.index.damage import damage_told

@@ -10,7 +10,7 @@ from msgspec import Meta
 from mesh.actors.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
-from peers.engine.near_copies import SKETCH_BYTES
+from peers.engine.pages.near_copies import SKETCH_BYTES
 from peers.text.vocabulary_size import VOCABULARY_MAX
 
 TERMS_MAX: Final = 256  # distinct terms of one query

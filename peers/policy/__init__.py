@@ -11,6 +11,6 @@
     `policy_issuer` [io] reads the policy of a running mesh, and replaces it
 
 A policy travels as a decree; actors hear of it by `DecreesInForce`. Which key may sign which decree says
-`mesh.keys.decree.Authority`, which every peer asks (`mesh.membership.decree_dissemination`) before it takes
-one up.
+`mesh.keys.decree.Authority`, which every peer asks (`mesh.membership.news.decree_dissemination`) before it
+takes one up.
 """

@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from mesh.slots import slot_of
 from peers.policy.rules import OF_SEEDS, Policy, policy_in
 

@@ -40,7 +40,7 @@ from typing import ClassVar
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.port import DiskFilled, SpaceFound
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from mesh.tables.table import Table
 from peers.handover.keeper import Keeper
 from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchronising

@@ -16,8 +16,8 @@ import msgspec
 from mesh.actors.actor import Address, Send
 from mesh.slot_set import SlotMask
 from mesh.stamp import Stamp
-from peers.engine.document import Document
-from peers.engine.linkers import with_anchors
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import with_anchors
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, RemovePage
 from peers.storage.ledger.index_marks import mark_key
 from peers.storage.ledger.ledger import Ledger

@@ -18,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 from mesh.actors.actor import Address, Send
 from mesh.errors import LocalProtocolError
 from mesh.urls import host_of
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing

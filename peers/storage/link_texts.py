@@ -17,7 +17,7 @@ class LinkTexts(Protocol):
     """Reads the texts, linkers and uses that are known of the links to a page."""
 
     def of(self, identity: bytes) -> tuple[str, ...]:
-        """Return texts, linkers and uses as `peers.engine.linkers` has them, sorted; () when none are known.
+        """Return texts, linkers and uses (`peers.engine.pages.linkers`), sorted; () when none are known.
 
         Args:
           identity: slot and fingerprint of the page, as `ledger_keys.identity_of` makes it.

@@ -9,7 +9,7 @@ from msgspec import Meta
 from mesh.actors.actor import Message
 from mesh.stamp import Stamp
 from peers.documents.content import Lack
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.storage.ledger.extent import Extent
 from peers.storage.wire_messages import StoredPage
 

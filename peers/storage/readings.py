@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mesh.actors.actor import Address, Send
-from peers.engine.document import Document
-from peers.engine.linkers import moves_in
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import moves_in
 from peers.storage.cell_store import DamagedVersion
 from peers.storage.indexing import Indexing
 from peers.storage.ledger.ledger import Ledger

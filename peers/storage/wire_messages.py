@@ -11,8 +11,8 @@ from mesh.actors.actor import Message
 from mesh.stamp import Stamp, VisitNumber
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Slot, Url
-from peers.engine.document import Document
-from peers.engine.linkers import MOVES_MAX
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import MOVES_MAX
 
 VERSIONS_TOLD_MAX: Final = 1_000  # of one page
 PAGES_CHECKED_MAX: Final = 200  # at once: 20 us each

@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import DiskFilled
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.storage import MemoryStorage
 from peers.index.messages import CommitDocuments
 from peers.index.segments_twin import SegmentsTwin
 from peers.storage.archive.archive_twin import ArchiveTwin

@@ -18,7 +18,7 @@ from mesh.urls import fingerprint, host_of
 from peers.actors import COPIES_SECTION
 from peers.copies.content_row import VERSION_BYTES, domain_of, row_in
 from peers.copies.wire_messages import ContentsTold, PageRole, RolesNoted, RolesTold, ToldContent
-from peers.engine.live_segment import COPY
+from peers.engine.segments.live_segment import COPY
 from simulations.world.chance import random_of
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from mesh.actors.actor import Address, Message
 from mesh.keys.certificate import Grant, issue
 from mesh.keys.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Signer, number_body
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.credentials import PeerCredentials
-from mesh.membership.members import State
 from mesh.membership.membership import Membership
-from mesh.membership.wire_messages import (
+from mesh.membership.model.credentials import PeerCredentials
+from mesh.membership.model.members import State
+from mesh.membership.model.wire_messages import (
     GOSSIP_MAX,
     DecreesTold,
     MemberRecord,

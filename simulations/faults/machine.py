@@ -13,7 +13,7 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import MeshConfig
 from mesh.keys.decree import Decree
 from mesh.membership.membership import MembershipStatistics
-from mesh.membership.messages import (
+from mesh.membership.model.messages import (
     CrawlLicensed,
     DrainPeer,
     LeaveMesh,

@@ -18,10 +18,12 @@ from mesh.actors.conduct import CONDUCT, Conduct, Misbehaved, Offence
 from mesh.actors.ownership import Ownership
 from mesh.keys.certificate import Grant
 from mesh.keys.decree import Authority, Decree
-from mesh.membership import members, refutation, rumour_intake
-from mesh.membership.messages import CrawlLicensed
-from mesh.membership.rumour_intake import RumourIntake
-from mesh.membership.wire_messages import Rumour
+from mesh.membership.model import members
+from mesh.membership.model.messages import CrawlLicensed
+from mesh.membership.model.wire_messages import Rumour
+from mesh.membership.news import rumour_intake
+from mesh.membership.news.rumour_intake import RumourIntake
+from mesh.membership.own import refutation
 from peers.copies.copies import Copies
 from peers.copies.wire_messages import RolesTold
 from peers.crawler.addresses.lessor import Lessor

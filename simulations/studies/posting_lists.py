@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from peers.engine.dictionary import PLACE, PLACE_END
-from peers.engine.document import Document
-from peers.engine.effort import Effort
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.query import Mode, Query
+from peers.engine.pages.document import Document
+from peers.engine.postings.dictionary import PLACE, PLACE_END
+from peers.engine.queries.query import Mode, Query
+from peers.engine.searching.effort import Effort
 from peers.engine.snapshot import View
-from peers.engine.storage import MemoryStorage
 from simulations.traces.columns import Ints
 from simulations.world.words import rare_word_of
 

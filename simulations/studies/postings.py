@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from peers.engine.query import Mode
+from peers.engine.queries.query import Mode
 from simulations.studies.figures import lines, name_axes
 from simulations.studies.posting_lists import (
     FUNCTION_WORDS,

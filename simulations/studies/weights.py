@@ -1,4 +1,4 @@
-"""Do weights that follow the queues help? The thesis's rule, as peers apply it (`mesh.membership.balance`).
+"""Do weights that follow the queues help? The thesis's rule, as `mesh.membership.own.balance` has it.
 
 Peers of different speed have hosts of different size; each tick of a minute queues shrink by what a peer
 fetches, grow by what its hosts bring, and the peer with the longest and that with the shortest queue change
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from msgspec import Meta
 
 from mesh.config import WEIGHT_DEFAULT
-from mesh.membership.balance import BalanceSettings, MemberLoad, weight_for
+from mesh.membership.own.balance import BalanceSettings, MemberLoad, weight_for
 from mesh.slots import slot_table
 from simulations.model.hosts import Hosts, drawn_hosts
 from simulations.studies.figures import lines, name_axes

@@ -36,7 +36,7 @@ import xxhash
 
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.linkers import linker_of
+from peers.engine.pages.linkers import linker_of
 
 _MASK: Final = (1 << 64) - 1
 _MULTIPLIER: Final = 6_364_136_223_846_793_005  # Knuth's MMIX

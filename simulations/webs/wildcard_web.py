@@ -15,7 +15,7 @@ from typing import Final
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.linkers import linker_of
+from peers.engine.pages.linkers import linker_of
 from simulations.webs.web import CHILDREN, NEXT_HOSTS, Served, page_of
 
 TRAP_DOMAIN: Final = "trap.test"

@@ -19,7 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.linkers import linker_of
+from peers.engine.pages.linkers import linker_of
 from simulations.webs.web import CHILDREN, Served, page_of
 from simulations.world.ports import VirtualParser
 

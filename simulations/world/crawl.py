@@ -12,7 +12,7 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import WEIGHT_DEFAULT
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.membership import MembershipStatistics
-from mesh.membership.messages import DecreesInForce, PublishDecree
+from mesh.membership.model.messages import DecreesInForce, PublishDecree
 from mesh.slots import SlotTable, slot_of
 from mesh.tables.lives import begin_life
 from mesh.tables.memory_table import MemoryTable

@@ -18,10 +18,10 @@ from mesh.keys.certificate import SERIAL_CHARS, Grant, Right, issue
 from mesh.keys.decree import NUMBER_MAX, POLICY, WRITE_OFF, Decree, Signer, number_body
 from mesh.keys.identity import Identity
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.credentials import PeerCredentials
-from mesh.membership.knock_schedule import DoorAddress
+from mesh.membership.doors.knock_schedule import DoorAddress
 from mesh.membership.membership import Membership
-from mesh.membership.messages import (
+from mesh.membership.model.credentials import PeerCredentials
+from mesh.membership.model.messages import (
     AddressesTried,
     AnswerDoor,
     DoorKnocked,
@@ -29,7 +29,7 @@ from mesh.membership.messages import (
     Knocked,
     TryAddresses,
 )
-from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+from mesh.membership.model.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.tables.table import Table
 from mesh.transport.reachability import TRY_S
 from peers.actors import FOLLOWERS

@@ -29,7 +29,7 @@ from peers.crawler.model.messages import (
 from peers.crawler.model.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.parsing.extraction import read_robots
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.index.answerer import Answerer, IndexView
 from peers.index.messages import AdoptDocuments, AnswerQuestion, CommitDocuments
 from peers.storage.ledger.extent import Extent

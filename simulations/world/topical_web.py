@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.document import Document
-from peers.engine.linkers import linker_of
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import linker_of
 from simulations.webs.web import SyntheticWeb, WebShape
 from simulations.world.ports import VirtualParser
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.storage.archive.warc import read_records, response_record
 from simulations.webs.changing_web import is_shown
 from simulations.world.ports import VirtualParser

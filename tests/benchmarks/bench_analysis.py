@@ -22,8 +22,8 @@ from collections.abc import Callable
 
 import pytest
 
-from peers.engine.document import Document
-from peers.engine.inversion import Inverter
+from peers.engine.pages.document import Document
+from peers.engine.segments.inversion import Inverter
 from peers.text.folding import fold
 from peers.text.segmentation import segment_han
 from tests.shared_data import shared

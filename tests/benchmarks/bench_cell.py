@@ -19,7 +19,7 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.handover.messages import SlotsFilled
 from peers.index.counting_index import CountingIndex
 from peers.index.indexer import Indexer

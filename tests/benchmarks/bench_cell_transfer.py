@@ -40,8 +40,8 @@ from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.table import TableSection
 from mesh.transport.transport import Received
 from mesh.urls import host_of
-from peers.engine.document import Document
 from peers.engine.index import Index
+from peers.engine.pages.document import Document
 from peers.handover.messages import SlotsComplete, SlotsSynchronised, SynchroniseSlots
 from peers.handover.settings import HandoverSettings
 from peers.index.index_reader import IndexReader

@@ -33,7 +33,7 @@ from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX
 from peers.crawler.model.messages import PageParsed, ParsePage
 from peers.crawler.model.page_tasks import decode_answer, encode
 from peers.crawler.parsing import page_process
-from peers.engine.kinds import NAMES, kind_of
+from peers.engine.pages.kinds import NAMES, kind_of
 from tests.helpers import fetched
 
 ENDINGS: Final = ("pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "epub", "doc", "xls", "ppt")

@@ -26,7 +26,7 @@ import pytest
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
-from mesh.membership.messages import HoldingsRevoked
+from mesh.membership.model.messages import HoldingsRevoked
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.handover import Handover

@@ -26,10 +26,10 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.slot_set import encode_slots
 from mesh.urls import host_of
-from peers.engine.directory import DirectoryStorage
+from peers.engine.files.directory import DirectoryStorage
 from peers.engine.index import Index
-from peers.engine.query import Mode, Query
-from peers.engine.query_parser import read_query
+from peers.engine.queries.query import Mode, Query
+from peers.engine.queries.query_parser import read_query
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, QuestionAnswered
 from peers.index.questions_port import QuestionsPort

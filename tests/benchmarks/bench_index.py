@@ -54,13 +54,13 @@ from warcio.archiveiterator import ArchiveIterator
 
 from mesh.slots import slot_of
 from mesh.urls import host_of
-from peers.engine.adoption import check_segment
-from peers.engine.document import Document
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.query import Literal, LiteralKind, Mode, Query
-from peers.engine.ranking import RankingWeights
+from peers.engine.merging.adoption import check_segment
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Literal, LiteralKind, Mode, Query
+from peers.engine.searching.ranking import RankingWeights
 from peers.engine.snapshot import View
-from peers.engine.storage import MemoryStorage
 from peers.text.analysis import analyse
 from tests.benchmarks.real_documents import cached, real_documents
 from tests.shared_data import shared

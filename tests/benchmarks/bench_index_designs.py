@@ -53,13 +53,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from peers.engine.document import Document
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
+from peers.engine.pages.document import Document
 from peers.engine.postings.format import BLOCK, SKIP_WORDS
-from peers.engine.query import Mode, Query, phrase_of
-from peers.engine.query_parser import parse_query
+from peers.engine.queries.query import Mode, Query, phrase_of
+from peers.engine.queries.query_parser import parse_query
 from peers.engine.snapshot import DocumentHit, View
-from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.measures import means, measured
 from peers.evaluation.trec import Ranked

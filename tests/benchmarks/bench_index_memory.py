@@ -25,9 +25,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from peers.engine.document import Document
 from peers.engine.index import Index
-from peers.engine.query import Mode, Query
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Mode, Query
 from tests.benchmarks.real_documents import bench_web, each_real_document
 
 DOCUMENT_COUNT = int(os.environ.get("BENCH_MEMORY_DOCUMENTS", "1000000"))

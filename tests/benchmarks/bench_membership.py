@@ -42,7 +42,7 @@ from statistics import mean
 
 import pytest
 
-from mesh.membership.members import State
+from mesh.membership.model.members import State
 from tests.mesh.membership_world import Machine, World
 
 STEP_S = 0.02

@@ -49,8 +49,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from peers.crawler.parsing.parser import NotHtml, parse_page
-from peers.engine.document import Document, content_digest
-from peers.engine.near_copies import near_copies, sketch_of
+from peers.engine.pages.document import Document, content_digest
+from peers.engine.pages.near_copies import near_copies, sketch_of
 
 F1_MIN: Final = 0.88
 COMMON_MIN: Final = 0.8  # of the shingles

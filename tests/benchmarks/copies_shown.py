@@ -28,7 +28,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
 from peers.crawler.parsing.parser import parse_page
-from peers.engine.document import Document, content_digest
+from peers.engine.pages.document import Document, content_digest
 
 QUERIES = 200
 PAGES = 10

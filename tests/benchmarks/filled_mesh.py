@@ -13,7 +13,7 @@ from zlib import crc32
 
 import msgspec
 
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.importing.messages import LATE, REFUSED, ImportedPage
 from peers.storage.archive.warc import response_record
 from tests.helpers import seen

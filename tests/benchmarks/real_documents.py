@@ -20,7 +20,7 @@ import pytest
 
 from mesh.urls import canonical
 from peers.crawler.parsing.parser import NotHtml, parse_page
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 
 _TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain"}
 _FILE_BYTES_MAX = 32 * 1024 * 1024

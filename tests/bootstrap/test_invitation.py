@@ -31,9 +31,9 @@ from mesh.keys.identity import Identity, z85_of
 from mesh.keys.key_file import load_identity, new_identity, new_signing_key
 from mesh.keys.voucher import vouch
 from mesh.membership.admission import refusal_of
-from mesh.membership.credentials import PeerCredentials
-from mesh.membership.members import MemberList, State
-from mesh.membership.wire_messages import JoinMesh, MemberRecord, Rumour
+from mesh.membership.model.credentials import PeerCredentials
+from mesh.membership.model.members import MemberList, State
+from mesh.membership.model.wire_messages import JoinMesh, MemberRecord, Rumour
 from mesh.reach import Reach
 from peers.config import PeerConfig
 

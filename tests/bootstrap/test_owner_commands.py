@@ -28,7 +28,7 @@ from mesh.keys.certificate import peer_in, read_certificate
 from mesh.keys.decree import POLICY, RENEWAL, REVOCATION, Authority
 from mesh.keys.key_file import load_administrator
 from mesh.keys.signed_token import TokenJudge
-from mesh.membership.decrees import Decrees
+from mesh.membership.model.decrees import Decrees
 from mesh.tables.memory_table import MemoryTable
 from peers.config import PeerConfig
 from peers.policy.rules import policy_in

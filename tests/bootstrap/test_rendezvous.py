@@ -11,7 +11,7 @@ import trio
 
 from bootstrap.provision import create_mesh, write_bootstrap
 from bootstrap.rendezvous import run_bootstrap
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.model.wire_messages import MemberRecord
 from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.table import TableSection
 

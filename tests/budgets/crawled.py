@@ -29,7 +29,7 @@ COUNTED: Final[dict[str, tuple[str, ...]]] = {  # one step that reads or writes 
         "mesh/tables/lmdb_table.py:LmdbTable.put",
         "mesh/tables/lmdb_table.py:LmdbTable.put_many",
     ),
-    "documents_inverted": ("peers/engine/inversion.py:Inverter.add",),
+    "documents_inverted": ("peers/engine/segments/inversion.py:Inverter.add",),
     "index_commits": ("peers/engine/index.py:Index.commit",),
     "table_commits": ("mesh/tables/lmdb_table.py:Batch.write",),
     "thread_trips": ("trio/_threads.py:to_thread_run_sync",),

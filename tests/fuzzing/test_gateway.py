@@ -17,11 +17,11 @@ import trio
 
 from mesh.actors.actor import Address, Message
 from mesh.slot_set import encode_slots
-from peers.engine.directory import DirectoryStorage
-from peers.engine.document import Document
+from peers.engine.files.directory import DirectoryStorage
 from peers.engine.index import Index
-from peers.engine.query import Mode, Sort
-from peers.engine.query_parser import read_query
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Mode, Sort
+from peers.engine.queries.query_parser import read_query
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.status import PeerStatus

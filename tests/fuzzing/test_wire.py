@@ -18,8 +18,8 @@ from mesh.actors.codec import encode
 from mesh.config import DoorConfig
 from mesh.errors import RemoteProtocolError
 from mesh.keys.identity import bytes_of_z85
-from mesh.membership.credentials import PeerCredentials
-from mesh.membership.wire_messages import JoinMesh, Welcomed
+from mesh.membership.model.credentials import PeerCredentials
+from mesh.membership.model.wire_messages import JoinMesh, Welcomed
 from mesh.process.member import Member
 from mesh.transport.door import MAGIC, QUESTION_BYTES_MAX, SALT_BYTES
 from mesh.transport.tcp_endpoint import host_and_port

@@ -26,7 +26,7 @@ import pytest
 
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
-from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.model.swim_settings import SwimSettings
 from tests.live.access_log import Access, page_counts
 from tests.live.campaign import GUEST, NEWCOMER, PEERS, SPARE, Campaign, campaign
 from tests.live.chaos import script

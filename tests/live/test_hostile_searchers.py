@@ -25,7 +25,7 @@ import pytest
 import trio
 
 from mesh.client.admin_token import tokens_for
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.gateway.model.settings import GatewaySettings
 from tests.benchmarks.filled_mesh import fill, spread
 from tests.benchmarks.real_documents import real_documents

@@ -19,7 +19,7 @@ import pytest
 import trustme
 
 from mesh.client.admin_token import tokens_for
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from tests.benchmarks.filled_mesh import fill
 from tests.live.lab_process import wait_for
 from tests.live.mesh_processes import Mesh, mesh_of

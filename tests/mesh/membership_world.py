@@ -26,11 +26,10 @@ from mesh.config import MeshConfig
 from mesh.keys.certificate import Grant
 from mesh.keys.decree import POLICY, Decree
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.balance import BalanceSettings
-from mesh.membership.knock_schedule import DoorAddress
-from mesh.membership.members import State
+from mesh.membership.doors.knock_schedule import DoorAddress
 from mesh.membership.membership import Membership, MembershipStatistics
-from mesh.membership.messages import (
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import (
     AddressesTried,
     AnswerDoor,
     Borrow,
@@ -50,8 +49,9 @@ from mesh.membership.messages import (
     PortsAsked,
     TryAddresses,
 )
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import JoinRefused, MemberRecord, PortsLent, Welcomed
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import JoinRefused, MemberRecord, PortsLent, Welcomed
+from mesh.membership.own.balance import BalanceSettings
 from mesh.reach import Reach
 from mesh.slot_ranking import WEIGHT_MAX
 from mesh.tables.memory_table import MemoryTable

@@ -10,10 +10,10 @@ import pytest
 from mesh.actors.actor import Address, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.keys.decree import POLICY, Decree, Signer
-from mesh.membership.members import State
 from mesh.membership.membership import Membership
-from mesh.membership.messages import PublishDecree
-from mesh.membership.wire_messages import Rumour
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import PublishDecree
+from mesh.membership.model.wire_messages import Rumour
 from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, record_of
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from mesh.membership.balance import (
+from mesh.membership.own.balance import (
     RETURN_INTERVALS,
     BalanceSettings,
     MemberLoad,

@@ -7,9 +7,9 @@ import pytest
 from mesh.actors.actor import Address
 from mesh.keys.decree import DECREE_BYTES_MAX, POLICY, Decree, Signer
 from mesh.membership.catch_up import AWAITED_MAX
-from mesh.membership.messages import PublishDecree
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import MembersTold
+from mesh.membership.model.messages import PublishDecree
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import MembersTold
 from tests.mesh.membership_world import CONFIG, ROOT, Machine, World, door_of
 
 SEEDS = range(5)

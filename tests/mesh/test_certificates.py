@@ -9,8 +9,8 @@ import pytest
 
 from mesh.keys.certificate import Grant, Right
 from mesh.keys.decree import RENEWAL, REVOCATION, Decree, Signer
-from mesh.membership.members import State
-from mesh.membership.messages import PublishDecree
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import PublishDecree
 from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, ROOT, Machine, World, door_of
 

@@ -9,11 +9,10 @@ import pytest
 from mesh.actors.actor import Address, Message, Send
 from mesh.keys.decree import DECREE_BYTES_MAX, POLICY, WRITE_OFF, Authority, Decree, Signer
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.decree_dissemination import FORGERIES_A_MINUTE, TOLD_BYTES_A_MINUTE
-from mesh.membership.members import State
 from mesh.membership.membership import Membership
-from mesh.membership.messages import DecreePublished, PublishDecree
-from mesh.membership.wire_messages import (
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import DecreePublished, PublishDecree
+from mesh.membership.model.wire_messages import (
     NAMES_MAX,
     DecreesNamed,
     DecreesTold,
@@ -22,6 +21,7 @@ from mesh.membership.wire_messages import (
     Rumour,
     RumoursSpread,
 )
+from mesh.membership.news.decree_dissemination import FORGERIES_A_MINUTE, TOLD_BYTES_A_MINUTE
 from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, World, door_of, record_of
 

@@ -7,10 +7,10 @@ import pytest
 
 from mesh.actors.actor import Address
 from mesh.actors.allowance import ALLOWANCE_S
-from mesh.membership.hearsay import ALLOWED_MIN, Hearsay
-from mesh.membership.members import State
-from mesh.membership.messages import LeaveMesh, StopMembership
-from mesh.membership.wire_messages import MembersTold, Rumour, RumoursSpread
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import LeaveMesh, StopMembership
+from mesh.membership.model.wire_messages import MembersTold, Rumour, RumoursSpread
+from mesh.membership.news.hearsay import ALLOWED_MIN, Hearsay
 from tests.mesh.membership_world import Machine, World, record_of
 
 LIAR = "peer00"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.membership.licence import WITNESSES_MAX, Licence, has_majority, is_calm, renewed_since
+from mesh.membership.model.licence import WITNESSES_MAX, Licence, has_majority, is_calm, renewed_since
 
 SUBSETS = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)
 

@@ -25,11 +25,12 @@ from mesh.keys.decree import DRAIN, WRITE_OFF, Signer, number_body
 from mesh.keys.identity import Identity
 from mesh.keys.signing_key import SigningKey
 from mesh.membership.admission import refusal_of
-from mesh.membership.credentials import PeerCredentials
-from mesh.membership.knock_schedule import DoorAddress, KnockSchedule
-from mesh.membership.members import MemberList, State, beats
+from mesh.membership.doors.knock_schedule import DoorAddress, KnockSchedule
+from mesh.membership.failures.prober import RELAYS_MAX, Prober
 from mesh.membership.membership import Membership
-from mesh.membership.messages import (
+from mesh.membership.model.credentials import PeerCredentials
+from mesh.membership.model.members import MemberList, State, beats
+from mesh.membership.model.messages import (
     AnswerDoor,
     ConnectPeer,
     DisconnectPeer,
@@ -45,12 +46,9 @@ from mesh.membership.messages import (
     ServeSlots,
     StopMembership,
 )
-from mesh.membership.prober import RELAYS_MAX, Prober
-from mesh.membership.refutation import ECHOES_MAX, NEWCOMER_S
-from mesh.membership.rumours import RumourQueue
-from mesh.membership.serving_weights import READY
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import (
+from mesh.membership.model.rumours import RumourQueue
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import (
     GOSSIP_MAX,
     MEMBERS_MAX,
     DecreesTold,
@@ -66,6 +64,8 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
     Welcomed,
 )
+from mesh.membership.own.refutation import ECHOES_MAX, NEWCOMER_S
+from mesh.membership.own.serving_weights import READY
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
 from peers.crawler.model.wire_messages import LinksAccepted

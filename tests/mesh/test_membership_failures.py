@@ -9,10 +9,9 @@ import pytest
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
-from mesh.membership.balance import BalanceSettings
-from mesh.membership.members import State
 from mesh.membership.membership import Membership
-from mesh.membership.messages import (
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import (
     CrawlLicensed,
     HoldingsRevoked,
     LeaveMesh,
@@ -20,8 +19,9 @@ from mesh.membership.messages import (
     ServeSlots,
     StopMembership,
 )
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import MemberRecord, Ping, PingAnswered, Rumour, RumoursSpread
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import MemberRecord, Ping, PingAnswered, Rumour, RumoursSpread
+from mesh.membership.own.balance import BalanceSettings
 from mesh.tables.memory_table import MemoryTable
 from tests.mesh.membership_world import CONFIG, Machine, TrustingCredentials, World, door_of, record_of
 

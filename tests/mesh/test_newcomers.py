@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.actors.actor import Address
-from mesh.membership.licence import has_majority
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import MembersWanted, Ping
+from mesh.membership.model.licence import has_majority
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import MembersWanted, Ping
 from tests.mesh.membership_world import World, door_of
 
 LICENCE_S = SwimSettings().licence_s

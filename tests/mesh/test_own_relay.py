@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message
 from mesh.membership.admission import REASON_MAX, RELAY_OFFERED
-from mesh.membership.members import State
-from mesh.membership.messages import (
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import (
     AddressesTried,
     AnswerDoor,
     Borrow,
@@ -19,7 +19,7 @@ from mesh.membership.messages import (
     LendPorts,
     PortsAsked,
 )
-from mesh.membership.wire_messages import BorrowPorts, JoinMesh, JoinRefused, PortsLent, Welcomed
+from mesh.membership.model.wire_messages import BorrowPorts, JoinMesh, JoinRefused, PortsLent, Welcomed
 from mesh.reach import Reach
 from tests.mesh.membership_world import CONFIG, Machine, World, door_of, record_of
 

@@ -13,7 +13,7 @@ import trio.testing
 from mesh.actors.actor import Address, Message
 from mesh.actors.codec import PROTOCOL_VERSION, encode
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from mesh.membership.messages import (
+from mesh.membership.model.messages import (
     AnswerDoor,
     ConnectPeer,
     DisconnectPeer,
@@ -23,7 +23,7 @@ from mesh.membership.messages import (
     MembershipEnded,
     MembershipRefused,
 )
-from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Ping, Welcomed
+from mesh.membership.model.wire_messages import JoinMesh, JoinRefused, MemberRecord, Ping, Welcomed
 from mesh.transport.door import DoorVisit
 from mesh.transport.door_port import VISITS_MAX, DoorPort
 from mesh.transport.network_port import NetworkPort

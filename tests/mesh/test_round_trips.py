@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from mesh.membership.prober import Prober
-from mesh.membership.round_trips import RoundTrips
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import PingAnswered
+from mesh.membership.failures.prober import Prober
+from mesh.membership.failures.round_trips import RoundTrips
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import PingAnswered
 
 PACE = SwimSettings()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mesh.membership.serving_weights import READY, is_ready, serving_weights, serving_weights_with
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.model.wire_messages import MemberRecord
+from mesh.membership.own.serving_weights import READY, is_ready, serving_weights, serving_weights_with
 from tests.mesh.membership_world import record_of
 
 

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from mesh.membership.local_health import LocalHealth
-from mesh.membership.prober import Prober
-from mesh.membership.suspicions import Suspicions
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import ACCUSERS_MAX, PingAnswered
+from mesh.membership.failures.local_health import LocalHealth
+from mesh.membership.failures.prober import Prober
+from mesh.membership.failures.suspicions import Suspicions
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import ACCUSERS_MAX, PingAnswered
 
 PACE = SwimSettings(
     suspicion_min_s=3.0, suspicion_max_s=9.0, confirmations=3, probe_timeout_s=0.2, probe_deadline_s=0.5

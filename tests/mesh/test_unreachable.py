@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mesh.actors.actor import Address
-from mesh.membership.members import State
-from mesh.membership.messages import DoorKnocked, TryAddresses
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import JoinMesh
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import DoorKnocked, TryAddresses
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import JoinMesh
 from tests.mesh.membership_world import CONFIG, Machine, World, door_of, record_of
 
 SEEDS = range(4)

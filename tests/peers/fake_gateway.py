@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from mesh.keys.decree import Decree
-from peers.engine.explanation import Explanation
-from peers.engine.query_language import Oddity, Remark
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import Report

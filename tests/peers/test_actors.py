@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.actors.actor import Actor
 from mesh.membership.membership import Membership
-from mesh.membership.wire_messages import (
+from mesh.membership.model.wire_messages import (
     BorrowPorts,
     CallBack,
     CalledBack,

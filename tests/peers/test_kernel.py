@@ -11,10 +11,10 @@ import pytest
 from peers.build_kernels import sources_digest
 from peers.crawler.parsing import _markup
 from peers.engine import _kernels as of_engine
-from peers.engine.compiled import strings_at
-from peers.engine.intersection import locate
-from peers.engine.kernels import find, scatter
+from peers.engine.native.compiled import strings_at
+from peers.engine.native.kernels import find, scatter
 from peers.engine.searching.found import select_best
+from peers.engine.searching.intersection import locate
 from peers.text import _kernels as of_text
 
 ROOT = Path(__file__).parents[2]

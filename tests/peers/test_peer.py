@@ -14,7 +14,7 @@ from bootstrap.provision import create_mesh, write_peer
 from mesh.config import MemberConfig, MeshConfig
 from mesh.errors import ConfigError, StorageFull
 from peers.crawler.controller import CrawlStatistics
-from peers.engine.directory import DirectoryStorage
+from peers.engine.files.directory import DirectoryStorage
 from peers.peer import FINISH_S, _check_analysis, _finish_pages, _host_of, _index_in, _make_private, run_peer
 from peers.storage.cell import CellStatistics
 from peers.text.version import ANALYSIS_VERSION

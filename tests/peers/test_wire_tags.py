@@ -23,7 +23,7 @@ from mesh.keys.decree import DecreeName
 from mesh.stamp import Stamp
 from mesh.urls import URL_CHARS_MAX
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksFound
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.gateway.model.wire_messages import StatusTold
 from peers.index.wire_messages import (
     HITS_MAX,

@@ -16,7 +16,7 @@ from mesh.urls import host_of
 from peers.copies.copies import CopiesStatistics
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.parsing.parser import parse_page
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage

@@ -35,7 +35,7 @@ from mesh.actors.allowance import Allowance
 from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from mesh.tables.lives import numbers_of
 from mesh.urls import host_of, is_canonical
 from peers.crawler.auditing.audits import AuditStage, Observation, PageAudit, agree, differs, is_alike

@@ -3,8 +3,8 @@
 What is alike are their *shingles*, two words or characters of Chinese one after the other. The least hashes
 of all shingles of a text are a sample of them, and of two such samples the least of both are one of the
 shingles that either text has: the share of those that stand in both estimates the share of common shingles.
-Sketches of near copies (`peers.engine.near_copies`) have one bit of each and tell copies from the rest; here
-it matters whether two texts have anything in common, short ones too.
+Sketches of near copies (`peers.engine.pages.near_copies`) have one bit of each and tell copies from the rest;
+here it matters whether two texts have anything in common, short ones too.
 
 Sources: Broder 1997, On the resemblance and containment of documents, section 4 (the s smallest).
 """

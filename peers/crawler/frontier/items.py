@@ -4,9 +4,9 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
 (idempotent, commutative, associative), so peers that have told each other everything have the same.
 
     URL      see `url_rows`: the one with more visits
-    anchors  the union, of which the smallest linkers and uses stay (`peers.engine.linkers`), the texts of
-             these uses, and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash the
-             smaller text; the smallest URLs where the page was before
+    anchors  the union, of which the smallest linkers and uses stay (`peers.engine.pages.linkers`), the texts
+             of these uses, and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash
+             the smaller text; the smallest URLs where the page was before
     host     the later clock, with what goes with it; the greater count of pages; of what it is an alias, the
              last judgement (`politeness.join`)
     robots   of an origin: the one that expires later
@@ -34,10 +34,17 @@ from peers.crawler.model.politeness import SILENCES_MAX
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX
 from peers.crawler.model.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
 from peers.crawler.model.wire_messages import Anchor
-from peers.engine.linkers import LINKERS_MAX, MOVES_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
+from peers.engine.pages.linkers import (
+    LINKERS_MAX,
+    MOVES_MAX,
+    USES_MAX,
+    are_uses_of_texts,
+    sorted_out,
+    used_text,
+)
 
 ANCHORS_MAX: Final = 32  # distinct texts kept of a page, besides those of the uses that are kept
-# The texts, and who links by which: `peers.engine.linkers`.
+# The texts, and who links by which: `peers.engine.pages.linkers`.
 ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + USES_MAX + USES_MAX + LINKERS_MAX + MOVES_MAX
 _FINGERPRINT_BYTES: Final = 16
 

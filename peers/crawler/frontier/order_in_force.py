@@ -23,11 +23,11 @@ from peers.crawler.frontier.orders import (
 from peers.crawler.frontier.relevance import GuideWords
 from peers.crawler.model.course import UNLIMITED, Course, as_kept
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.linkers import is_linker
+from peers.engine.pages.linkers import is_linker
 from peers.policy.crawl_order import CrawlOrder, Order
 
 if TYPE_CHECKING:
-    from peers.engine.document import Document
+    from peers.engine.pages.document import Document
 
 
 class OrderInForce:
@@ -90,7 +90,7 @@ class OrderInForce:
         """Return the course of a link's target.
 
         Args:
-          entries: what is known of other links there, see `peers.engine.linkers`, where that matters.
+          entries: what is known of other links there, see `peers.engine.pages.linkers`, where that matters.
         """
         ordering = self.ordering
         if link.moved_from:  # or nothing is found of a page that was, until its host comes to it
@@ -119,7 +119,7 @@ class OrderInForce:
         link to it.
 
         Args:
-          entries: what is known of links to it, see `peers.engine.linkers`.
+          entries: what is known of links to it, see `peers.engine.pages.linkers`.
         """
         relevance = self.guide.of_page(document)
         if self.guide or self.ordering.order is not Order.WEIGHT:

@@ -37,7 +37,7 @@ from msgspec.structs import replace
 from peers.crawler.frontier.relevance import GuideWords
 from peers.crawler.model.course import UNLIMITED, Course
 from peers.crawler.model.wire_messages import WEIGHT_MAX, FoundLink, LinkUse
-from peers.engine.linkers import LINKERS_MAX
+from peers.engine.pages.linkers import LINKERS_MAX
 from peers.policy.crawl_order import CrawlOrder, Order
 
 BEHIND: Final = 0x8000  # bit of the rank of what comes after all that is ahead

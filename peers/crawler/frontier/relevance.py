@@ -19,7 +19,7 @@ from math import exp
 from typing import Final
 from urllib.parse import unquote
 
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.text.folding import fold
 
 TEXT_CHARS_MAX: Final = 20_000  # of a page that are looked at: some 2 ms, and what it is about stands there

@@ -37,7 +37,7 @@ class KeptTexts:
 
 
 class TextRows:
-    """The texts of links to pages, their linkers and the pages' earlier URLs, see `peers.engine.linkers`."""
+    """The texts of links to pages, their linkers, and earlier URLs; see `peers.engine.pages.linkers`."""
 
     def __init__(self, table: Table, slots: FilledSlots, changed: ChangedTexts) -> None:
         """Read nothing; `changed` gets stored pages of which others are known than before."""

@@ -69,7 +69,7 @@ class LinkTo(NamedTuple):
     depth: int = 0
     hops: int = 0  # redirects followed in a row to get here
     course: Course | None = None
-    entries: tuple[str, ...] = ()  # what it tells of the page, see `peers.engine.linkers.entries_of`
+    entries: tuple[str, ...] = ()  # what it tells of the page, see `peers.engine.pages.linkers.entries_of`
     is_queued: bool = True  # False: only what it tells of the page is kept
 
 

@@ -23,7 +23,7 @@ from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.keys import URL, kind_in, name_in, slot_in, slot_key
 from peers.crawler.model.url_rows import UrlRow, is_new_row, row_in
 from peers.crawler.model.wire_messages import FoundLink
-from peers.engine.linkers import is_linker, is_text
+from peers.engine.pages.linkers import is_linker, is_text
 from peers.policy.crawl_order import PLAIN
 
 ROWS_AT_ONCE: Final = 500  # some 4 ms

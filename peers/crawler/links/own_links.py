@@ -17,7 +17,7 @@ from peers.crawler.model.revisit_policies import made_due
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.url_rows import UrlRow
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
-from peers.engine.linkers import entries_of, entries_of_move
+from peers.engine.pages.linkers import entries_of, entries_of_move
 from peers.policy.rules import Policy
 
 QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once

@@ -13,7 +13,7 @@ from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason, PageFetched
 from peers.crawler.model.wire_messages import FoundLink
 from peers.documents.content import Lack
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.storage.messages import CpuSeconds
 
 

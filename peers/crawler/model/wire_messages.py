@@ -53,7 +53,7 @@ class FoundLink(Message, frozen=True, array_like=True):
         0  # redirects that led here in a row, and lists: see `url_rows`
     )
     use: LinkUse = LinkUse.FETCH
-    linker: Annotated[str, Meta(max_length=16)] = ""  # see `peers.engine.linkers`; "" within a site
+    linker: Annotated[str, Meta(max_length=16)] = ""  # see `peers.engine.pages.linkers`; "" within a site
     is_listed: bool = False  # in a sitemap or feed, of which one names as many as it likes
     # When the target has changed, as its site says, in whole seconds since the epoch; 0 for not told.
     changed_s: Annotated[int, Meta(ge=0, lt=1 << 40)] = 0

@@ -53,8 +53,8 @@ from peers.documents.formats import (
     named_media_type,
 )
 from peers.documents.reader import read_document
-from peers.engine.document import Document
-from peers.engine.linkers import linker_of
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import linker_of
 from peers.storage.archive.warc import (
     CONTENT_TYPE,
     WarcRecord,

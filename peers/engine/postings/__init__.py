@@ -3,5 +3,5 @@
 `builder` makes them of occurrences, `merger` of those of several segments, `slicer` of ranges of
 documents, `inspection` checks what nobody vouches for. These read with a `reader`, posting by posting, and
 write with the `writer`, whose skip entries have what bounds scores (`bounds`). A search goes through
-`peers.engine.lists`.
+`peers.engine.native.lists`.
 """

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "peers/engine/kernels.h"
+#include "peers/engine/native/kernels.h"
 
 #define POINTS 4
 #define POINTS_AT 3 /* in a skip entry */

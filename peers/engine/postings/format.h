@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "peers/engine/kernels.h"
+#include "peers/engine/native/kernels.h"
 
 #define BLOCK_BITS 7
 #define BLOCK (1 << BLOCK_BITS)

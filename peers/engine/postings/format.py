@@ -34,7 +34,7 @@ noted: they have as many ends of varints as the posting has occurrences.
 
 from __future__ import annotations
 
-from peers.engine.compiled import kernel
+from peers.engine.native.compiled import kernel
 from peers.kernel import Bytes, Ints, Words
 
 BLOCK = 128

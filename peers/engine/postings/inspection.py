@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from peers.engine.compiled import kernel
+from peers.engine.native.compiled import kernel
 from peers.engine.postings.reader import Inverted
 from peers.kernel import Bytes, Ints, Lengths
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from peers.engine.compiled import kernel
+from peers.engine.native.compiled import kernel
 from peers.engine.postings.reader import (
     Inverted,
 )

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "peers/engine/scoring.h"
+#include "peers/engine/searching/scoring.h"
 
 /* What is left of the work, see effort.py. */
 enum { EFFORT_LEFT, EFFORT_IS_STOPPED, EFFORT_READ };

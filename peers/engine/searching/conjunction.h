@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "peers/engine/positions.h"
+#include "peers/engine/native/positions.h"
 #include "peers/engine/searching/batch.h"
 
 /* Positions of an atom in a document are read for about as much as so many visits. */

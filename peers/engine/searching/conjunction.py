@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from peers.engine.compiled import kernel
-from peers.engine.dictionary import Lexicon
-from peers.engine.lists import (
+from peers.engine.native.compiled import kernel
+from peers.engine.native.lists import (
     Postings,
 )
+from peers.engine.postings.dictionary import Lexicon
 from peers.engine.searching.batch import (
     Goal,
     Searched,

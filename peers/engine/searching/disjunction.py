@@ -12,11 +12,11 @@ document retrieval using block-max indexes", SIGIR 2011; Lucene's BlockMaxMaxSco
 
 from __future__ import annotations
 
-from peers.engine.compiled import kernel
-from peers.engine.dictionary import Lexicon
-from peers.engine.lists import (
+from peers.engine.native.compiled import kernel
+from peers.engine.native.lists import (
     Postings,
 )
+from peers.engine.postings.dictionary import Lexicon
 from peers.engine.searching.batch import (
     Goal,
     Searched,

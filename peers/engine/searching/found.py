@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from peers.engine.compiled import kernel
-from peers.engine.lists import (
+from peers.engine.native.compiled import kernel
+from peers.engine.native.lists import (
     Postings,
 )
 from peers.engine.searching.batch import (

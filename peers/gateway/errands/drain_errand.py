@@ -7,9 +7,9 @@ from typing import Final
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.keys.decree import DRAIN, WRITE_OFF, number_body
-from mesh.membership.members import State, is_live
-from mesh.membership.messages import DrainPeer
-from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour
+from mesh.membership.model.members import State, is_live
+from mesh.membership.model.messages import DrainPeer
+from mesh.membership.model.wire_messages import MembersTold, MembersWanted, Rumour
 from peers.gateway.errands.errand import Errand
 from peers.gateway.model.messages import DrainOrder, DrainOrdered, DrainRefused
 

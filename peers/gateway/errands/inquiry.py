@@ -8,8 +8,8 @@ from typing import ClassVar, Final, TypeVar
 from mesh.actors.actor import Message
 from mesh.actors.ownership import Ownership
 from mesh.errors import RemoteProtocolError
-from mesh.membership.members import State
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.model.members import State
+from mesh.membership.model.wire_messages import MemberRecord
 from peers.crawler.explanations import CrawlFacts, UrlFacts, crawl_facts_in, url_facts_in
 from peers.crawler.model.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
 from peers.gateway.errands.roundup import Roundup

@@ -8,8 +8,8 @@ from math import inf
 from typing import ClassVar
 
 from mesh.actors.actor import Address, Message, Send
-from mesh.membership.members import is_live
-from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
+from mesh.membership.model.members import is_live
+from mesh.membership.model.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from mesh.actors.actor import Message
 from mesh.errors import RemoteProtocolError
-from mesh.membership.members import State
+from mesh.membership.model.members import State
 from peers.gateway.errands.roundup import Roundup
 from peers.gateway.model.messages import GatherStatus, StatusGathered
 from peers.gateway.model.status import decode

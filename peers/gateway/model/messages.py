@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from mesh.actors.actor import Message
-from mesh.membership.wire_messages import Rumour
+from mesh.membership.model.wire_messages import Rumour
 from peers.crawler.explanations import CrawlFacts, UrlFacts
-from peers.engine.explanation import Explanation
-from peers.engine.query import Sort
-from peers.engine.query_language import Remark
+from peers.engine.queries.query import Sort
+from peers.engine.queries.query_language import Remark
+from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from mesh.actors.conduct import MEMBERS_TOLD_MAX
 from mesh.errors import RemoteProtocolError
-from mesh.membership.members import State
-from mesh.membership.messages import UNREACHABLE_MAX
-from mesh.membership.wire_messages import Rumour
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import UNREACHABLE_MAX
+from mesh.membership.model.wire_messages import Rumour
 from peers.gateway.model.quantity import (
     ALL,
     ANY,

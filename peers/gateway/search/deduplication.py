@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from peers.engine.live_segment import FOLDED
-from peers.engine.near_copies import near_copies, sketches_of
+from peers.engine.pages.near_copies import near_copies, sketches_of
+from peers.engine.segments.live_segment import FOLDED
 
 BLOCK: Final = 10
 OF_SITE_MAX: Final = 2  # results of one site in a block

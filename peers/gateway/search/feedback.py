@@ -39,8 +39,8 @@ from typing import Final
 
 import msgspec
 
-from peers.engine.query import EXPANSION_MAX, WEIGHT_MAX, Query, Sort
-from peers.engine.ranking import CollectionStatistics, idfs_of
+from peers.engine.queries.query import EXPANSION_MAX, WEIGHT_MAX, Query, Sort
+from peers.engine.searching.ranking import CollectionStatistics, idfs_of
 from peers.index.wire_messages import TERMS_MAX, Vocabulary
 from peers.text.stemming import FORM_PREFIX, form_of
 

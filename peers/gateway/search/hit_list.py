@@ -1,9 +1,10 @@
 """The hits of all peers, put into one order, and the part of it that a page shows.
 
-The `MODEL_DEPTH` best by BM25F are ordered anew by the full model (`peers.engine.model`); behind them, the
-order of BM25F goes on. Sorted by date, nothing is ordered anew. The *head* are the first `FOLDED_DEPTH` of
-that order, which are folded (`deduplication`) as a whole; the *tail* behind it goes on hit by hit, so that
-what is far down costs no more than what is above. All depends on the documents alone, not on where they are.
+The `MODEL_DEPTH` best by BM25F are ordered anew by the full model (`peers.engine.rescoring.model`); behind
+them, the order of BM25F goes on. Sorted by date, nothing is ordered anew. The *head* are the first
+`FOLDED_DEPTH` of that order, which are folded (`deduplication`) as a whole; the *tail* behind it goes on hit
+by hit, so that what is far down costs no more than what is above. All depends on the documents alone, not on
+where they are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple
 
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
-from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
+from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.search.cursor import Cursor
 from peers.gateway.search.deduplication import Likeness, Placed, folded, spread
 from peers.gateway.search.plan import Share

@@ -12,11 +12,11 @@ import msgspec
 
 from mesh.actors.conduct import Offence
 from mesh.urls import has_host, host_of
-from peers.engine.explanation import Explanation
-from peers.engine.model import Candidate, explain_mix, scale_of
-from peers.engine.query import Query, Sort
-from peers.engine.query_language import Oddity, Remark
-from peers.engine.ranking import CollectionStatistics, RankingWeights, greatest_score
+from peers.engine.queries.query import Query, Sort
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.rescoring.explanation import Explanation
+from peers.engine.rescoring.model import Candidate, explain_mix, scale_of
+from peers.engine.searching.ranking import CollectionStatistics, RankingWeights, greatest_score
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.search.hit_list import HitList, RankedHit

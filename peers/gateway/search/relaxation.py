@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from peers.engine.query import Literal, Mode, Query
+from peers.engine.queries.query import Literal, Mode, Query
 from peers.text.analysis import OTHER_FORM_WEIGHT
 
 ENOUGH: Final = 20  # pages; see above

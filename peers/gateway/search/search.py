@@ -33,8 +33,8 @@ from math import inf
 import msgspec
 
 from mesh.actors.actor import Address, Message, Send
-from peers.engine.query import Sort
-from peers.engine.query_parser import ParsedQuery as QueryReading
+from peers.engine.queries.query import Sort
+from peers.engine.queries.query_parser import ParsedQuery as QueryReading
 from peers.gateway.errands.errand import Errand
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.search.excerpt_stage import ExcerptStage, ExpansionStage

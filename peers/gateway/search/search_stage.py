@@ -9,7 +9,7 @@ from math import inf
 import msgspec
 
 from mesh.actors.actor import Send
-from peers.engine.query import Sort
+from peers.engine.queries.query import Sort
 from peers.gateway.search.merged_hits import greatest_of, hits_of
 from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.search.relaxation import Step

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Final
 
-from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import LiteralKind, Sort
-from peers.engine.query_language import Oddity, Remark
-from peers.engine.query_parser import ParsedQuery
+from peers.engine.queries.query import LiteralKind, Sort
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.queries.query_parser import ParsedQuery
+from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.search.deduplication import needed_for

@@ -15,7 +15,7 @@ from math import inf
 from typing import Final
 
 from peers.crawler.model.wire_messages import WORD_CHARS_MAX, WORDS_TOLD_MAX
-from peers.engine.query_language import Remarks, plain_texts, read
+from peers.engine.queries.query_language import Remarks, plain_texts, read
 from peers.gateway.model.messages import PagesFound
 from peers.text.analysis import analyse
 from peers.text.function_words import function_words_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mesh.actors.actor import Send
-from peers.engine.kernels import LENGTH_COUNT
+from peers.engine.native.kernels import LENGTH_COUNT
 from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of

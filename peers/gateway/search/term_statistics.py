@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from peers.engine.kernels import LENGTH_COUNT
+from peers.engine.native.kernels import LENGTH_COUNT
 from peers.gateway.search.plan import Share
 from peers.index.answerer import COUNT_MAX
 from peers.index.wire_messages import HitsFound, TermsCounted

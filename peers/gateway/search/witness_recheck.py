@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from mesh.actors.actor import Address, Message, Send
-from peers.engine.query import Query
+from peers.engine.queries.query import Query
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round
 from peers.gateway.search.doubts import Doubt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from peers.engine.explanation import Explanation, printable
+from peers.engine.rescoring.explanation import Explanation, printable
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, remark_text, word_of
 from peers.index.wire_messages import FacetCounts, FacetValues

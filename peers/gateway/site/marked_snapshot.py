@@ -14,9 +14,19 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from peers.engine.query_language import And, Condition, Node, Operator, Or, Phrase, Remarks, Words, read
-from peers.engine.snippet import SoughtTerm, sought_terms
-from peers.engine.windows import ANYWHERE, FORMS, WHOLE
+from peers.engine.excerpts.snippet import SoughtTerm, sought_terms
+from peers.engine.excerpts.windows import ANYWHERE, FORMS, WHOLE
+from peers.engine.queries.query_language import (
+    And,
+    Condition,
+    Node,
+    Operator,
+    Or,
+    Phrase,
+    Remarks,
+    Words,
+    read,
+)
 from peers.text.analysis import TERM_CHARS_MAX, analyse, query_terms
 from peers.text.compounds import compounds_of
 from peers.text.folding import INVISIBLE, AlignedText, fold

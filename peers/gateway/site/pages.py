@@ -21,10 +21,10 @@ from markupsafe import Markup, escape
 
 from mesh.urls import is_of_files
 from peers.documents.content import Lack
-from peers.engine.kinds import KINDS, kind_of
-from peers.engine.query import Sort
-from peers.engine.query_language import Oddity, Remark
-from peers.engine.query_parser import QUERY_CHARS_MAX, parse_query
+from peers.engine.pages.kinds import KINDS, kind_of
+from peers.engine.queries.query import Sort
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.queries.query_parser import QUERY_CHARS_MAX, parse_query
 from peers.gateway.model.member_lines import (
     MemberLine,
     Presence,

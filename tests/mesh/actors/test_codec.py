@@ -19,7 +19,7 @@ from mesh.actors.codec import (
     encode,
 )
 from mesh.errors import RemoteProtocolError
-from mesh.membership.wire_messages import (
+from mesh.membership.model.wire_messages import (
     GOSSIP_MAX,
     MEMBERS_MAX,
     DecreesNamed,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mesh.keys.decree import POLICY, REVOCATION, Authority, Decree, Signer, appoint
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.decrees import PAST_MAX, PENDING_MAX, Decrees
+from mesh.membership.model.decrees import PAST_MAX, PENDING_MAX, Decrees
 from mesh.tables.memory_table import MemoryTable
 
 MESH = b"m" * 16

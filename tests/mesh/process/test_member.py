@@ -22,7 +22,7 @@ from mesh.errors import ConfigError, StorageError
 from mesh.keys.certificate import Grant, issue
 from mesh.keys.decree import RENEWAL, REVOCATION, Signer
 from mesh.membership.membership import MembershipStatistics
-from mesh.membership.messages import (
+from mesh.membership.model.messages import (
     CrawlLicensed,
     DecreePublished,
     HoldingsRevoked,

@@ -20,7 +20,7 @@ from mesh.actors.codec import encode
 from mesh.actors.node import Node
 from mesh.actors.port import Deliver, DiskFilled, Port
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
-from mesh.membership.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
+from mesh.membership.model.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
 from mesh.process.runtime import MANY_PROMISES, MeshClock, Runtime
 from mesh.tables.lmdb_table import CommitBatch, LmdbTable
 from mesh.tables.table import Table

@@ -14,7 +14,7 @@ import errno, resource, socket, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 256))
 from mesh.transport.descriptors import RESERVED_MAX, for_disk, keep_reserve
-from peers.engine.directory import DirectoryStorage
+from peers.engine.files.directory import DirectoryStorage
 from peers.storage.archive.archive import Archive
 from mesh.stamp import Stamp
 from peers.storage.archive.warc import absence_record

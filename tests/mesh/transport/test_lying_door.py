@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message
 from mesh.membership.anti_entropy import DOUBTS_S
-from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import JoinRefused, Ping, PingAnswered, Welcomed
+from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.wire_messages import JoinRefused, Ping, PingAnswered, Welcomed
 from tests.mesh.membership_world import Machine, World, door_of
 
 LIAR: Final = "liar"

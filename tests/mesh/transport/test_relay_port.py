@@ -12,8 +12,8 @@ import trio.testing
 from mesh.actors.actor import Address, Message
 from mesh.actors.codec import encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.messages import Borrow, Borrowed, Knocked, LendPorts, PortsAsked
-from mesh.membership.wire_messages import BorrowPorts, JoinRefused, Ping, PortsLent
+from mesh.membership.model.messages import Borrow, Borrowed, Knocked, LendPorts, PortsAsked
+from mesh.membership.model.wire_messages import BorrowPorts, JoinRefused, Ping, PortsLent
 from mesh.transport.door_port import DoorPort
 from mesh.transport.relay import Lent, Relay
 from mesh.transport.relay_client import RelayClient

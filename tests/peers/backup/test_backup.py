@@ -20,9 +20,9 @@ from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_
 from mesh.config import load_config
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from mesh.keys.key_file import load_identity
-from mesh.membership.credentials import PeerCredentials
-from mesh.membership.memory import Memory
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.model.credentials import PeerCredentials
+from mesh.membership.model.memory import Memory
+from mesh.membership.model.wire_messages import MemberRecord
 from mesh.process.member import MEMBERSHIP_SECTION
 from mesh.tables.lives import begin_life
 from mesh.tables.lmdb_table import LmdbTable

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from peers.engine.query_parser import QUERY_CHARS_MAX
+from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.mesh_readiness import NotReady
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import HITS, WAITING, FakeGateway, fake_gateway

@@ -18,7 +18,7 @@ from peers.copies.content_row import (
     row_in,
     standing_of,
 )
-from peers.engine.document import Document, content_digest
+from peers.engine.pages.document import Document, content_digest
 
 rows = st.builds(
     ContentRow,

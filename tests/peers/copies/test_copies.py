@@ -25,9 +25,9 @@ from peers.copies.wire_messages import (
     RolesTold,
     ToldContent,
 )
-from peers.engine.copies import CopyMark
-from peers.engine.document import Document, content_digest
-from peers.engine.live_segment import COPY, FOLDED
+from peers.engine.merging.copies import CopyMark
+from peers.engine.pages.document import Document, content_digest
+from peers.engine.segments.live_segment import COPY, FOLDED
 from peers.handover.item_store import Item
 from peers.handover.messages import SlotsComplete
 from peers.index.messages import CopiesMarked, MarkCopies, PagesCommitted

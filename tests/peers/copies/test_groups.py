@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.tables.memory_table import MemoryTable
 from peers.copies.groups import FOLDED_MAX, UNKNOWN, GroupPage, Groups, group_of, representatives_of, to_tell
 from peers.copies.wire_messages import ToldContent
-from peers.engine.live_segment import COPY, FOLDED
+from peers.engine.segments.live_segment import COPY, FOLDED
 
 SLOTS = 16
 CONTENT = 100

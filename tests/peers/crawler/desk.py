@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mesh.actors.actor import Address, Message, Send
-from mesh.membership.messages import QueueMeasured
+from mesh.membership.model.messages import QueueMeasured
 from mesh.stamp import Stamp
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of

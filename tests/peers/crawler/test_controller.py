@@ -10,8 +10,8 @@ import pytest
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError
-from mesh.membership.messages import CrawlLicensed
-from mesh.membership.wire_messages import Ping
+from mesh.membership.model.messages import CrawlLicensed
+from mesh.membership.model.wire_messages import Ping
 from mesh.stamp import Stamp
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint, host_of
@@ -31,7 +31,7 @@ from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepte
 from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.documents.content import Lack
-from peers.engine.linkers import entries_of, entry_of, linker_of
+from peers.engine.pages.linkers import entries_of, entry_of, linker_of
 from peers.handover.mirror import SHIP_S
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
 from peers.storage.wire_messages import StoredPage

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Send
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from mesh.stamp import Stamp
 from peers.crawler.early_revisits import ROWS_AT_ONCE
 from peers.crawler.model.messages import WebReached

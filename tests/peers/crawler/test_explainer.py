@@ -8,7 +8,7 @@ import pytest
 from mesh.actors.actor import Address
 from mesh.actors.port import DiskFilled
 from mesh.errors import RemoteProtocolError
-from mesh.membership.messages import CrawlLicensed
+from mesh.membership.model.messages import CrawlLicensed
 from mesh.stamp import Stamp
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.actors.actor import Send
-from mesh.membership.messages import CrawlLicensed
+from mesh.membership.model.messages import CrawlLicensed
 from mesh.slot_set import decode_slots
 from peers.crawler.lent_turns import AGAIN_S, KEPT_S, TURN_S, TURN_S_MIN, TURNS_A_MINUTE
 from peers.crawler.model.wire_messages import LendTurn, TurnLent

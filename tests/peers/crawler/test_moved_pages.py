@@ -14,8 +14,8 @@ from peers.crawler.model.web_request import PageFetched
 from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.parsing.extraction import extract
-from peers.engine.document import Document
-from peers.engine.linkers import (
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import (
     LINKERS_MAX,
     MOVE_CHARS_MAX,
     MOVES_MAX,

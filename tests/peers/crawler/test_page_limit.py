@@ -8,7 +8,7 @@ import pytest
 
 from mesh.actors.actor import Send
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import CrawlLicensed, DecreesInForce, QueueMeasured
+from mesh.membership.model.messages import CrawlLicensed, DecreesInForce, QueueMeasured
 from peers.crawler.model.settings import Tuning
 from peers.crawler.page_limit import ROUNDS, SETTLING_S, PageLimit
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes

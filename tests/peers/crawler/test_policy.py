@@ -11,7 +11,7 @@ import pytest
 
 from mesh.actors.actor import Send
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from mesh.urls import host_of
 from peers.crawler.model import politeness
 from peers.crawler.model.politeness import PAUSED_LOOK_S, POLICY_REVIEW_S
@@ -19,7 +19,7 @@ from peers.crawler.model.settings import Tuning
 from peers.crawler.model.web_request import FetchPage
 from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from peers.storage.messages import StorePage
 from tests.helpers import ME, fetched, parsed

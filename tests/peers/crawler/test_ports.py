@@ -15,7 +15,7 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Port
 from mesh.errors import LocalProtocolError
-from mesh.membership.wire_messages import Ping
+from mesh.membership.model.wire_messages import Ping
 from mesh.process.workshop import Answer, Workshop
 from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.fetching.content_encoding import Decoded, Undecodable
@@ -238,7 +238,7 @@ from mesh.process.workshop_process import serve
 from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.page_tasks import decode_task, encode
 from peers.crawler.parsing.page_process import LIMITS
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 def carry_out(order):
     page = decode_task(order).page
     if page.url.endswith("/1"):

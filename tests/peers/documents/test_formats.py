@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from peers.documents.formats import Format, format_of, may_be_document, media_type_of, named_media_type
-from peers.engine.kinds import KINDS, NAMES, kind_of
+from peers.engine.pages.kinds import KINDS, NAMES, kind_of
 from tests.peers.documents import files
 
 PDF = files.pdf(files.line("text"))

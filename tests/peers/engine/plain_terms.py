@@ -20,7 +20,7 @@ def plain_query_terms(text: str) -> QueryTerms:
 def plain_terms() -> Iterator[None]:
     """Let queries be read so."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("peers.engine.query_parser.query_terms", plain_query_terms)
-        patch.setattr("peers.engine.query_parser.native_forms", lambda text, wanted: ())
-        patch.setattr("peers.engine.query_parser.name_in", lambda text: "")
+        patch.setattr("peers.engine.queries.query_parser.query_terms", plain_query_terms)
+        patch.setattr("peers.engine.queries.query_parser.native_forms", lambda text, wanted: ())
+        patch.setattr("peers.engine.queries.query_parser.name_in", lambda text: "")
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from peers.engine.kernels import BODY, FIELD_COUNT
+from peers.engine.native.kernels import BODY, FIELD_COUNT
 from peers.engine.postings.format import BLOCK, SKIP_WORDS
 from peers.kernel import Bytes, Words
 

@@ -10,13 +10,13 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.slots import slot_of
 from mesh.urls import host_of
-from peers.engine.document import Document
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.query import Mode
-from peers.engine.query_parser import parse_query
-from peers.engine.segment_format import FORMAT_VERSION, SECTIONS
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Mode
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.segments.segment_format import FORMAT_VERSION, SECTIONS
 from peers.engine.snapshot import DocumentHit, View
-from peers.engine.storage import MemoryStorage
 from peers.text.version import ANALYSIS_VERSION
 from tests.peers.text.samples import WORDS
 

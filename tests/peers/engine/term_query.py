@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from peers.engine.query import Mode, Query
+from peers.engine.queries.query import Mode, Query
 
 
 def term_query(terms: Iterable[str], mode: Mode = Mode.AND) -> Query:

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from mesh.slot_set import SlotMask
-from peers.engine.document import Document
-from peers.engine.errors import DamagedSegmentError
+from peers.engine.files.errors import DamagedSegmentError
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.kernels import SUM_BLOCK_BYTES, find_damage, sum_blocks
-from peers.engine.manifest import MANIFEST_NAME, Manifest, encode_manifest
-from peers.engine.query import Mode
-from peers.engine.query_parser import parse_query
-from peers.engine.segment import Segment
-from peers.engine.segment_merge import MERGE_FACTOR
-from peers.engine.storage import MemoryStorage
+from peers.engine.merging.segment_merge import MERGE_FACTOR
+from peers.engine.native.kernels import SUM_BLOCK_BYTES, find_damage, sum_blocks
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Mode
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.segments.manifest import MANIFEST_NAME, Manifest, encode_manifest
+from peers.engine.segments.segment import Segment
 from peers.kernel import Bytes
+from tests.peers.engine.merging.test_export import SLOTS
 from tests.peers.engine.samples import of_versions, placed_documents, search
-from tests.peers.engine.test_export import SLOTS
 from tests.peers.engine.test_index import as_contents, contents
 from tests.peers.engine.test_search import QUERIES
 

@@ -8,11 +8,11 @@ from math import isfinite
 import msgspec
 import pytest
 
-from peers.engine.query import Mode, Query, Sort
-from peers.engine.query_language import REMARKS_MAX
-from peers.engine.query_parser import parse_query, read_query
+from peers.engine.excerpts.snippet import snippet_of
+from peers.engine.queries.query import Mode, Query, Sort
+from peers.engine.queries.query_language import REMARKS_MAX
+from peers.engine.queries.query_parser import parse_query, read_query
 from peers.engine.snapshot import View
-from peers.engine.snippet import snippet_of
 from peers.index.answerer import QUERY_BYTES_MAX, query_of
 from peers.index.wire_messages import TERMS_MAX
 from tests.peers.engine.samples import index_of, random_documents

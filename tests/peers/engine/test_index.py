@@ -13,14 +13,11 @@ import numpy as np
 import pytest
 from xxhash import xxh3_128_digest
 
-from peers.engine.directory import DirectoryInUseError, DirectoryStorage
-from peers.engine.document import Document
-from peers.engine.errors import CorruptIndexError
+from peers.engine.files.directory import DirectoryInUseError, DirectoryStorage
+from peers.engine.files.errors import CorruptIndexError
+from peers.engine.files.storage import Buffer, MemoryStorage, Storage
 from peers.engine.index import BUFFER_BYTES_MAX, Index
-from peers.engine.live_segment import VIEWS_KEPT
-from peers.engine.manifest import MANIFEST_NAME
-from peers.engine.query import Mode
-from peers.engine.segment_merge import (
+from peers.engine.merging.segment_merge import (
     DELETED_SHARE_MAX,
     MERGE_FACTOR,
     SEGMENT_BYTES_MAX,
@@ -29,7 +26,10 @@ from peers.engine.segment_merge import (
     segments_to_merge,
     segments_to_merge_at_rest,
 )
-from peers.engine.storage import Buffer, MemoryStorage, Storage
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Mode
+from peers.engine.segments.live_segment import VIEWS_KEPT
+from peers.engine.segments.manifest import MANIFEST_NAME
 from tests.peers.engine.samples import index_of, page, random_documents, search
 from tests.peers.engine.test_search import QUERIES
 

@@ -7,13 +7,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from peers.engine.builder import build_segment, prepared
-from peers.engine.document import Document
-from peers.engine.live_segment import LiveSegment
-from peers.engine.scratch import in_memory
-from peers.engine.segment import Segment
-from peers.engine.segment_format import encode_segment
-from peers.engine.segment_merge import merge_segments
+from peers.engine.files.scratch import in_memory
+from peers.engine.merging.segment_merge import merge_segments
+from peers.engine.pages.document import Document
+from peers.engine.segments.builder import build_segment, prepared
+from peers.engine.segments.live_segment import LiveSegment
+from peers.engine.segments.segment import Segment
+from peers.engine.segments.segment_format import encode_segment
 from tests.peers.engine.samples import random_documents
 
 ALL_AT_ONCE = 1 << 40

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from peers.engine.document import Document
-from peers.engine.query import ANY_FIELD, Literal, LiteralKind, Query
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import ANY_FIELD, Literal, LiteralKind, Query
 from peers.engine.snapshot import View
 from tests.peers.engine.samples import index_of
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from peers.engine.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
+from peers.engine.native.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
 from peers.engine.postings.builder import build_postings
 from peers.engine.postings.format import (
     BLOCK,

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peers.engine.document import Document
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.query import ANY_FIELD, Literal, LiteralKind, Mode, Query, Sort
-from peers.engine.query_parser import parse_query
-from peers.engine.ranking import CollectionStatistics, RankingWeights
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import ANY_FIELD, Literal, LiteralKind, Mode, Query, Sort
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.searching.ranking import CollectionStatistics, RankingWeights
 from peers.engine.snapshot import DocumentHit
-from peers.engine.storage import MemoryStorage
 from peers.index.answerer import query_of
 from peers.text.analysis import atoms
 from peers.text.folding import fold

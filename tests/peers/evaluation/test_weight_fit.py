@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from peers.engine.document import Document
-from peers.engine.model import ModelWeights
-from peers.engine.query_parser import parse_query
+from peers.engine.pages.document import Document
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.rescoring.model import ModelWeights
 from peers.evaluation.engines import Ours, rank_all
 from peers.evaluation.judged import Collection
 from peers.evaluation.measures import measured

@@ -34,7 +34,7 @@ from peers.crawler.frontier.items import host_hash
 from peers.crawler.frontier.keys import url_key
 from peers.crawler.model.url_rows import UrlRow, row_bytes
 from peers.crawler.model.wire_messages import LinkUse
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.exporting.command import ExportFormat, configs_in, export_files
 from peers.exporting.export_run import ExportPlan, ExportSummary, of_sites, run
 from peers.exporting.peer_files import PeerFiles

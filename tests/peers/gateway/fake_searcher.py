@@ -8,8 +8,8 @@ import msgspec
 
 from mesh.actors.actor import Address, Message
 from peers.crawler.explanations import CrawlFacts, Hold, HostWait, Ruling, UrlFacts, UrlState
-from peers.engine.explanation import Explanation
-from peers.engine.query_language import Oddity, Remark
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.http_port import Http
 from peers.gateway.model.messages import (
     AddSeeds,

@@ -23,16 +23,16 @@ from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.copies.content_row import standing_of
 from peers.copies.groups import FOLDED_MAX
-from peers.engine.copies import CopyMark
-from peers.engine.document import Document, content_digest
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.live_segment import COPY, FOLDED
-from peers.engine.model import MODEL_DEPTH
-from peers.engine.native_forms import native_forms
-from peers.engine.query import Sort
-from peers.engine.query_language import Oddity, Remark
-from peers.engine.query_parser import parse_query
-from peers.engine.storage import MemoryStorage
+from peers.engine.merging.copies import CopyMark
+from peers.engine.pages.document import Document, content_digest
+from peers.engine.queries.native_forms import native_forms
+from peers.engine.queries.query import Sort
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.rescoring.model import MODEL_DEPTH
+from peers.engine.segments.live_segment import COPY, FOLDED
 from peers.gateway.model.messages import FoundPage, PagesFound, SearchPages
 from peers.gateway.searcher import Searcher, SearcherStatistics
 from peers.handover.messages import SlotsComplete
@@ -279,7 +279,7 @@ SPELLINGS = [
 def test_pages_with_the_word_as_it_was_typed_come_first_on_1_3_and_5_peers(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
     pages = [
         # Ties are by URL, and would put the others first.
         Document(f"http://{place}{n}.test/{number}", word, text=f"{word} and other words {n}")
@@ -300,7 +300,7 @@ def test_pages_with_the_word_as_it_was_typed_come_first_on_1_3_and_5_peers(
 def test_pages_have_x_900_as_one_word_or_in_parts_on_1_3_and_5_peers(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
     # In each row, whether X-900 means it; the number of a row is the first part of a path.
     rows = [
         ("the X-900", True),
@@ -489,7 +489,7 @@ def test_long_queries_take_up_the_same_words_of_the_best_pages_on_any_mesh(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A whole list, page by page."""
-    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
     random = Random(11)
     words = ["".join(letters) for letters in product("bdfgklmnprst", "aiou", "bdglmnrt", "o")][::5]
     pages = [
@@ -635,8 +635,8 @@ def test_near_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, or
 def test_a_language_is_told_by_the_pages_of_all_peers(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
-    monkeypatch.setattr("peers.engine.query_parser.native_forms", native_forms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.native_forms", native_forms)
     alone, mesh = Mesh(["solo"], stack), Mesh(["ann", "bob", "cyd"], stack)
     texts = ["Tabellen einfügen", "die Tabelle", "Tabellenbereich", "der Bereich", "insert a table", "tables"]
     pages = [

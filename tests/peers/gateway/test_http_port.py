@@ -17,7 +17,7 @@ from mesh.errors import ConfigError, LocalProtocolError
 from mesh.keys.decree import POLICY, Authority, Decree, Signer
 from mesh.keys.signed_token import TokenRight, sign_token
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from peers.gateway.http_port import (
     COSTLY_IN_FLIGHT_MAX,
     SEARCHES_IN_FLIGHT_MAX,

@@ -11,7 +11,7 @@ from openapi_spec_validator import validate
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from mesh.membership.messages import DecreesHeld
+from mesh.membership.model.messages import DecreesHeld
 from peers.gateway.openapi import openapi
 from peers.gateway.routes import application
 from tests.peers.gateway.asgi_client import Reply, ask

@@ -21,11 +21,11 @@ from starlette.applications import Starlette
 from mesh.actors.actor import Message
 from mesh.keys.decree import POLICY, Decree, Signer
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.members import State
-from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
-from mesh.membership.wire_messages import MemberRecord, Rumour
-from peers.engine.query import Sort
-from peers.engine.query_parser import QUERY_CHARS_MAX
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
+from mesh.membership.model.wire_messages import MemberRecord, Rumour
+from peers.engine.queries.query import Sort
+from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway.api_routes import SEEDS_MAX
 from peers.gateway.backend import Answer, Busy, Refused
 from peers.gateway.model.messages import (

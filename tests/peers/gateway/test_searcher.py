@@ -12,15 +12,15 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.actors.conduct import Misbehaved, Offence
 from mesh.actors.ownership import Ownership
 from mesh.errors import LocalProtocolError
-from mesh.membership.members import State
-from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Ping, Rumour
+from mesh.membership.model.members import State
+from mesh.membership.model.wire_messages import MemberRecord, MembersTold, MembersWanted, Ping, Rumour
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import LinksAccepted, LinksFound
-from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import Mode
-from peers.engine.query_language import Oddity, Remark
-from peers.engine.query_parser import parse_query
+from peers.engine.queries.query import Mode
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.gateway.errands.page_lookup import CHECK_S_MAX, LOOKUP_S_MAX
 from peers.gateway.errands.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
 from peers.gateway.errands.seed_errand import REPEAT_S, SEEDING_S_MAX

@@ -13,7 +13,7 @@ from mesh.actors.actor import Address
 from mesh.keys.decree import REVOCATION, Authority, Signer, appoint
 from mesh.keys.signed_token import TokenRight, sign_token
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from peers.gateway.http.sign_in import PASS_S
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.settings import GatewaySettings

@@ -20,7 +20,7 @@ from mesh.actors.codec import encode
 from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
 from mesh.actors.ownership import Ownership
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.wire_messages import Ping
+from mesh.membership.model.wire_messages import Ping
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from peers.handover.exchange import Exchange

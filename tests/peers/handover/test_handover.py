@@ -12,8 +12,8 @@ import pytest
 from mesh.actors.actor import EVERYBODY, Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.membership.messages import HoldingsRevoked, ServeSlots
-from mesh.membership.wire_messages import Ping
+from mesh.membership.model.messages import HoldingsRevoked, ServeSlots
+from mesh.membership.model.wire_messages import Ping
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.handover import Handover

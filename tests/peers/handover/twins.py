@@ -24,7 +24,7 @@ import numpy as np
 
 from mesh.actors.actor import EVERYBODY, Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
-from mesh.membership.messages import HoldingsRevoked, ServeSlots
+from mesh.membership.model.messages import HoldingsRevoked, ServeSlots
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.exchange import Exchange

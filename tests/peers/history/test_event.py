@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mesh.membership.members import State
+from mesh.membership.model.members import State
 from mesh.tables.memory_table import MemoryTable
 from peers.history.event import (
     MOVING_TOLD_S,

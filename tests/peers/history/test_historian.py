@@ -9,9 +9,9 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
 from mesh.keys.decree import POLICY, Signer
 from mesh.keys.signing_key import SigningKey
-from mesh.membership.members import State
-from mesh.membership.messages import DecreesInForce
-from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import DecreesInForce
+from mesh.membership.model.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from mesh.tables.memory_table import MemoryTable
 from peers.history.event import Event, EventKind, PeerCondition
 from peers.history.historian import Historian

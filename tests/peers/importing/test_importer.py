@@ -13,7 +13,7 @@ from mesh.errors import LocalProtocolError
 from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.importing.importer import Importer, ImporterSettings, bytes_of
 from peers.importing.messages import (
     KNOWN,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from peers.engine.facets import Facets
+from peers.engine.matching.facets import Facets
 from peers.index.facet_counts import facet_counts, most_frequent
 from peers.index.wire_messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCounts
 

@@ -9,11 +9,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from peers.engine.directory import DirectoryStorage
-from peers.engine.document import Document
-from peers.engine.effort import LEFT, Effort
+from peers.engine.files.directory import DirectoryStorage
 from peers.engine.index import Index
-from peers.engine.query_parser import parse_query
+from peers.engine.pages.document import Document
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.searching.effort import LEFT, Effort
 from peers.index.index_reader import EXPLAINED_VISITS, IndexReader, SnapshotReader
 
 SLOTS = 4

@@ -15,16 +15,16 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.actors.codec import encode
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.membership.wire_messages import Ping
+from mesh.membership.model.wire_messages import Ping
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
 from mesh.urls import host_of
-from peers.engine.document import Document
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.query import Literal, LiteralKind, Mode, Query, Sort
-from peers.engine.query_parser import parse_query
-from peers.engine.storage import MemoryStorage
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Literal, LiteralKind, Mode, Query, Sort
+from peers.engine.queries.query_parser import parse_query
 from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.answerer import Answerer, IndexView, query_of
 from peers.index.counting_index import CountingIndex

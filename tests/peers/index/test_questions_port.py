@@ -17,13 +17,13 @@ import trio.testing
 from mesh.actors.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import SlotMask, encode_slots
-from peers.engine.document import Document
-from peers.engine.effort import Effort
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.query import Mode, Query
-from peers.engine.query_parser import parse_query
-from peers.engine.ranking import CollectionStatistics
-from peers.engine.storage import MemoryStorage
+from peers.engine.pages.document import Document
+from peers.engine.queries.query import Mode, Query
+from peers.engine.queries.query_parser import parse_query
+from peers.engine.searching.effort import Effort
+from peers.engine.searching.ranking import CollectionStatistics
 from peers.index.answerer import Answerer
 from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader

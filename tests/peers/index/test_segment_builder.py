@@ -9,9 +9,9 @@ import pytest
 import trio
 
 from mesh.process.workshop import Workshop
-from peers.engine.builder import IndexedDocument, build_encoded, prepared
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.storage import MemoryStorage
+from peers.engine.segments.builder import IndexedDocument, build_encoded, prepared
 from peers.index import segment_process
 from peers.index.messages import CommitDocuments, DocumentsCommitted
 from peers.index.segment_builder import SegmentBuilder
@@ -28,7 +28,7 @@ PROGRAM = """
 import os, time
 from mesh.process.workshop_process import serve
 from peers.index.segment_process import LIMITS, carry_out, order_of
-from peers.engine.builder import prepared
+from peers.engine.segments.builder import prepared
 from tests.peers.engine.samples import random_documents
 others = [prepared(slot, document) for slot, document in random_documents(8, 40)]
 elsewhere = [prepared(slot ^ 1, document) for slot, document in random_documents(7, 40)]

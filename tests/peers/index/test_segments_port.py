@@ -20,11 +20,11 @@ from mesh.actors.port import DiskFilled, SpaceFound
 from mesh.errors import LocalProtocolError, StorageError
 from mesh.slot_set import decode_slots, encode_slot_list
 from mesh.stamp import Stamp
-from peers.engine.document import Document
+from peers.engine.files.storage import Buffer, MemoryStorage
 from peers.engine.index import Index
-from peers.engine.linkers import entry_of, linker_of
-from peers.engine.segment_merge import MERGE_FACTOR
-from peers.engine.storage import Buffer, MemoryStorage
+from peers.engine.merging.segment_merge import MERGE_FACTOR
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import entry_of, linker_of
 from peers.index import segments_port
 from peers.index.commit import commit_documents
 from peers.index.counting_index import CountingIndex

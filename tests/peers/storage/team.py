@@ -24,9 +24,9 @@ from mesh.slots import SlotTable, slot_of
 from mesh.stamp import BEFORE_ALL, Stamp
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
-from peers.engine.document import Document
+from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.storage import MemoryStorage
+from peers.engine.pages.document import Document
 from peers.handover.messages import (
     SlotsComplete,
     SlotsDiffer,

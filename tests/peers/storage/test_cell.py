@@ -15,14 +15,14 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.port import DiskFilled, SpaceFound
 from mesh.errors import LocalProtocolError
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import DecreesInForce
-from mesh.membership.wire_messages import Ping
+from mesh.membership.model.messages import DecreesInForce
+from mesh.membership.model.wire_messages import Ping
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
-from peers.engine.document import Document
-from peers.engine.linkers import entries_of_move
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import entries_of_move
 from peers.handover.messages import (
     ForgetSlots,
     SlotsComplete,

@@ -8,8 +8,8 @@ import pytest
 
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import DiskFilled
-from peers.engine.document import Document
 from peers.engine.index import Index
+from peers.engine.pages.document import Document
 from peers.index.messages import CommitDocuments
 from peers.storage.archive.warc import is_sound
 from peers.storage.ledger.extent import Extent

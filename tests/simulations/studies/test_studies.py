@@ -10,7 +10,7 @@ import pytest
 
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage, write_trace
-from peers.engine.query import Mode
+from peers.engine.queries.query import Mode
 from simulations.studies import (
     balance,
     cache,

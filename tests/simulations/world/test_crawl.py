@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from mesh.actors.actor import Address
-from mesh.membership.messages import AnswerDoor, Knock, Knocked
-from mesh.membership.wire_messages import JoinMesh, JoinRefused
+from mesh.membership.model.messages import AnswerDoor, Knock, Knocked
+from mesh.membership.model.wire_messages import JoinMesh, JoinRefused
 from mesh.tables.memory_table import MemoryTable
 from mesh.trace import TracedPage
 from peers.crawler.model.settings import CrawlSettings

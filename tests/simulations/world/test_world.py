@@ -12,7 +12,7 @@ import pytest
 from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.actors.node import Node
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.wire_messages import Ping, PingAnswered
+from mesh.membership.model.wire_messages import Ping, PingAnswered
 from peers.crawler.model.wire_messages import LinksAccepted
 from peers.gateway.model.wire_messages import StatusWanted
 from simulations.faults.clock import VirtualClock

@@ -16,7 +16,7 @@ from peers.crawler.model.messages import ParsePage
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.model.wire_messages import LendTurn, LookAtPage, PageObserved, TurnLent
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.storage.messages import HostVisited, PageKept, WatchHosts
 from peers.storage.wire_messages import StoredPage
 from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed

@@ -10,7 +10,7 @@ import pytest
 
 from mesh.actors.actor import Address, Send
 from mesh.errors import LocalProtocolError
-from mesh.membership.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
+from mesh.membership.model.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of

@@ -39,7 +39,7 @@ from peers.crawler.frontier.items import (
 from peers.crawler.model import politeness
 from peers.crawler.model.politeness import HostRecord
 from peers.crawler.model.url_rows import UrlRow, row_bytes
-from peers.engine.linkers import (
+from peers.engine.pages.linkers import (
     LINKERS_MAX,
     USES_MAX,
     entries_of,

@@ -26,7 +26,7 @@ from peers.crawler.frontier.relevance import GuideWords
 from peers.crawler.model.course import UNLIMITED, Course, course_in
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 from peers.policy.crawl_order import PLAIN, CrawlOrder, Order
 from peers.policy.policy_file import read_policy, write_policy
 from peers.policy.rules import Action, Policy, Rule

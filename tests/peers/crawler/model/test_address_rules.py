@@ -9,7 +9,7 @@ import pytest
 
 from mesh.actors.actor import Send
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from peers.crawler.model.address_rules import AddressRules, HostRule, PageRule
 from peers.crawler.model.politeness import POLICY_REVIEW_S
 from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage

@@ -17,8 +17,8 @@ from peers.crawler.model.messages import PageParsed, ParseFailed
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.parsing.extraction import decoded, extract, extract_again
-from peers.engine.document import Document
-from peers.engine.linkers import linker_of
+from peers.engine.pages.document import Document
+from peers.engine.pages.linkers import linker_of
 from peers.exporting.rows import ExportTask, Taken, take_apart
 from peers.storage.archive.warc import absence_record, parse_response, read_records, visit_in
 from peers.storage.messages import ParseRecords, RecordsParsed

@@ -11,7 +11,7 @@ import pytest
 from peers.crawler.parsing._markup import FIRST_FEATURES, SECOND_FEATURES, UNITS, measure_blocks, read_markup
 from peers.crawler.parsing.main_text import NETWORKS, parted
 from peers.crawler.parsing.parser import ParsedPage, parse_page
-from peers.engine.document import Document
+from peers.engine.pages.document import Document
 
 LIMITS = (1_000_000, 500_000, 6_000, 100)
 ARTICLE = "".join(

@@ -21,7 +21,7 @@ from peers.crawler.parsing.page_reader import read_markup, read_nothing, read_pa
 from peers.crawler.parsing.parser import NotHtml
 from peers.documents.content import TEXT_CHARS_MAX, Content, Lack
 from peers.documents.formats import Format
-from peers.engine.kinds import NAMES
+from peers.engine.pages.kinds import NAMES
 from peers.exporting.rows import ExportTask, take_apart
 from peers.storage.archive.warc import content_record, parse_response, read_record, response_record
 from peers.storage.messages import ParseRecords, RecordsParsed

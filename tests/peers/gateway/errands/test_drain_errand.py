@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.keys.decree import DRAIN, WRITE_OFF, number_body
-from mesh.membership.members import State
-from mesh.membership.messages import DrainPeer
-from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
+from mesh.membership.model.members import State
+from mesh.membership.model.messages import DrainPeer
+from mesh.membership.model.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from peers.gateway.errands.drain_errand import DRAINING_S_MAX, REPEAT_S
 from peers.gateway.model.messages import DrainOrder, DrainOrdered, DrainRefused
 from tests.peers.gateway.mesh_of_three import Conversation

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mesh.actors.actor import Address, Message, Send
-from mesh.membership.members import State
-from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
+from mesh.membership.model.members import State
+from mesh.membership.model.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from mesh.urls import host_of
 from peers.crawler.explanations import CrawlFacts, UrlFacts, UrlState, encode_facts
 from peers.crawler.model.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.engine.live_segment import FOLDED
-from peers.engine.near_copies import LONG_BITS_MAX, SKETCH_BYTES
+from peers.engine.pages.near_copies import LONG_BITS_MAX, SKETCH_BYTES
+from peers.engine.segments.live_segment import FOLDED
 from peers.gateway.search.deduplication import (
     BLOCK,
     LOOKAHEAD,

@@ -10,7 +10,7 @@ import pytest
 
 from mesh.actors.actor import Message
 from mesh.urls import host_of
-from peers.engine.model import MODEL_DEPTH
+from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.gateway.errands.round import REPEAT_AFTER_S
 from peers.gateway.model.messages import Coverage, PagesFound
 from peers.gateway.search.deduplication import needed_for

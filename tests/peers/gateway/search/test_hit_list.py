@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.engine.live_segment import FOLDED
-from peers.engine.model import MODEL_DEPTH, Features
+from peers.engine.rescoring.model import MODEL_DEPTH, Features
+from peers.engine.segments.live_segment import FOLDED
 from peers.gateway.search.cursor import CURSOR_CHARS_MAX, Cursor, decode_cursor, digest_of
 from peers.gateway.search.hit_list import HitList
 from peers.gateway.search.plan import NOBODY_ABSENT, Share

@@ -3,8 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from peers.engine.query import Mode, Query
-from peers.engine.query_parser import parse_query, read_query
+from peers.engine.queries.query import Mode, Query
+from peers.engine.queries.query_parser import parse_query, read_query
 from peers.gateway.search.relaxation import ENOUGH, SCORED_MAX, Step, steps_of
 from peers.text.analysis import query_terms
 from tests.peers.engine.term_query import term_query
@@ -78,7 +78,7 @@ def test_other_forms_are_searched_where_the_word_itself_is_nowhere() -> None:
 def test_what_may_be_one_word_or_two_is_left_out_where_it_is_neither(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
     query = parse_query("X-900 9z")
     x900, parts = ("\x03x900",), ("x", "900")
     assert [[each.entries for each in either] for either in query.alternatives] == [[x900, parts]]

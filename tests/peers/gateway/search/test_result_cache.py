@@ -7,8 +7,8 @@ import pytest
 
 from mesh.actors.actor import Address, Send
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import DecreesInForce
-from peers.engine.query_language import Oddity, Remark
+from mesh.membership.model.messages import DecreesInForce
+from peers.engine.queries.query_language import Oddity, Remark
 from peers.gateway.model.messages import ChangeGateway, Coverage, PagesFound, SearchPages
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.search.plan import NOBODY_ABSENT, Share

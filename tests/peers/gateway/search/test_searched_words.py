@@ -8,7 +8,7 @@ import pytest
 from mesh.actors.actor import EVERYBODY, Address, Send
 from mesh.actors.ownership import OwnershipChanged
 from mesh.keys.decree import POLICY, Decree
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.model.messages import DecreesInForce
 from peers.crawler.model.wire_messages import WORDS_TOLD_MAX, WordsSearched
 from peers.gateway.model.messages import Coverage, PagesFound, Relaxed, SearchedInVain
 from peers.gateway.search.searched_words import (

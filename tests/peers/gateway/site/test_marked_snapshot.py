@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from peers.engine.query_parser import parse_query
-from peers.engine.snippet import highlights_of
+from peers.engine.excerpts.snippet import highlights_of
+from peers.engine.queries.query_parser import parse_query
 from peers.gateway.site.marked_snapshot import (
     MARKS_MAX,
     hrefs_in,
@@ -81,7 +81,7 @@ def test_words_have_the_forms_of_the_language_of_the_page() -> None:
 
 @pytest.mark.parametrize("query", ["rewriting words", "X-900", "C++ 搜寻", "Häuser", "हिन्दी"])
 def test_the_words_that_an_excerpt_has_marked_are_marked(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peers.engine.query_parser.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
     text = "Rewrite a word, X900 and X-900, C++, 搜尋引擎 of häuser or हिंदी"
     places = highlights_of(text, parse_query(query))
     assert "".join(_MARK.findall(with_marks(text, query).markup)) == "".join(text[a:b] for a, b in places)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from peers.engine.kinds import NAMES
+from peers.engine.pages.kinds import NAMES
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, Wish, marked, result_page, word_of
 from peers.index.wire_messages import FacetCounts

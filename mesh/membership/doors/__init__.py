@@ -1,0 +1,1 @@
+"""Ways into the mesh: the doors that are known, the times to knock, and the relay of this peer."""

@@ -1,0 +1,5 @@
+"""The documents of one segment that match a query, and the best of them.
+
+`segment_search` finds the best, `matching` all, at the price that `matching_cost` tells; `facets` counts them
+by properties, `occurrence_lookup` reads where some entries occur in a few of them.
+"""

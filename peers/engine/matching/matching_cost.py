@@ -1,0 +1,61 @@
+"""The greatest cost, in visits, of finding the documents of a segment that match; see `effort`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from peers.engine.matching.matching import is_range
+from peers.engine.postings.entries import Entries
+from peers.engine.queries.query import Literal, LiteralKind, Mode, Query
+from peers.engine.searching.conjunction import PHRASE_VISITS
+from peers.engine.segments.live_segment import SegmentView
+from peers.engine.segments.segment import Segment
+
+_ALTERNATIVES: Final = (LiteralKind.SITE, LiteralKind.LANGUAGE, LiteralKind.TYPE)
+
+
+def matching_cost(view: SegmentView, query: Query) -> int:
+    """Return how many visits `matching.found_by` needs, looking up entries only."""
+    segment = view.segment
+    visits = clauses_cost(view, query)
+    if query.mode is not Mode.AND:
+        return visits + _any_of(segment, query.terms)
+    return visits + _all_of(segment, query.required) + _literals_cost(segment, query.alternatives)
+
+
+def clauses_cost(view: SegmentView, query: Query) -> int:
+    """Return how many visits `matching.holding` needs for the clauses of a query."""
+    visits = _literals_cost(view.segment, query.clauses)
+    # Alternatives, and what is left out, are tried on every document.
+    tried = sum(len(clause) > 1 or clause[0].negated for clause in query.clauses)
+    return visits + tried * view.segment.document_count
+
+
+def _literals_cost(segment: Segment, clauses: Sequence[Sequence[Literal]]) -> int:
+    return sum(_literal_cost(segment, literal) for clause in clauses for literal in clause)
+
+
+def _literal_cost(segment: Segment, literal: Literal) -> int:
+    if literal.kind is LiteralKind.DATE:
+        return segment.document_count
+    if literal.kind in _ALTERNATIVES:
+        return _any_of(segment, literal.entries)
+    weight = PHRASE_VISITS if literal.kind is LiteralKind.PHRASE else 1
+    ranges = [entry for entry in literal.entries if is_range(entry)]
+    words = tuple(dict.fromkeys(entry for entry in literal.entries if not is_range(entry)))
+    in_ranges = sum(_postings(segment.beginning_with(entry)) for entry in ranges)
+    return weight * (_all_of(segment, words) + in_ranges)
+
+
+def _all_of(segment: Segment, entries: Sequence[str]) -> int:
+    """The rarest leads through all of the lists."""
+    return int(segment.look_up(entries).doc_freqs.min()) * len(entries) if entries else 0
+
+
+def _any_of(segment: Segment, entries: Sequence[str]) -> int:
+    return _postings(segment.look_up(entries)) if entries else 0
+
+
+def _postings(entries: Entries) -> int:
+    return int(entries.doc_freqs.sum())

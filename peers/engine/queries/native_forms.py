@@ -1,0 +1,157 @@
+"""Readings of a query in languages with word forms of their own, and which of them it means.
+
+A short query does not tell its language, but the pages do: words are in more of them by the stem of their own
+language than by the English one, which pages of all languages have. What is required and scores is then that
+stem; and for a word that is a compound its parts score too, if both are words of some page. Numbers over
+the whole mesh decide, so the outcome is the same however many peers there are.
+
+Measured on the German LibreOffice help (6,604 queries of its index, every twelfth), MRR@10 by BM25F: .554
+with English stems only, .582 with German ones, .604 with parts; .619 by the full model. With the parts of the
+words of pages as entries it was better by .02; but what a peer finds in its own dictionary another does not,
+and a library that splits is one more thing that all peers must have alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from math import log1p
+from typing import Final, NamedTuple
+
+import msgspec
+
+from peers.engine.pages.filter_entries import LANGUAGE_PREFIX
+from peers.engine.queries.query import SCORING_MAX, Literal, LiteralKind, Query
+from peers.text.analysis import FORM_WEIGHT
+from peers.text.folding import fold
+from peers.text.function_words import language_of_function_words
+from peers.text.runs import runs_of
+from peers.text.stemming import COMPOUNDING, NATIVE_STEMMERS, form_of, native_forms_of, parts_of
+
+# Entries to be counted besides those of the query; three long words in all languages have some 100.
+ENTRIES_MAX: Final = 128
+# The beginning of long queries says in which language they are; they have function words besides.
+WORDS_MAX: Final = 12
+# Words of queries come again and again, and are looked at in all languages.
+WORDS_CACHED: Final = 2_048
+# Of a part of a compound; from .5 to .8 it is the same within .002.
+PART_WEIGHT: Final = 0.5 * FORM_WEIGHT
+
+_ENGLISH: Final = LANGUAGE_PREFIX + "en"
+
+
+class NativeForms(NamedTuple):
+    """The words of a query in one language."""
+
+    language: str
+    forms: tuple[tuple[str, str], ...]  # `form_of` and `native_form_of` of words where they differ
+    compounds: tuple[tuple[tuple[str, str], ...], ...]  # of words that may be some, `parts_of` each
+    entries: tuple[str, ...]  # that have to be counted
+
+
+def native_forms(text: str, wanted: str = "") -> tuple[NativeForms, ...]:
+    """Return how a typed text reads in each language that it may be in, as far as `ENTRIES_MAX` goes.
+
+    Args:
+      wanted: the only language that pages may be in, "" for any.
+    """
+    runs = dict.fromkeys(runs_of(fold(text)))
+    words = [word for word in runs if word.isascii() and form_of(word)][:WORDS_MAX]
+    spoken = wanted or language_of_function_words(runs)
+    languages = [spoken] if spoken else list(NATIVE_STEMMERS)
+    found: list[NativeForms] = []
+    entries: set[str] = set()
+    natives = [(form_of(word), _natives_of(word)) for word in words]
+    for language in languages if words else ():
+        if language not in NATIVE_STEMMERS:
+            continue
+        forms = [(form, of_word[language]) for form, of_word in natives if language in of_word]
+        ways = [_parts_of(word, language) for word in words] if language in COMPOUNDING else []
+        compounds = tuple(filter(None, ways))
+        if forms or compounds:
+            parts = chain.from_iterable(chain.from_iterable(compounds))
+            to_count = (_ENGLISH, LANGUAGE_PREFIX + language, *[native for _, native in forms], *parts)
+            if len(entries.union(to_count)) <= ENTRIES_MAX:
+                entries.update(to_count)
+                found.append(NativeForms(language, tuple(forms), compounds, tuple(dict.fromkeys(to_count))))
+    return tuple(found)
+
+
+_natives_of = lru_cache(WORDS_CACHED)(native_forms_of)
+
+
+@lru_cache(WORDS_CACHED)
+def _parts_of(word: str, language: str) -> tuple[tuple[str, str], ...]:
+    return tuple(parts_of(word, language))
+
+
+def with_native_forms(query: Query, readings: Sequence[NativeForms], doc_freqs: Mapping[str, int]) -> Query:
+    """Return the query in the language that it means.
+
+    Args:
+      readings: of what was typed.
+      doc_freqs: of the query's terms and all entries of the readings, over the mesh.
+    """
+    reading = _meant(readings, doc_freqs)
+    if reading is None:
+        return query
+    native_of = dict(reading.forms)
+    scoring: dict[str, float] = {}
+    for entry, weight in zip(query.scoring, query.weights, strict=True):
+        native = native_of.get(entry, entry)
+        scoring[native] = max(weight, scoring.get(native, 0.0))
+    for part, weight in _parts_in(reading, doc_freqs).items():
+        scoring.setdefault(part, weight)
+    return msgspec.structs.replace(
+        query,
+        required=_replaced(query.required, native_of),
+        scoring=tuple(scoring)[:SCORING_MAX],
+        weights=tuple(scoring.values())[:SCORING_MAX],
+        clauses=tuple(tuple(_literal(each, native_of) for each in clause) for clause in query.clauses),
+        language=reading.language,
+    )
+
+
+def _literal(literal: Literal, native_of: Mapping[str, str]) -> Literal:
+    if literal.kind is not LiteralKind.WORDS:
+        return literal
+    return msgspec.structs.replace(literal, entries=_replaced(literal.entries, native_of))
+
+
+def _replaced(entries: Sequence[str], native_of: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(native_of.get(entry, entry) for entry in entries))
+
+
+def _meant(readings: Sequence[NativeForms], doc_freqs: Mapping[str, int]) -> NativeForms | None:
+    """Return the language that a query is in; None when its words are as good in English.
+
+    Where the forms tell nothing, being the same, it is the language of most pages, if that has compounds.
+
+    Args:
+      doc_freqs: of all entries, over the mesh.
+    """
+    best: tuple[float, int] = (0.0, 0)
+    chosen = None
+    n_english = doc_freqs.get(_ENGLISH, 0)
+    for each in readings:
+        gain = sum(_log(doc_freqs, native) - _log(doc_freqs, form) for form, native in each.forms)
+        n_pages = doc_freqs.get(LANGUAGE_PREFIX + each.language, 0)
+        if n_pages and (gain, n_pages) > best and (gain > 0 or n_pages > n_english):
+            best, chosen = (gain, n_pages), each
+    return chosen
+
+
+def _parts_in(reading: NativeForms, doc_freqs: Mapping[str, int]) -> dict[str, float]:
+    """Return the parts of compounds that are words of the pages, and their weights."""
+    parts: dict[str, float] = {}
+    for ways in reading.compounds:
+        worths = [doc_freqs.get(head, 0) * doc_freqs.get(tail, 0) for head, tail in ways]
+        if most := max(worths):
+            parts.update(dict.fromkeys(ways[worths.index(most)], PART_WEIGHT))
+    return parts
+
+
+def _log(doc_freqs: Mapping[str, int], entry: str) -> float:
+    # To 2^-24, as of all logarithms that decide: those of different C libraries may differ in the last bit.
+    return round(log1p(doc_freqs.get(entry, 0)) * (1 << 24)) / (1 << 24)

@@ -1,0 +1,420 @@
+"""Make a query from a text typed in the language of `query_language`.
+
+* Words outside of everything else must all occur, in any field, in some form (`analysis.query_terms`).
+* Phrases, and whatever is excluded, are literal: they stand in one field as they were typed.
+* Alternatives and groups become clauses in conjunctive normal form. Side by side, several site:, lang: or
+  type: mean one of them, since no page has two.
+* All that is asked for positively scores, whether it must occur or not.
+
+Nothing typed is an error: see `ParsedQuery.remarks`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from typing import Final, NamedTuple, TypeAlias
+
+import ada_url
+import msgspec
+
+from peers.engine.pages.filter_entries import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
+from peers.engine.pages.kinds import NAMES
+from peers.engine.pages.site_names import NAME_WEIGHT, name_in
+from peers.engine.queries.native_forms import NativeForms, native_forms, with_native_forms
+from peers.engine.queries.query import (
+    ANY_FIELD,
+    CLAUSES_MAX,
+    LITERAL_ENTRIES_MAX,
+    LITERALS_MAX,
+    REQUIRED_MAX,
+    SCORING_MAX,
+    TITLE_FIELD,
+    URL_FIELD,
+    Literal,
+    LiteralKind,
+    Mode,
+    Query,
+    Sort,
+    phrase_of,
+)
+from peers.engine.queries.query_language import (
+    And,
+    Condition,
+    Node,
+    Not,
+    Oddity,
+    Operator,
+    Or,
+    Phrase,
+    Remark,
+    Remarks,
+    Words,
+    read,
+)
+from peers.text.analysis import EitherOf, query_terms
+
+# The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
+QUERY_CHARS_MAX: Final = 1000
+WORD_CHARS_MAX: Final = 100  # of what is not cut in two
+COUNTED_MAX: Final = 256  # terms that are counted at once, as `wire_messages.TERMS_MAX` says
+
+
+class ParsedQuery(NamedTuple):
+    """How a typed query was understood."""
+
+    query: Query
+    remarks: tuple[Remark, ...]  # on what was odd about it
+    natives: tuple[NativeForms, ...] = ()  # the languages besides English that it may be in
+    unquoted: Query | None = None  # with words for what is quoted, None where nothing is
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The distinct entries needed to decide, by their statistics, how to search."""
+        unquoted = self.unquoted.terms if self.unquoted else ()
+        natives = chain.from_iterable(each.entries for each in self.natives)
+        return tuple(dict.fromkeys((*self.query.terms, *unquoted, *natives)))
+
+    def with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query:
+        """Return the query in the language that the statistics of `terms` say it means."""
+        return with_native_forms(self.query, self.natives, doc_freqs)
+
+    def unquoted_with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query | None:
+        """Return, likewise, the query to search when nothing contains the quoted phrases."""
+        return self.unquoted and with_native_forms(self.unquoted, self.natives, doc_freqs)
+
+
+def read_query(text: str, order: Sort = Sort.SCORE, without: Sequence[str] = ()) -> ParsedQuery:
+    """Read a query as typed; never raises. Parts beyond the limits are left out, with a remark.
+
+    Args:
+      without: domains of which nothing is found, whatever is typed; at most `LITERAL_ENTRIES_MAX`.
+    """
+    remarks = Remarks()
+    taken = cut_at_word(text, QUERY_CHARS_MAX)
+    if len(taken) < len(text.rstrip()):
+        remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
+    compiler = _Compiler(remarks, without)
+    node = read(taken, remarks)
+    query = compiler.query(node, order)
+    if query.is_empty and compiler.has_conditions:
+        remarks.note(Oddity.ONLY_EXCLUSIONS)
+    query.check_limits()
+    has_phrases = any(_is_quoted(literal) for literal in chain.from_iterable(query.clauses))
+    unquoted = _Compiler(Remarks(), without).query(_unquoted(node), order) if has_phrases else None
+    reading = ParsedQuery(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
+    if len(reading.terms) > COUNTED_MAX:
+        reading = reading._replace(natives=())
+    return reading if len(reading.terms) <= COUNTED_MAX else reading._replace(unquoted=None)
+
+
+def cut_at_word(text: str, chars_max: int) -> str:
+    """The beginning of a text, up to a space where there is one in the last words, as not in Chinese."""
+    if len(text) <= chars_max:
+        return text
+    head = text[: chars_max + 1]
+    end = max(head.rfind(space) for space in " \t\n\u3000")
+    return head[: end if end > chars_max - WORD_CHARS_MAX else chars_max].rstrip()
+
+
+def parse_query(text: str, mode: Mode = Mode.AND) -> Query:
+    """Return the query that was typed, without remarks."""
+    return read_query(text).query.with_mode(mode)
+
+
+_Clause: TypeAlias = tuple[Literal, ...]
+
+_UNITED: Final = (
+    LiteralKind.SITE,
+    LiteralKind.LANGUAGE,
+    LiteralKind.TYPE,
+)  # side by side they mean one of them
+_UNKNOWN: Final = {
+    Operator.SITE: Oddity.NO_HOST,
+    Operator.LANG: Oddity.NO_LANGUAGE,
+    Operator.TYPE: Oddity.NO_TYPE,
+    Operator.AFTER: Oddity.NO_DATE,
+    Operator.BEFORE: Oddity.NO_DATE,
+}
+
+
+class _TooComplex(Exception):
+    """An expression has more clauses than a query may have."""
+
+
+class _Compiler:
+    """Turns the tree of a query into a `Query`."""
+
+    def __init__(self, remarks: Remarks, without: Sequence[str] = ()) -> None:
+        self._remarks = remarks
+        entries = tuple(HOST_PREFIX + domain for domain in without)
+        self._hidden: list[_Clause] = [(Literal(LiteralKind.SITE, entries, negated=True),)] if entries else []
+        self._bare: list[str] = []  # texts of which every word is required
+        self._scoring: list[str] = []  # more texts that are asked for
+        self._clauses: dict[_Clause, None] = {}
+        self._united: dict[LiteralKind, dict[str, None]] = {}  # entries of which one must occur
+        self._has_copies = False
+
+    def query(self, node: Node, order: Sort) -> Query:
+        for each in node.nodes if isinstance(node, And) else (node,):
+            self._add(each)
+        terms = query_terms(" ".join(self._bare))
+        scoring = dict(zip(terms.scoring, terms.weights, strict=True))
+        for text in self._scoring:
+            more = query_terms(text)
+            for entry, weight in zip(more.scoring, more.weights, strict=True):
+                scoring.setdefault(entry, weight)
+        if name := name_in(" ".join([*self._bare, *self._scoring])):
+            scoring[name] = NAME_WEIGHT
+        clauses = tuple(self._fitting_clauses())
+        room = min(CLAUSES_MAX - len(clauses), (LITERALS_MAX - sum(map(len, clauses))) // 2)
+        is_over = len(terms.required) > REQUIRED_MAX or len(terms.alternatives) > room
+        if is_over or len(scoring) > SCORING_MAX:
+            self._remarks.note(Oddity.TOO_MANY_WORDS)
+        return Query(
+            required=terms.required[:REQUIRED_MAX],
+            scoring=tuple(scoring)[:SCORING_MAX],
+            weights=tuple(scoring.values())[:SCORING_MAX],
+            clauses=clauses,
+            order=order,
+            has_copies=self._has_copies,
+            alternatives=tuple(map(_either, terms.alternatives[:room])),
+        )
+
+    @property
+    def typed(self) -> str:
+        """All texts that are asked for."""
+        return " ".join([*self._bare, *self._scoring])
+
+    @property
+    def language(self) -> str:
+        """The only one that pages may be in, "" for any."""
+        wanted = self._united.get(LiteralKind.LANGUAGE, {})
+        return next(iter(wanted)).removeprefix(LANGUAGE_PREFIX) if len(wanted) == 1 else ""
+
+    @property
+    def has_conditions(self) -> bool:
+        return bool(self._united or self._clauses)
+
+    def _fitting_clauses(self) -> Iterator[_Clause]:
+        united = [(Literal(kind, tuple(e)[:LITERAL_ENTRIES_MAX]),) for kind, e in self._united.items()]
+        n_literals = 0
+        for number, clause in enumerate((*self._hidden, *united, *self._clauses)):
+            n_literals += len(clause)
+            if number >= CLAUSES_MAX or n_literals > LITERALS_MAX:
+                self._remarks.note(Oddity.TOO_COMPLEX)
+                return
+            yield clause
+
+    def _add(self, node: Node) -> None:
+        """Take in one of the nodes that all must hold."""
+        if isinstance(node, Words):
+            self._bare.append(node.text)
+            return
+        if isinstance(node, Condition) and node.operator is Operator.COPIES and node.value.strip() == "all":
+            self._has_copies = True
+            return
+        literal = self._condition(node) if isinstance(node, Condition) else None
+        if isinstance(node, Condition) and literal is None:
+            self._bare.append(node.typed)
+            return
+        if literal is not None and literal.kind in _UNITED:
+            self._united.setdefault(literal.kind, {}).update(dict.fromkeys(literal.entries))
+            return
+        self._scoring += _texts_asked_for(node)
+        try:
+            clauses = self._normal_form(node, is_negated=False)
+        except _TooComplex:
+            self._remarks.note(Oddity.TOO_COMPLEX)
+            words = [_clauses_of_words(text) or [()] for text in _texts_asked_for(node)]
+            clauses = [tuple(chain.from_iterable(first for first, *_ in words))[:LITERALS_MAX]]
+        for clause in clauses or []:
+            if clause:
+                self._clauses[clause] = None
+
+    def _normal_form(self, node: Node, *, is_negated: bool) -> list[_Clause] | None:
+        """Return the clauses that say the same as a node; None when it asks for nothing.
+
+        Raises:
+          _TooComplex: there are too many.
+        """
+        match node:
+            case Not(inner):
+                return self._normal_form(inner, is_negated=not is_negated)
+            case And(nodes) | Or(nodes):
+                parts = [self._normal_form(each, is_negated=is_negated) for each in nodes]
+                known = [part for part in parts if part is not None]
+                is_any = isinstance(node, Or) is not is_negated
+                if not known:
+                    return None
+                return _any_of(known) if is_any else list(chain.from_iterable(known))
+            case Words(text):
+                if is_negated:
+                    return _clause_of([phrase_of(word, negated=True) for word in text.split()])
+                return _clauses_of_words(text)
+            case Phrase(text):
+                return _clause_of([phrase_of(text, negated=is_negated)])
+            case Condition():
+                literal = self._condition(node)
+                if literal is None:
+                    return self._normal_form(Words(node.typed), is_negated=is_negated)
+                return [(msgspec.structs.replace(literal, negated=is_negated),)]
+
+    def _condition(self, condition: Condition) -> Literal | None:
+        """Return the literal for an operator; None, with a remark, when its value makes no sense."""
+        literal = _literal_of(condition.operator, condition.value.strip())
+        if literal is None:
+            is_empty = not condition.value.strip()
+            oddity = Oddity.NO_VALUE if is_empty else _UNKNOWN.get(condition.operator, Oddity.NO_VALUE)
+            self._remarks.note(oddity, condition.typed)
+        return literal
+
+
+def _texts_asked_for(node: Node) -> list[str]:
+    """Return the texts in a node that are not excluded: they score."""
+    match node:
+        case Words(text) | Phrase(text):
+            return [text]
+        case Condition(Operator.INTITLE | Operator.INURL, value):
+            return [value]
+        case Condition(operator, value, typed) if _literal_of(operator, value.strip()) is None:
+            return [typed]
+        case And(nodes) | Or(nodes):
+            return [text for each in nodes for text in _texts_asked_for(each)]
+        case _:
+            return []
+
+
+def _is_quoted(literal: Literal) -> bool:
+    return literal.kind is LiteralKind.PHRASE and literal.fields == ANY_FIELD and not literal.negated
+
+
+def _unquoted(node: Node) -> Node:
+    """Return a node with words for the phrases that are asked for."""
+    match node:
+        case Phrase(text):
+            return Words(text)
+        case And(nodes):
+            return And(tuple(map(_unquoted, nodes)))
+        case Or(nodes):
+            return Or(tuple(map(_unquoted, nodes)))
+        case _:
+            return node
+
+
+def _clauses_of_words(text: str) -> list[_Clause] | None:
+    """Return the clauses that say that all words of a text occur; None when there are none."""
+    terms = query_terms(text)
+    words = [(Literal(LiteralKind.WORDS, terms.required[:LITERAL_ENTRIES_MAX]),)] if terms.required else []
+    return [*words, *map(_either, terms.alternatives)] or None
+
+
+def _either(word: EitherOf) -> _Clause:
+    """Return the clause for a word that pages have as one or in parts."""
+    distances = tuple(range(len(word.parts)))
+    return Literal(LiteralKind.WORDS, (word.whole,)), Literal(LiteralKind.PHRASE, word.parts, distances)
+
+
+def _clause_of(literals: Sequence[Literal | None]) -> list[_Clause] | None:
+    clause = tuple(literal for literal in literals if literal is not None)
+    return [clause] if clause else None
+
+
+def _any_of(parts: Sequence[list[_Clause]]) -> list[_Clause]:
+    """Return the clauses that hold where all clauses of some part do: by the law of distribution."""
+    clauses: list[_Clause] = [()]
+    for part in parts:
+        clauses = [tuple(dict.fromkeys(a + b)) for a in clauses for b in part]
+        if len(clauses) > CLAUSES_MAX or sum(map(len, clauses)) > LITERALS_MAX:
+            raise _TooComplex
+    return clauses
+
+
+def _literal_of(operator: Operator, value: str) -> Literal | None:
+    match operator:
+        case Operator.SITE:
+            host = _host_of(value)
+            return Literal(LiteralKind.SITE, (HOST_PREFIX + host,)) if host else None
+        case Operator.LANG:
+            language = _language_of(value)
+            return Literal(LiteralKind.LANGUAGE, (LANGUAGE_PREFIX + language,)) if language else None
+        case Operator.TYPE:
+            types = _types_of(value)
+            return Literal(LiteralKind.TYPE, tuple(TYPE_PREFIX + each for each in types)) if types else None
+        case Operator.INTITLE:
+            return phrase_of(value, fields=TITLE_FIELD)
+        case Operator.INURL:
+            return phrase_of(value, fields=URL_FIELD)
+        case Operator.AFTER:
+            since = _seconds_of(value)
+            return None if since is None else Literal(LiteralKind.DATE, low=since)
+        case Operator.BEFORE:
+            until = _seconds_of(value)
+            return None if until is None else Literal(LiteralKind.DATE, high=until)
+        case Operator.COPIES:
+            return None  # it is about the whole query, and understood in front of it only
+
+
+def _host_of(site: str) -> str:
+    """Return the host that was meant, as canonical URLs spell it, "" when there is none."""
+    try:
+        host: str = ada_url.URL(site if "://" in site else f"http://{site.lstrip('*.')}").hostname
+    except ValueError:
+        return ""
+    return host
+
+
+_LANGUAGE = re.compile("([A-Za-z]{2,3})(?:[-_][A-Za-z0-9-_]*)?")
+_LANGUAGE_NAMES: Final = {
+    "中文": "zh",
+    "汉语": "zh",
+    "chinese": "zh",
+    "英文": "en",
+    "英语": "en",
+    "english": "en",
+    "日文": "ja",
+    "日语": "ja",
+    "日本語": "ja",
+    "japanese": "ja",
+    "한국어": "ko",
+    "korean": "ko",
+    "german": "de",
+    "french": "fr",
+}
+
+
+def _language_of(value: str) -> str:
+    """Return the primary subtag (RFC 5646) of a language as typed, "" when it is no language."""
+    named = _LANGUAGE_NAMES.get(value.lower())
+    match = _LANGUAGE.fullmatch(value)
+    return named or (match[1].lower() if match else "")
+
+
+_MEDIA_TYPE = re.compile("[a-z]+/[a-z0-9.+-]+")
+
+
+def _types_of(value: str) -> tuple[str, ...]:
+    """Return the media types that were meant, none when there is no such."""
+    name = value.lower().removeprefix(".")
+    return NAMES.get(name, (name,) if _MEDIA_TYPE.fullmatch(name) else ())
+
+
+_DATE = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|年)?", re.ASCII)
+
+
+def _seconds_of(value: str) -> float | None:
+    """Return when a year, month or day (UTC) begins, in seconds since the epoch; None when it is none."""
+    match = _DATE.fullmatch(value)
+    if match is None:
+        return None
+    year, month, day = match.groups()
+    try:
+        begins = datetime(int(year), int(month or 1), int(day or 1), tzinfo=UTC)
+    except ValueError:
+        return None
+    return (begins - _EPOCH) / timedelta(seconds=1)
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,0 +1,684 @@
+"""Turn the texts of documents into occurrences: analysis in bulk, grouped by dictionary entry.
+
+Everything here is done for many documents at once, because a call for each term in Python costs more
+than the work itself: all Han runs of a batch go to the segmenter together, strings become numbers in one
+pass over a dictionary, and the rest is numpy and `kernels`. The terms are those of `analysis`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Sized
+from functools import lru_cache
+from itertools import chain, count
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peers.engine.native.kernels import (
+    ANCHORS,
+    BODY,
+    BOILERPLATE,
+    DOCUMENT_SHIFT,
+    FIELD_COUNT,
+    FIELD_SHIFT,
+    PACKED_BITS,
+    PACKED_CHARS_MAX,
+    URL,
+    number_tokens,
+    rehash,
+    scatter,
+)
+from peers.engine.pages.document import Document
+from peers.engine.pages.site_names import names_of
+from peers.engine.postings.word_numbers import DistinctWords
+from peers.kernel import Codes, Ints
+from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX, cluster_atoms, cluster_terms
+from peers.text.characters import UNSEEN, character_classes, codes_of, fold_evenly, text_of
+from peers.text.compounds import (
+    CHAIN_CHARS_MAX,
+    CHAIN_WORDS_MAX,
+    COMPOUND_PREFIX,
+    GROUPING,
+    HYPHEN,
+    LINKS,
+    MIXED_CHARS_MAX,
+    NAME_LINK,
+    NAME_WORDS_MAX,
+    SCOPE,
+    grouped_number,
+    marked,
+    mixed,
+    model,
+    option,
+)
+from peers.text.folding import fold
+from peers.text.line_languages import (
+    LANGUAGES,
+    NONE,
+    Runs,
+    function_masks,
+    line_languages,
+    other_languages,
+    own_language,
+    script_masks,
+)
+from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of
+from peers.text.segmentation import segment_han
+from peers.text.spellings import SPELLED_CHARS_MAX, SPELLED_SHARE_MAX, marked_places, spelling_of
+from peers.text.stemming import MODEL_CHARS_MAX, NATIVE_STEMMERS, form_of, native_form_of, native_language
+
+# Characters of one field that are searchable; what is behind is stored but not found. The largest page of
+# a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
+FIELD_CHARS_MAX = 8 * 1024 * 1024
+# Anchors of one page that are searchable: popular pages have millions of links, all saying the same.
+ANCHORS_MAX = 1000
+# Analysed in one go: large enough to hide the cost of calls, small enough to stay in the cache.
+_BATCH_CHARS = 256 * 1024
+
+# The words of a site come again in every segment: some 6 MB.
+_FORMS_CACHED = 32_768
+
+_KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
+_FORMLESS = -1
+_UNKNOWN = -2
+_NATIVE = ("", *NATIVE_STEMMERS)
+_NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
+# Of each of `LANGUAGES`, and at last, where NONE is found, of none.
+_NATIVE_OF = np.array([_NATIVE_NUMBERS[native_language(each)] for each in (*LANGUAGES, "")])
+_IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
+_known_form_of = lru_cache(_FORMS_CACHED)(form_of)
+_known_spelling_of = lru_cache(_FORMS_CACHED)(spelling_of)
+_known_native_form_of = lru_cache(_FORMS_CACHED)(native_form_of)
+_LONG_FIELDS = (BODY, BOILERPLATE)  # the others have entries for spellings whatever the share
+_BREAK = "\n"  # between runs and texts; never part of a run
+
+
+class _Vocabulary(defaultdict[str, int]):
+    """Numbers for terms in the order of their first use, given by looking them up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_all([_BREAK])
+
+    def numbers(self, terms: Sequence[str]) -> Ints:
+        return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
+
+    def add_all(self, terms: Sequence[str]) -> None:
+        """Give new terms the next numbers."""
+        self.update(zip(terms, range(len(self), len(self) + len(terms)), strict=True))
+        self.default_factory = count(len(self)).__next__  # which calls no Python for each term
+
+
+class _ShortNumbers:
+    """Numbers Han terms and pairs out of a vocabulary, five times as fast as looking each up.
+
+    The segmenter makes a new string for each token, which a dictionary would have to hash and compare.
+    Short tokens are numbers themselves, and those that are not yet known are few.
+    """
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._keys: Ints = np.zeros(2, np.int64)
+        self._numbers: Ints = np.zeros(2, np.int64)
+        self._known = 0
+        self.numbers([_BREAK])  # which has its number, 0, in the vocabulary already
+
+    def numbers(self, tokens: list[str]) -> Ints:
+        """Return the number of each token."""
+        codes = np.frombuffer("\0".join([*tokens, ""]).encode("utf-32-le"), np.uint32)
+        numbers = self.numbers_of_codes(codes, len(tokens))
+        is_long = np.flatnonzero(numbers < 0)
+        numbers[is_long] = self._vocabulary.numbers([tokens[i] for i in is_long.tolist()])
+        return numbers
+
+    def numbers_of_codes(self, codes: NDArray[np.uint32], n_tokens: int) -> Ints:
+        """Return the number of each token, -1 for those longer than PACKED_CHARS_MAX.
+
+        Args:
+          codes: code points, each token's followed by a 0.
+        """
+        self._make_room(n_tokens)
+        numbers, new_keys = np.empty(n_tokens, np.int64), np.empty(n_tokens, np.int64)
+        first_new = len(self._vocabulary) if self._known else 0
+        n_new = number_tokens(codes, self._keys, self._numbers, first_new, numbers, new_keys)
+        if self._known:
+            self._vocabulary.add_all(_unpacked(new_keys[:n_new]))
+        self._known += n_new
+        return numbers
+
+    def _make_room(self, n_tokens: int) -> None:
+        size = len(self._keys)
+        while size < 2 * (self._known + n_tokens):
+            size *= 2
+        if size > len(self._keys):
+            keys, numbers = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            rehash(self._keys, self._numbers, keys, numbers)
+            self._keys, self._numbers = keys, numbers
+
+
+def _unpacked(keys: Ints) -> list[str]:
+    """Return the tokens of packed code points."""
+    codes = np.zeros((len(keys), PACKED_CHARS_MAX + 1), np.uint32)
+    for i in range(PACKED_CHARS_MAX):
+        codes[:, i] = keys >> PACKED_BITS * (PACKED_CHARS_MAX - 1 - i) & ((1 << PACKED_BITS) - 1)
+    is_kept = codes != 0
+    is_kept[:, -1] = True  # what ends each
+    kept: NDArray[np.uint32] = codes[is_kept]
+    return kept.tobytes().decode("utf-32-le").split("\0")[:-1]
+
+
+class _WordNumbers:
+    """Numbers words, and their forms (`stemming`): each is looked at once, however often it occurs."""
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._words = DistinctWords()
+        self._number_of: Ints = np.zeros(0, np.int64)  # by the word's place among the distinct ones
+        self._form_of: Ints = np.zeros(0, np.int64)  # likewise its form's number, or _FORMLESS
+        self._mask_of: Ints = np.zeros(0, np.int64)  # likewise of its `function_masks`
+        self._distinct: list[str] = []
+        # By language, likewise the number of a form that it has there alone, _UNKNOWN until it is met.
+        self._native_form_of: dict[str, Ints] = {}
+
+    def numbers(self, codes: Codes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return place, number and number of the form of each word, _FORMLESS for those that have none."""
+        found, new = self._words.find(codes, starts, np.minimum(lengths, TERM_CHARS_MAX))
+        if new:
+            vocabulary = self._vocabulary
+            first = len(vocabulary)
+            vocabulary.add_all(new)
+            forms = [vocabulary[form] if form else _FORMLESS for form in map(_known_form_of, new)]
+            numbers = np.arange(first, first + len(new))
+            self._number_of = np.concatenate([self._number_of, numbers])
+            self._form_of = np.concatenate([self._form_of, np.array(forms, np.int64)])
+            self._mask_of = np.concatenate([self._mask_of, function_masks(new)])
+            self._distinct += new
+        return found, self._number_of[found], self._form_of[found]
+
+    def function_masks(self, found: Ints) -> Ints:
+        """Return of which languages each word is a function word.
+
+        Args:
+          found: places of words.
+        """
+        return self._mask_of[found]
+
+    def native_forms(self, found: Ints, language: str) -> Ints:
+        """Return the number of each word's own form in a language, _FORMLESS where `numbers` has it.
+
+        Args:
+          found: places of words.
+        """
+        known = self._native_form_of.get(language, np.zeros(0, np.int64))
+        if len(known) < len(self._distinct):
+            more = np.full(len(self._distinct) - len(known), _UNKNOWN)
+            known = self._native_form_of[language] = np.concatenate([known, more])
+        for place in np.unique(found[known[found] == _UNKNOWN]).tolist():
+            word = self._distinct[place]
+            form = _known_native_form_of(word, language)
+            is_own = form != _known_form_of(word)
+            known[place] = self._vocabulary[form] if is_own else _FORMLESS
+        return known[found]
+
+
+class Occurrences(NamedTuple):
+    """Every term and atom of some documents."""
+
+    entries: list[str]  # the dictionary in the order of first use
+    starts: Ints  # where the occurrences of each entry start (entries + 1)
+    keys: Ints
+
+
+class Inverter:
+    """Collects the occurrences of terms and atoms of documents given in ascending order.
+
+    Each entry's occurrences come in one of ten streams (words, forms, compounds, spellings, Han terms, pairs,
+    terms of clusters, clusters, marks, names), each of them ascending, so grouping by entry needs no sorting.
+    """
+
+    def __init__(self, n_documents: int) -> None:
+        self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
+        self._vocabulary = _Vocabulary()
+        self._short_numbers = _ShortNumbers(self._vocabulary)
+        self._word_numbers = _WordNumbers(self._vocabulary)
+        self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
+        self._marks: list[str] = []
+        self._mark_keys: list[int] = []
+        self._names: list[str] = []
+        self._name_keys: list[int] = []
+        self._texts: list[str] = []
+        self._text_keys: list[int] = []
+        self._batch_chars = 0
+        self._natives = np.zeros(n_documents, np.int64)  # of each document, its place in `_NATIVE`
+        self._own = np.full(n_documents, NONE)  # likewise its `own_language`
+        self._others = np.full(n_documents, NONE)  # likewise one of `LANGUAGES` that a part of it is in
+
+    def add(self, number: int, document: Document) -> None:
+        """Add a document; its fields in the order of the lengths in `segment_format`."""
+        self._begin(number, document)
+        self._add_text(number, 0, document.title)
+        self._add_anchors(number, document)
+        self._add_text(number, 2, document.headings)
+        self._add_text(number, BODY, document.text)
+        self._add_text(number, URL, unquote(document.url.partition("://")[2], errors="replace"))
+        self._add_text(number, BOILERPLATE, document.boilerplate)
+        self._end(number, document)
+
+    def add_links(self, number: int, document: Document, other_language: str) -> None:
+        """Add only the link data of a document: the texts of links to it, and the names they give it.
+
+        Args:
+          other_language: what `languages` has returned of the whole document.
+        """
+        self._begin(number, document)
+        self._others[number] = LANGUAGES.index(other_language) if other_language else NONE
+        self._add_anchors(number, document)
+        self._end(number, document)
+
+    def mark(self, number: int, entries: Sequence[str]) -> None:
+        """Put a document under entries that are not from its text; after those before it."""
+        self._marks += entries
+        self._mark_keys += [number << DOCUMENT_SHIFT] * len(entries)
+
+    def languages(self) -> list[str]:
+        """Return of each document the language besides its own that a part of it is in, or ""."""
+        self._flush_batch()
+        return ["" if other == NONE else LANGUAGES[other] for other in self._others.tolist()]
+
+    def finish(self) -> Occurrences:
+        """Return all that was added."""
+        self._flush_batch()
+        self._streams.append((self._vocabulary.numbers(self._marks), np.array(self._mark_keys, np.int64)))
+        self._streams.append((self._vocabulary.numbers(self._names), np.array(self._name_keys, np.int64)))
+        counts = np.zeros(len(self._vocabulary), np.int64)
+        for numbers, _ in self._streams:
+            counts += np.bincount(numbers, minlength=len(counts))
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        cursors, grouped = starts[:-1].copy(), np.empty(int(starts[-1]), np.int64)
+        for numbers, keys in self._streams:
+            scatter(numbers, keys, cursors, grouped)
+        return Occurrences(list(self._vocabulary), starts, grouped)
+
+    def _begin(self, number: int, document: Document) -> None:
+        self._natives[number] = _NATIVE_NUMBERS[native_language(document.language)]
+        self._own[number] = own_language(document.language)
+
+    def _add_anchors(self, number: int, document: Document) -> None:
+        anchors_chars = 0
+        for anchor in document.anchors[:ANCHORS_MAX]:
+            self._add_text(number, ANCHORS, anchor)
+            anchors_chars += len(anchor)
+            if anchors_chars > FIELD_CHARS_MAX:
+                break
+
+    def _end(self, number: int, document: Document) -> None:
+        names = names_of(document)
+        self._names += names
+        self._name_keys += [number << DOCUMENT_SHIFT | URL << FIELD_SHIFT] * len(names)
+        if self._batch_chars > _BATCH_CHARS:
+            self._flush_batch()
+
+    def _add_text(self, number: int, field: int, text: str) -> None:
+        if text:
+            self._texts.append(text[:FIELD_CHARS_MAX])
+            self._text_keys.append(number << DOCUMENT_SHIFT | field << FIELD_SHIFT)
+            self._batch_chars += len(self._texts[-1])
+
+    def _flush_batch(self) -> None:
+        """Turn the texts collected into occurrences."""
+        if self._texts:
+            batch = _Batch(self._texts, np.array(self._text_keys, np.int64))
+            self._add_words(batch)
+            self._add_spellings(batch)
+            self._add_han(batch)
+            self._add_other_cjk(batch)
+            self._add_atoms(batch)
+            self._add_clusters(batch)
+        self._texts, self._text_keys, self._batch_chars = [], [], 0
+
+    def _add_words(self, batch: _Batch) -> None:
+        is_word = batch.run_kinds == RunKind.WORD
+        keys = batch.run_keys[is_word]
+        if len(batch.run_keys):
+            starts, lengths = batch.run_starts[is_word], batch.run_lengths[is_word]
+            found, numbers, forms = self._word_numbers.numbers(batch.codes, starts, lengths)
+            self._count(numbers, keys)
+            masks = self._word_numbers.function_masks(found)
+            natives = self._natives_of_words(batch, is_word, masks)
+            self._add_forms(*self._with_native_forms(found, forms, keys, natives), batch)
+
+    def _natives_of_words(self, batch: _Batch, is_word: NDArray[np.bool_], masks: Ints) -> list[Ints]:
+        """Return the languages of words, places in `_NATIVE`, and a second one of those that may be in two.
+
+        Args:
+          is_word: which runs of the batch are. masks: of these, of which languages they are function words.
+        """
+        lines = batch.lines()
+        firsts = np.flatnonzero(np.diff(lines, prepend=NONE))
+        keys = batch.run_keys[firsts]
+        documents, is_body = keys >> DOCUMENT_SHIFT, keys >> FIELD_SHIFT & 15 == BODY
+        found = line_languages(Runs(lines, *batch.telling(is_word, masks)), self._own[documents])
+        first, end = int(documents[0]), int(documents[-1]) + 1
+        pages = np.where(is_body, documents - first, NONE)
+        # Those of which only links were added have theirs already, and no main text: NONE, the least.
+        in_texts = other_languages(found, pages, self._own[first:end])
+        self._others[first:end] = np.maximum(self._others[first:end], in_texts)
+        natives, others = self._natives[documents], self._others[documents]
+        if (others != NONE).any():
+            is_other = (found.told == others) & (others != NONE)
+            is_own = (found.told == self._own[documents]) & (found.told != NONE)
+            each = [np.where(is_other, 0, natives), np.where(is_own, 0, _NATIVE_OF[others])]
+        else:
+            each = [natives]
+        return [of_lines[lines[is_word]] for of_lines in each]
+
+    def _with_native_forms(
+        self, found: Ints, forms: Ints, keys: Ints, natives: list[Ints]
+    ) -> tuple[Ints, Ints]:
+        """Return the forms of words and their keys, with those of the languages that they may be in."""
+        before = forms
+        all_forms, all_keys = forms, keys
+        for of_words in natives:
+            own_forms = np.full(len(found), _FORMLESS)
+            for number in np.unique(of_words[of_words > 0]).tolist():
+                is_native = of_words == number
+                own_forms[is_native] = self._word_numbers.native_forms(found[is_native], _NATIVE[number])
+            is_own = (own_forms != _FORMLESS) & (own_forms != before)  # what two have alike counts once
+            places = np.searchsorted(all_keys, keys[is_own])
+            all_forms = np.insert(all_forms, places, own_forms[is_own])
+            all_keys, before = np.insert(all_keys, places, keys[is_own]), own_forms
+        return all_forms, all_keys
+
+    def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
+        """Add the forms of words, among which are those of numbers and models, and the compounds."""
+        has_form = forms != _FORMLESS
+        forms, keys = forms[has_form], keys[has_form]
+        number_keys, number_forms = self._numbered(list(batch.number_forms()))
+        places = np.searchsorted(keys, number_keys)
+        self._streams.append((np.insert(forms, places, number_forms), np.insert(keys, places, number_keys)))
+        compound_keys, compounds = self._numbered(list(batch.compounds()))
+        self._streams.append((compounds, compound_keys))
+
+    def _add_spellings(self, batch: _Batch) -> None:
+        """Add the words that are written otherwise than they are folded."""
+        spelled = [(key, _known_spelling_of(word)) for key, word in batch.spelled()]
+        keys, numbers = self._numbered([(key, entry) for key, entry in spelled if entry])
+        self._streams.append((numbers, keys))
+
+    def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
+        """Return the keys, ascending, and the numbers of their entries, from pairs in any order."""
+        keys = np.fromiter((key for key, _ in found), np.int64, len(found))
+        order = np.argsort(keys, kind="stable")
+        return keys[order], self._vocabulary.numbers([entry for _, entry in found])[order]
+
+    def _add_han(self, batch: _Batch) -> None:
+        keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
+        if len(keys):
+            numbers = self._short_numbers.numbers(segment_han(batch.joined(RunKind.HAN)))
+            is_break = numbers == 0
+            run_of_term = np.cumsum(is_break)[~is_break]
+            # All terms of a run share a key: they have no positions, only frequencies.
+            self._count(numbers[~is_break], keys[run_of_term])
+
+    def _add_other_cjk(self, batch: _Batch) -> None:
+        """Count the terms of kana, Hangul and rare ideographs, which are the atoms of their runs."""
+        is_run = batch.run_kinds == RunKind.OTHER_CJK
+        self._count_length(np.repeat(batch.run_keys[is_run], batch.run_lengths[is_run]))
+
+    def _add_atoms(self, batch: _Batch) -> None:
+        """Add the pairs of CJK runs; words are atoms already."""
+        is_cjk = (batch.run_kinds == RunKind.HAN) | (batch.run_kinds == RunKind.OTHER_CJK)
+        lengths = batch.run_lengths[is_cjk]
+        if not len(lengths):
+            return
+        within = _counting(lengths)
+        places = np.repeat(batch.run_starts[is_cjk], lengths) + within
+        ends = np.cumsum(lengths) - 1
+        # The prefix, a character, the next one of its run, and 0 as `number_tokens` wants it.
+        rows = np.zeros((len(places), 4), np.uint32)
+        rows[:, 0] = ord(CHARACTER_PREFIX)
+        rows[:, 1] = batch.codes[places]
+        rows[:-1, 2] = rows[1:, 1]
+        rows[ends, 2] = 0
+        is_kept = np.ones(rows.shape, np.bool_)
+        is_kept[ends, 2] = False  # the last character of a run stands alone
+        numbers = self._short_numbers.numbers_of_codes(rows[is_kept], len(places))
+        self._streams.append((numbers, np.repeat(batch.run_keys[is_cjk], lengths) + within))
+
+    def _add_clusters(self, batch: _Batch) -> None:
+        """Add the terms and the atoms of unspaced runs."""
+        if not batch.clusters:
+            return
+        keys = batch.run_keys[batch.run_kinds == RunKind.UNSPACED]
+        terms, atoms = list(map(cluster_terms, batch.clusters)), list(map(cluster_atoms, batch.clusters))
+        n_terms, n_atoms = _lengths(terms), _lengths(atoms)
+        self._count(self._vocabulary.numbers(list(chain.from_iterable(terms))), np.repeat(keys, n_terms))
+        atom_keys = np.repeat(keys, n_atoms) + _counting(n_atoms)
+        self._streams.append((self._vocabulary.numbers(list(chain.from_iterable(atoms))), atom_keys))
+
+    def _count(self, numbers: Ints, keys: Ints) -> None:
+        """Add occurrences of terms, which count for the length of their field; ascending."""
+        self._streams.append((numbers, keys))
+        self._count_length(keys)
+
+    def _count_length(self, keys: Ints) -> None:
+        """Add occurrences to the lengths of their fields; keys ascending."""
+        fields = keys >> FIELD_SHIFT
+        firsts = np.flatnonzero(np.diff(fields, prepend=-1))
+        counts = np.diff(firsts, append=len(fields))
+        field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
+        self.lengths[document, field] += counts.astype(np.uint32)
+
+
+class _Texts(NamedTuple):
+    """Texts with a break behind each."""
+
+    codes: Codes
+    lengths: Ints  # of each with its break
+
+
+def _seen(texts: Sequence[str]) -> tuple[_Texts, Codes | None]:
+    """Return texts without invisible characters, and folded, None if that cannot be done all at once."""
+    codes, lengths = codes_of(_BREAK.join([*texts, ""])), _lengths(texts) + len(_BREAK)
+    folded = fold_evenly(codes)
+    if folded is not None:
+        return _Texts(codes, lengths), folded
+    is_seen = character_classes()[codes] & UNSEEN == 0
+    lengths = np.add.reduceat(is_seen, np.cumsum(lengths) - lengths, dtype=np.int64)
+    codes = codes[is_seen]
+    return _Texts(codes, lengths), fold_evenly(codes)
+
+
+def _folded(seen: _Texts) -> _Texts:
+    """Fold texts one by one: some character in them folds to several, or with its neighbours."""
+    pieces = [_folded_alone(piece) for piece in np.split(seen.codes, np.cumsum(seen.lengths)[:-1])]
+    return _Texts(np.concatenate(pieces), _lengths(pieces))
+
+
+def _folded_alone(codes: Codes) -> Codes:
+    """Fold one of the texts with its break."""
+    folded = fold_evenly(codes)
+    if folded is not None:
+        return folded
+    return codes_of(fold(text_of(codes[:-1]))[:FIELD_CHARS_MAX] + _BREAK)  # one character may fold to 18
+
+
+class _Batch:
+    """Texts folded and cut into runs, all at once; the rules are those of `fold` and `runs_of`."""
+
+    def __init__(self, texts: Sequence[str], text_keys: Ints) -> None:
+        """Cut texts.
+
+        Args:
+          text_keys: document and field of each text, ascending; texts with the same key are anchors.
+        """
+        self._seen, folded = _seen(texts)
+        self._text_keys = text_keys
+        self.codes, text_lengths = _folded(self._seen) if folded is None else (folded, self._seen.lengths)
+        self.kinds = _KINDS[self.codes]
+        bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
+        # A bound is where the kind changes; what is between two is a run, or separators.
+        is_run = self.kinds[bounds[:-1]] != RunKind.SEPARATOR
+        self.run_starts = bounds[:-1][is_run]
+        self.run_lengths = np.diff(bounds)[is_run]
+        self.run_kinds = self.kinds[self.run_starts]
+        self.run_ends = self.run_starts + self.run_lengths
+        atom_counts = np.where(self.run_kinds == RunKind.WORD, 1, self.run_lengths)
+        is_unspaced = self.run_kinds == RunKind.UNSPACED
+        # Of each unspaced run, in order.
+        self.clusters = (
+            list(map(clusters_of, self.joined(RunKind.UNSPACED).split(_BREAK))) if is_unspaced.any() else []
+        )
+        atom_counts[is_unspaced] = _lengths(self.clusters)
+        self._atom_counts = atom_counts
+        atoms_before = np.cumsum(atom_counts) - atom_counts
+        text_ends = np.cumsum(text_lengths)
+        text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
+        text_atoms = np.bincount(text_of_run, atom_counts, len(texts)).astype(np.int64)
+        # One position stays free after each text, so that no phrase goes from one anchor into the next.
+        text_sizes = text_atoms + 1
+        sizes_before = np.cumsum(text_sizes) - text_sizes
+        is_first = np.diff(text_keys, prepend=-1) != 0
+        group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
+        text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
+        self.run_keys = text_base[text_of_run] + atoms_before
+        self._text = text_of(self.codes)
+        # With room around, so that no run has to care for the ends of the text.
+        self._padded = np.zeros(len(self.codes) + 4, np.uint32)
+        self._padded[2:-2] = self.codes
+        # Of all runs but the last: what is behind them.
+        self._gaps = self.run_starts[1:] - self.run_ends[:-1]
+        self._after = self._padded[2:][self.run_ends[:-1]]
+        is_word = self.run_kinds == RunKind.WORD
+        self._is_apart_by_one = (self._gaps == 1) & is_word[:-1] & is_word[1:]
+
+    def lines(self) -> Ints:
+        """Return the line of each run, numbered from 0 without those that have no runs."""
+        is_first = np.zeros(len(self.run_starts) + 1, np.int64)
+        is_first[np.searchsorted(self.run_starts, np.flatnonzero(self.codes == ord(_BREAK)))] = 1
+        is_first[0] = 0
+        return np.cumsum(is_first[:-1])
+
+    def telling(self, is_word: NDArray[np.bool_], masks: Ints) -> tuple[Ints, Ints]:
+        """Return size and mask of each run, see `line_languages.Runs`; the masks of words are given."""
+        all_masks = np.zeros(len(is_word), np.int64)
+        all_masks[is_word] = masks
+        others = np.flatnonzero(~is_word)
+        all_masks[others] = script_masks(self.run_kinds[others], self.codes[self.run_starts[others]])
+        return self._atom_counts, all_masks
+
+    def spelled(self) -> Iterator[tuple[int, str]]:
+        """Yield (key, word as it is written) of each that may have an entry for that, in order."""
+        codes, keys = self._seen.codes, self._text_keys
+        marked = marked_places(codes)
+        if not len(marked):
+            return
+        is_word = _KINDS[codes] == RunKind.WORD
+        bounds = np.flatnonzero(np.diff(is_word, prepend=False, append=False))
+        starts, ends = bounds[::2], bounds[1::2]
+        words = np.unique(np.searchsorted(starts, marked, "right") - 1)
+        texts = np.searchsorted(np.cumsum(self._seen.lengths), starts, "right")
+        n_words = np.bincount(texts, minlength=len(keys))
+        n_marked = np.bincount(texts[words], minlength=len(keys))
+        is_long = np.isin(keys >> FIELD_SHIFT & 15, _LONG_FIELDS)
+        words = words[~(is_long & (n_marked > SPELLED_SHARE_MAX * n_words))[texts[words]]]
+        starts, ends = starts[words], np.minimum(ends[words], starts[words] + SPELLED_CHARS_MAX)
+        text = text_of(codes)
+        for key, start, end in zip(keys[texts[words]].tolist(), starts.tolist(), ends.tolist(), strict=True):
+            yield key, text[start:end]
+
+    def compounds(self) -> Iterator[tuple[int, str]]:
+        """Yield (key, entry) of everything but numbers that `compounds_of` finds in the texts, in no order.
+
+        Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
+        """
+        text, padded, is_word = self._text, self._padded, self.run_kinds == RunKind.WORD
+        starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
+        words = np.flatnonzero(is_word)
+        is_marked = self._is_marked(padded, words)
+        for i in words[is_marked].tolist():
+            for entry in marked(text, int(starts[i]), int(ends[i])):
+                yield int(keys[i]), entry
+        hyphened = np.flatnonzero(padded[1:][starts] == ord(HYPHEN))
+        for i in hyphened[padded[starts[hyphened]] == ord(HYPHEN)].tolist():
+            if entry := option(text, int(starts[i])):
+                yield int(keys[i]), entry
+        for firsts, lasts in self._joined_by_signs():
+            places = zip(keys[firsts].tolist(), starts[firsts].tolist(), ends[lasts].tolist(), strict=True)
+            yield from [(key, COMPOUND_PREFIX + text[start:end]) for key, start, end in places]
+        is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
+        for i in np.flatnonzero((self._gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
+            if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
+                yield int(keys[i]), entry
+
+    def number_forms(self) -> Iterator[tuple[int, str]]:
+        """Yield likewise the forms of numbers and models."""
+        text, starts, ends, keys = self._text, self.run_starts, self.run_ends, self.run_keys
+        is_apart_by_one, after = self._is_apart_by_one, self._after
+        is_hyphened = is_apart_by_one & (after == ord(HYPHEN))
+        is_longer = np.concatenate([[False], is_hyphened[:-1]]) | np.concatenate([is_hyphened[1:], [False]])
+        hyphened = np.flatnonzero(is_hyphened & ~is_longer & (ends[1:] - starts[:-1] <= MODEL_CHARS_MAX + 1))
+        firsts = self.codes[starts[hyphened + 1]]
+        for i in hyphened[(firsts >= ord("0")) & (firsts <= ord("9"))].tolist():
+            if entry := model(text, int(starts[i]), int(ends[i + 1])):
+                yield int(keys[i]), entry
+        for first, last in zip(*_rows(is_apart_by_one & (after == ord(GROUPING))), strict=True):
+            if entry := grouped_number(text, int(starts[first]), int(ends[last])):
+                yield int(keys[first]), entry
+
+    def _joined_by_signs(self) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the first and the last runs of names, then of chains."""
+        starts, ends, after = self.run_starts, self.run_ends, self._after
+        is_name = self._is_apart_by_one & (after == ord(NAME_LINK))
+        is_linked = self._is_apart_by_one & _IS_LINK[np.minimum(after, 127)]
+        scopes = np.flatnonzero((self._gaps == len(SCOPE)) & (after == ord(SCOPE[0])))
+        is_word = self.run_kinds == RunKind.WORD
+        scopes = scopes[is_word[scopes] & is_word[scopes + 1]]
+        is_linked[scopes[self._padded[3:][ends[scopes]] == ord(SCOPE[1])]] = True
+        firsts, lasts = _rows(is_name)
+        is_short = (lasts - firsts < NAME_WORDS_MAX) & (ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX)
+        yield firsts[is_short], lasts[is_short]
+        firsts, lasts = _rows(is_linked)
+        signs = np.concatenate([[0], np.cumsum(is_linked & ~is_name)])
+        n_names = 1 + signs[lasts] - signs[firsts]
+        is_short = (n_names > 1) & (n_names <= CHAIN_WORDS_MAX)
+        is_short &= ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX
+        yield firsts[is_short], lasts[is_short]
+
+    def _is_marked(self, padded: NDArray[np.uint32], words: Ints) -> NDArray[np.bool_]:
+        """Tell which words `marked` may find something at."""
+        starts, ends = self.run_starts[words], self.run_ends[words]
+        after, before = padded[2:][ends], padded[1:][starts]
+        is_marked: NDArray[np.bool_] = after == ord("#")
+        plus = np.flatnonzero(after == ord("+"))
+        is_marked[plus[padded[3:][ends[plus]] == ord("+")]] = True
+        dot = np.flatnonzero(before == ord("."))
+        is_marked[dot[_KINDS[padded[starts[dot]]] != RunKind.WORD]] = True
+        return is_marked
+
+    def joined(self, kind: RunKind) -> str:
+        """Return the runs of a kind with a break between each two."""
+        is_kind = self.kinds == kind
+        is_kept = is_kind.copy()
+        is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
+        codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
+        return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
+
+
+def _lengths(lists: Sequence[Sized]) -> Ints:
+    return np.fromiter(map(len, lists), np.int64, len(lists))
+
+
+def _rows(is_linked: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the first and the last run of every longest row of runs of which each is linked to the next."""
+    borders = np.flatnonzero(np.diff(is_linked.astype(np.int8), prepend=0, append=0))
+    return borders[::2], borders[1::2]
+
+
+def _counting(lengths: Ints) -> Ints:
+    """Return 0, 1, .. length - 1 for each length, one after the other."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
