@@ -12,7 +12,7 @@ pages whose day of publication is known, those before it being asked first, and 
    it, which may be clocks and of other pages, decides where one place tells several days, and counts where it
    tells an earlier day: nothing is published after it was.
 
-Left out are several days of <time> or of classes without such a line, of which 22 of 49 were wrong, and any
+Left out are several days of <time> or of classes without such a line, of which 22 of 50 were wrong, and any
 day that a line says to be of a change. A moment in UTC that is told with an offset, too, is of the day that
 it has there.
 
