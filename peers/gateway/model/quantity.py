@@ -260,13 +260,18 @@ def total_of(rows: Sequence[msgspec.Struct], kind: type[_Row]) -> _Row:
 
 def without_private(row: _Row) -> _Row:
     """Return the part of a row that anybody may see: private fields are as if nothing were known."""
-    fields = {field.name: field for field in msgspec.structs.fields(row)}
-    hidden = [fields[name] for name, quantity in _entries(type(row)).items() if quantity.is_private]
-    nothing = {
+    return msgspec.structs.replace(row, **_hidden(type(row)))
+
+
+@cache
+def _hidden(kind: type[msgspec.Struct]) -> Mapping[str, Any]:
+    """The private fields, as they are where nothing is known; rows share them, and nobody changes a row."""
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    private = [fields[name] for name, quantity in _entries(kind).items() if quantity.is_private]
+    return {
         field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
-        for field in hidden
+        for field in private
     }
-    return msgspec.structs.replace(row, **nothing)
 
 
 def kept_values(row: msgspec.Struct, kind: Kind) -> dict[str, float]:
