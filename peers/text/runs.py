@@ -46,9 +46,9 @@ def _marks() -> str:
 
 
 MARKS = _marks()
-LETTER = rf"[^\W_{_HAN}{OTHER_CJK}{_UNSPACED}]"
+ANY_LETTER = rf"[^\W_{_HAN}{OTHER_CJK}{_UNSPACED}]"
 RUN = re.compile(
-    f"[{_HAN}]+|[{OTHER_CJK}]+|[{_UNSPACED}]+|(?:{LETTER}+|[{MARKS}]{LETTER}*)(?:[{MARKS}]{LETTER}*)*"
+    f"[{_HAN}]+|[{OTHER_CJK}]+|[{_UNSPACED}]+|(?:{ANY_LETTER}+|[{MARKS}]{ANY_LETTER}*)(?:[{MARKS}]{ANY_LETTER}*)*"
 )
 
 # Vowels that are written before their consonant, consonants and vowels that stand alone, what is written

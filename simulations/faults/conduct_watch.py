@@ -8,6 +8,7 @@ from math import inf
 from typing import Final, Protocol
 
 from mesh.actors.conduct import ConductSettings, Offence
+from simulations.faults.false_answers import DeniedTwice
 from simulations.faults.false_texts import FalseTexts, domain_of
 from simulations.faults.machine import Machine
 from simulations.faults.watch import Looked
@@ -20,6 +21,7 @@ HEARD_S: Final = 60.0  # who hears the liar for so long on end has found it out;
 
 INVENTED_MIN: Final = 5  # domains; three are enough
 DENIED_MIN: Final = 6  # pages of others; three contradictions with two members are enough
+SEARCHES_MIN: Final = 4  # in which they were denied again
 
 
 class _Links(Protocol):
@@ -88,20 +90,22 @@ class ConductWatch:
                 f"{self.liar.name} was heard for {self._heard_s_max:g} s, and nobody put it into quarantine"
             )
 
-    def judge_denials(self, kept_twice: Callable[[str], Mapping[str, str | None]]) -> None:
+    def judge_denials(self, kept_twice: Callable[[str], Mapping[str, DeniedTwice]]) -> None:
         """Judge after some time in peace: a member that denies pages of several members must be found out.
 
         Args:
-          kept_twice: pages that were denied to a gateway, and again when it asked again, with who gave each.
+          kept_twice: pages that were denied to a gateway, and again when it asked again.
         """
         for machine in self._present():
             if machine is self.liar or not machine.is_running:
                 continue
             urls = kept_twice(machine.peer)
-            answerers = Counter(urls.values())
+            answerers = Counter(page.answerer for page in urls.values())
+            n_searches = len({page.again_s for page in urls.values()})  # of each one contradiction counts
             others = answerers.keys() - {machine.peer, self.liar and self.liar.peer, None}
             is_found = bool(machine.conduct().offences.get(Offence.CONTRADICTED))
-            if len(others) > 1 and sum(answerers[peer] for peer in others) >= DENIED_MIN and not is_found:
+            is_much = sum(answerers[peer] for peer in others) >= DENIED_MIN and n_searches >= SEARCHES_MIN
+            if len(others) > 1 and is_much and not is_found:
                 self._violate(f"{machine.name} was denied {len(urls)} pages by one member, and blames nobody")
 
     def judge_inventions(self, texts: FalseTexts, looks: Sequence[Looked]) -> None:

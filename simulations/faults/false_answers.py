@@ -7,7 +7,7 @@ as who wants to hide it would; what it has kept from whom is noted: nothing else
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,6 +20,13 @@ SHARES_LEFT_OUT: Final = (0.0, 0.0, 0.3, 1.0)  # of the hits of its own slots, l
 # After the faults, too: it takes half a minute to be found out by it. In peace, nothing else excuses anybody.
 LASTS_S: Final = 120.0
 CONFIRMED_MAX: Final = 50  # made-up pages that it confirms at once
+
+
+class DeniedTwice(NamedTuple):
+    """A page that was denied to a gateway twice."""
+
+    answerer: str | None  # the member that answered for it at first, and has given it
+    again_s: int  # the second of the second time: pages of one search have the same
 
 
 class FalseAnswers:
@@ -39,7 +46,7 @@ class FalseAnswers:
         self._withheld_s: dict[tuple[str, str], float] = {}  # by gateway and URL: when it was the last time
         self.answerer_of: Callable[[str], str | None] = lambda url: None  # of now
         self._kept_first: dict[tuple[str, str], tuple[float, str | None]] = {}  # when, and who gave it
-        self._kept_twice: dict[str, dict[str, str | None]] = {}
+        self._kept_twice: dict[str, dict[str, DeniedTwice]] = {}
         self._made_up: dict[str, dict[str, None]] = {}  # by gateway: pages that it was given as hits
 
     def has_withheld(self, asker: str, url: str, since_s: float) -> bool:
@@ -47,11 +54,8 @@ class FalseAnswers:
         at_s = self._withheld_s.get((asker, url))
         return at_s is not None and at_s >= since_s
 
-    def kept_twice(self, asker: str) -> dict[str, str | None]:
-        """Return pages that were denied to a gateway, and again later than it asks again.
-
-        Each with who answered for it at first, who has given it.
-        """
+    def kept_twice(self, asker: str) -> dict[str, DeniedTwice]:
+        """Return pages that were denied to a gateway, and again later than it asks again."""
         return self._kept_twice.get(asker, {})
 
     def forget(self, asker: str) -> None:
@@ -106,7 +110,8 @@ class FalseAnswers:
             first = self._now(), self.answerer_of(url)
             at_s, answerer = self._kept_first.setdefault((asker, url), first)
             if self._now() >= at_s + AGAIN_AFTER_S:
-                self._kept_twice.setdefault(asker, {})[url] = answerer
+                again = DeniedTwice(answerer, int(self._now()))
+                self._kept_twice.setdefault(asker, {}).setdefault(url, again)
 
     def _denies(self, url: str) -> bool:
         if url not in self._is_denied:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import ClassVar, Final, TypeAlias
 
+from msgspec.structs import replace
+
 from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.node import Node
 from mesh.actors.ownership import Ownership, OwnershipChanged
@@ -107,7 +109,7 @@ class SimulatedCrawl:
         if members is not None:
             replicas, slots = members.config.replicas, members.config.slot_count
         self.web = web
-        self.settings = settings or CrawlSettings()
+        self.settings = replace(settings or CrawlSettings(), audit_rate=0.0)  # each page is asked for once
         self.peers = members.peers if members else names
         self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), slots, replicas)
         self._members = members

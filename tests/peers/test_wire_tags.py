@@ -114,6 +114,10 @@ TAGS = {
     "HomeTold": 106,
     "HomesTold": 107,
     "WordsSearched": 120,
+    "LendTurn": 121,
+    "TurnLent": 122,
+    "LookAtPage": 123,
+    "PageObserved": 124,
 }
 
 RETIRED_TAGS = {10, 32, 33}
@@ -128,6 +132,8 @@ def values_of(annotation: Any) -> st.SearchStrategy[Any]:
         return st.lists(values_of(arguments[0]), max_size=3).map(tuple)
     if origin is tuple:
         return st.tuples(*map(values_of, arguments))
+    if origin is dict:
+        return st.dictionaries(*map(values_of, arguments), max_size=3)
     if arguments:  # a union
         return st.one_of(*map(values_of, arguments))
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):

@@ -31,7 +31,7 @@ from peers.text.analysis import TERM_CHARS_MAX, analyse, query_terms
 from peers.text.compounds import compounds_of
 from peers.text.folding import INVISIBLE, AlignedText, fold
 from peers.text.function_words import function_words_of
-from peers.text.runs import KIND_OF_CHARACTER, LETTER, MARKS, RUN, RunKind
+from peers.text.runs import ANY_LETTER, KIND_OF_CHARACTER, MARKS, RUN, RunKind
 from peers.text.stemming import form_of, native_form_of, native_language
 
 WORDS_MAX: Final = 12  # of a query that are marked
@@ -45,7 +45,7 @@ _HREF: Final = re.compile(
 )
 _NOT_PLAIN: Final = re.compile("[^A-Za-z0-9_-]")
 # A piece of folded text, in braces, that is no part of a longer word.
-_APART: Final = f"(?<!{LETTER})(?<![{MARKS}]){{}}(?!{LETTER})(?![{MARKS}])"
+_APART: Final = f"(?<!{ANY_LETTER})(?<![{MARKS}]){{}}(?!{ANY_LETTER})(?![{MARKS}])"
 _NOWHERE: Final = "(?!)"
 _NAME: Final = re.compile("[A-Za-z]{1,20}")
 # Elements whose text is not shown as text, or would lose its meaning.
@@ -163,7 +163,7 @@ class _Marks:
             _APART.format(re.escape(each)) if each in wholes else re.escape(each)
             for each in sorted(stands, key=len, reverse=True)
         ]
-        of_words = f"(?:{'|'.join(starts)})(?:{LETTER}|[{MARKS}])*+" if starts else _NOWHERE
+        of_words = f"(?:{'|'.join(starts)})(?:{ANY_LETTER}|[{MARKS}])*+" if starts else _NOWHERE
         patterns.append(f"(?P<word>{of_words})")
         self._pattern = re.compile("|".join(patterns))
 

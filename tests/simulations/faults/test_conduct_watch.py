@@ -15,8 +15,10 @@ from simulations.faults.conduct_watch import (
     HEARD_S,
     HONEST_LINKS,
     INVENTED_MIN,
+    SEARCHES_MIN,
     ConductWatch,
 )
+from simulations.faults.false_answers import DeniedTwice
 from simulations.faults.false_texts import FalseTexts
 from simulations.faults.machine import Machine
 from simulations.faults.watch import Looked
@@ -135,8 +137,12 @@ def test_it_is_said_once_that_who_is_honest_is_in_quarantine(lab: Lab) -> None:
     assert len([line for line in lab.violations if "third, which is honest" in line]) == 1
 
 
-def denied(*answerers: str) -> dict[str, str | None]:
-    return {f"http://{each}.test/{n}": each for n in range(DENIED_MIN) for each in answerers}
+def denied(*answerers: str, n_searches: int = SEARCHES_MIN) -> dict[str, DeniedTwice]:
+    return {
+        f"http://{each}.test/{n}": DeniedTwice(each, n % n_searches)
+        for n in range(DENIED_MIN)
+        for each in answerers
+    }
 
 
 def test_who_denies_pages_of_two_members_must_be_found_out(lab: Lab) -> None:
@@ -146,6 +152,7 @@ def test_who_denies_pages_of_two_members_must_be_found_out(lab: Lab) -> None:
 
 def test_who_is_found_out_or_denies_pages_of_one_member_only_need_not_be(lab: Lab) -> None:
     lab.watch.judge_denials(lambda asker: denied("a", "other", "liar"))
+    lab.watch.judge_denials(lambda asker: denied("a", "b", n_searches=SEARCHES_MIN - 1))
     lab.other.offences = {Offence.CONTRADICTED: 1}
     lab.watch.judge_denials(lambda asker: denied("a", "b"))
     assert lab.violations == []
