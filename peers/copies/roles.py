@@ -140,7 +140,7 @@ class Roles:
                 by_peer[peer].append(named)
         for peer, some in by_peer.items():
             for batch in in_batches(some, lambda _: _NAMING_BYTES, items_max=PAGES_MAX, bytes_max=inf):
-                for group in {each.member.group for each in batch}:
+                for group in dict.fromkeys(each.member.group for each in batch):
                     self._telling[group] += 1
                 size = _NAMING_BYTES * len(batch)
                 self._delivery.add(peer, next(self._numbers), list(batch), size, now)
@@ -163,7 +163,7 @@ class Roles:
 
     def _end_parcel(self, named: list[_Named], now: float) -> None:
         """Look again at the groups of a parcel: now the next ones may be told, or the same again."""
-        for group in {each.member.group for each in named}:
+        for group in dict.fromkeys(each.member.group for each in named):
             self._telling[group] -= 1
             if self._telling[group] <= 0:
                 del self._telling[group]

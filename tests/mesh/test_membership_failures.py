@@ -328,14 +328,6 @@ def test_who_says_bad_things_that_were_taken_back_is_set_right() -> None:
     assert membership.receive(Address("b", "membership"), RumoursSpread((right,)), 0.1) == []
 
 
-def test_a_member_that_repeats_bad_news_is_set_right_once_in_the_time_of_news() -> None:
-    membership = member_of(record_of("a", incarnation=5), record_of("b"))
-    for now, incarnation, corrections in ((1.0, 3, 1), (1.1, 3, 0), (1.4, 4, 0), (1.6, 4, 1)):
-        news = RumoursSpread((Rumour(record_of("a", incarnation=incarnation), State.SUSPECT),))
-        sends = membership.receive(Address("b", "membership"), news, now)
-        assert len([send for send in sends if isinstance(send.message, RumoursSpread)]) == corrections, now
-
-
 def test_suspicion_of_several_is_passed_on_with_their_names() -> None:
     membership = member_of(*map(record_of, "abcdef"))
     for accuser in "bc":

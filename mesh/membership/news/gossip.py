@@ -13,7 +13,6 @@ from mesh.membership.model.swim_settings import SwimSettings
 from mesh.membership.model.turn_outbox import TurnOutbox
 from mesh.membership.model.wire_messages import (
     GOSSIP_MAX,
-    MemberRecord,
     Ping,
     PingAnswered,
     PingRequested,
@@ -51,8 +50,6 @@ class Gossip:
         self._outbox = outbox
         self._settings = settings
         self._spread_at = 0.0
-        # By teller: since when, and by which incarnation of whom it was corrected since.
-        self._corrected: dict[str, tuple[float, dict[str, int]]] = {}
 
     def wake_at(self) -> float:
         return self._spread_at if self._rumours and self._lifecycle.is_member else inf
@@ -83,8 +80,7 @@ class Gossip:
     def hear(self, teller: str, rumours: tuple[Rumour, ...], now: float) -> None:
         """Learn, and correct the teller about members that have refuted the bad news it tells of them.
 
-        Their refutation may have got lost on its way to it, and is not spread any more. Each is told once in
-        `news_s`: where answers take long, who is wrong says so many times before it hears of it.
+        Their refutation may have got lost on its way to it, and is not spread any more.
         """
         self._lifecycle.unreachable = ""  # whoever says so, this has reached us
         self._intake.learn_all(rumours, now, teller=teller)
@@ -94,20 +90,9 @@ class Gossip:
             if rumour.state in (State.SUSPECT, State.DEAD)
             and (known := self._members.get(rumour.record.peer)) is not None
             and known.record.incarnation > rumour.record.incarnation
-            and self._is_to_be_told(teller, known.record, now)
-        ][:GOSSIP_MAX]
+        ]
         if corrections:
-            told = self._corrected[teller][1]
-            told.update((known.record.peer, known.record.incarnation) for known in corrections)
-            self._outbox.send(teller, RumoursSpread(tuple(corrections)))
-
-    def _is_to_be_told(self, teller: str, record: MemberRecord, now: float) -> bool:
-        """Has a member not been corrected about another one by this record a short while ago?"""
-        since, told = self._corrected.get(teller, (-inf, {}))
-        if now >= since + self._settings.news_s:
-            self._corrected[teller] = now, {}
-            return True
-        return told.get(record.peer, -1) < record.incarnation
+            self._outbox.send(teller, RumoursSpread(tuple(corrections[:GOSSIP_MAX])))
 
     def _news_for(self, peer: str) -> tuple[Rumour, ...]:
         """Return the news for one message; bad news of the receiver comes first, for it to refute.
