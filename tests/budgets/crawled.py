@@ -31,7 +31,7 @@ COUNTED: Final[dict[str, tuple[str, ...]]] = {  # one step that reads or writes 
     ),
     "documents_inverted": ("peers/engine/segments/inversion.py:Inverter.add",),
     "index_commits": ("peers/engine/index.py:Index.commit",),
-    "table_commits": ("mesh/tables/lmdb_table.py:Batch.write",),
+    "table_commits": ("mesh/tables/lmdb_table.py:CommitBatch.write",),
     "thread_trips": ("trio/_threads.py:to_thread_run_sync",),
 }
 
@@ -45,7 +45,7 @@ def crawled_costs(folder: Path) -> dict[str, float]:
         patch.setenv("TIANMESH_COUNTS", str(counts))
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(ROOT)]))
         with served_web() as web, one_core():
-            options = ("--peers", "1", "--replicas", "1", "--once", "--report", report)
+            options = ("--peers", "1", "--set", "mesh.replicas=1", "--once", "--report", report)
             with up(folder, web, *options, seeds=web.seeds) as lab:
                 assert lab.end() == 0, lab.messages
     pages = json.loads(report.read_text())["total"]["pages_stored"]

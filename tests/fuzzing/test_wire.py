@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +32,8 @@ from tests.mesh.process.test_member import config_of, member_of, running, until
 
 pytestmark = pytest.mark.live
 
+# Whoever sends nonsense would be in quarantine soon, and most of it not get far.
+PATIENT_PEER: Final = (sys.executable, "-m", "tests.live.patient_peer")
 STRANGERS: Final = 32  # at a time; a door has room for twice as many
 PATIENCE_S: Final = 0.2  # a door says nothing to nonsense: who has waited so long goes
 HONEST_S: Final = 100.0  # for an honest question behind all that
@@ -97,13 +99,8 @@ async def test_nothing_that_a_member_sends_harms_another_or_keeps_a_newcomer_out
 def _bootstrap_and_peer(mesh: MeshFolder) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     with node("bootstrap", mesh.folder / "bootstrap" / "config.toml") as owner:
         door = DoorConfig(endpoint=owner["door"], key=owner["key"])
-        settings = {
-            "member.doors": (door,),
-            "gateway.listen": "127.0.0.1:0",
-            "conduct.quarantine_points": inf,  # or most would not get far
-        }
-        write_peer(mesh, 1, settings)
-        with node("peer", mesh.folder / "peer-1" / "config.toml") as victim:
+        write_peer(mesh, 1, {"member.doors": (door,), "gateway.listen": "127.0.0.1:0"})
+        with node("peer", mesh.folder / "peer-1" / "config.toml", program=PATIENT_PEER) as victim:
             yield owner, victim
 
 

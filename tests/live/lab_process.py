@@ -179,13 +179,16 @@ def up(
 
 
 @contextmanager
-def node(kind: str, config: Path, within: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def node(
+    kind: str, config: Path, within: Sequence[str] = (), *, program: Sequence[str] = COMMAND
+) -> Iterator[dict[str, Any]]:
     """Run `tianmesh peer` or `tianmesh bootstrap`, started by hand; yields what it says when it is ready.
 
     Args:
       within: the command by which a place runs others.
+      program: which `tianmesh`.
     """
-    command = [*within, *COMMAND, kind, "--config", str(config)]
+    command = [*within, *program, kind, "--config", str(config)]
     with (config.parent / "log").open("ab") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
     assert process.stdout is not None

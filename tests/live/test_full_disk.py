@@ -118,7 +118,7 @@ def status(gateway: str) -> dict[str, Any]:
 
 def test_full_disk_stops_the_crawl_and_space_lets_it_go_on(disk: Path, tmp_path: Path) -> None:
     with served_web(SITES) as web:
-        with up(tmp_path, web, "--peers", "1", "--replicas", "1", seeds=web.seeds) as lab:
+        with up(tmp_path, web, "--peers", "1", "--set", "mesh.replicas=1", seeds=web.seeds) as lab:
             lab.wait_until(lambda report: report["total"]["disk_full"])
             stopped = _wait_until_nothing_is_fetched(web)
             # What waits is tried again now and then, and there seems to be space until it fails.
