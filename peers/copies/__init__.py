@@ -1,4 +1,4 @@
-"""Copies: pages of the mesh with the same title and main text are one group; one stands for it.
+"""Copies: pages of the mesh with the same title and all the same text are one group; one stands for it.
 
 Pages of its own domain it hides; of other domains the first few are found, and searches show them under it.
 

@@ -97,7 +97,7 @@ def _check_settings_and_backups(lab: _Lab, machines: SshMachines) -> None:
     assert [counted[name]["said"] for name in "ab"] == ["counts now"] * 2
     later = lab.ask("config", "set", "crawl.delay_s", "2.5", "a")
     assert "tianmesh lab restart a" in later["a"]["said"]
-    assert (told_by("client_requests_max = 17"), told_by("delay_s = 2.5")) == ([True, True], [True, False])
+    assert (told_by("client_queries_per_s = 17"), told_by("delay_s = 2.5")) == ([True, True], [True, False])
     assert lab.ask("config", "set", "crawl.delay_s", "2.5", "a")["a"]["state"] == "unchanged"
     refused = lab.ask("config", "set", "crawl.no_such", "1", "a", fails=True)
     assert (refused["a"]["state"], "no_such" in refused["a"]["said"]) == ("failed", True)

@@ -15,7 +15,6 @@ from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.copies.copies import CopiesStatistics
 from peers.crawler.model.settings import CrawlSettings
-from peers.crawler.parsing.parser import parse_page
 from peers.engine.pages.document import Document
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.storage.messages import StorePage
@@ -43,18 +42,7 @@ class CopyingParser(WordyParser):
 
 
 def document_of(url: str, stamp: Stamp, text: str) -> Document:
-    if not text.startswith("<"):
-        return Document(url, "A page", text=text, fetched_at=stamp.fetched_at, visit=stamp.visit)
-    page = parse_page(url, text.encode(), "text/html")
-    return Document(
-        url,
-        page.title,
-        text=page.text,
-        language=page.language,
-        boilerplate=page.boilerplate,
-        fetched_at=stamp.fetched_at,
-        visit=stamp.visit,
-    )
+    return Document(url, "A page", text=text, fetched_at=stamp.fetched_at, visit=stamp.visit)
 
 
 def text_of(content: int) -> str:
@@ -200,40 +188,6 @@ def test_of_pages_with_the_same_content_one_is_found_whatever_peers_they_are_on(
     for hit in found.hits[4:7]:
         mesh.store(hit.url, None)
     mesh.judge()
-
-
-MENUS = {
-    "de": "Weiter | Zurück | Inhalt | Module | Richtlinien | Häufige Fragen | Stichwörter",
-    "en": "Next | Previous | Contents | Modules | Directives | Frequent questions | Index",
-    "ko": "다음 | 이전 | 목차 | 모듈 | 지시어 | 자주 묻는 질문 | 색인",
-    "zh": "下一页 | 上一页 | 目录 | 模块 | 指令 | 常见问题 | 索引",
-}
-
-
-def manual_page(language: str) -> str:
-    """A page that nobody has translated, in the frame of a language."""
-    links = "".join(f"<li><a href=/{each}>{each}</a>" for each in MENUS[language].split(" | "))
-    text = "<p>The mesh is a set of machines, and each of them has the pages of some of the hosts."
-    return (
-        f"<html lang={language}><title>The guide</title><nav><ul>{links}</ul></nav>"
-        f"<main><h1>The guide</h1>{text * 8}</main><footer><ul>{links}</ul></footer>"
-    )
-
-
-def test_a_page_under_en_stands_for_those_under_other_languages_with_translated_menus(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    mesh = Mesh(monkeypatch, 3, started=3)
-    for number, language in enumerate(MENUS):
-        mesh.store(f"http://host{number}.site.test/{language}/guide", manual_page(language))
-    mesh.store("http://site.other/zh/guide", manual_page("zh"))  # a domain of its own is not hidden
-    mesh.rest()
-    for machine in mesh.machines[:3]:
-        found = mesh.search(machine)
-        assert found is not None
-        (hit,) = found.hits
-        assert (hit.url, hit.language, hit.copies) == ("http://host1.site.test/en/guide", "en", len(MENUS))
-        assert list(hit.also_at) == ["http://site.other/zh/guide"]
 
 
 def test_copies_follow_slots_to_who_joins_and_from_who_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

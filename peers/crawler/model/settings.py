@@ -135,7 +135,7 @@ class CrawlConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             "peer and, where that differs, by another one: so a member that invents pages is found; 0 for "
             "none; other members look at ours by their own",
         ),
-    ] = 0.002
+    ] = 0.0
 
     @property
     def agent(self) -> str:

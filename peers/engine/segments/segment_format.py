@@ -1,6 +1,6 @@
 """The file of a segment: the layout of its sections, and how it is written.
 
-Format, version 7, little-endian; every section starts at a multiple of 64 bytes
+Format, version 6, little-endian; every section starts at a multiple of 64 bytes
   header    magic "TIANSEG\\0", format version u32, analysis version u32, documents u32, entries u32, then for
             each section (offset u64, length u64, xxh3-64 u64), then the xxh3-64 of all that. A section's
             length and checksum include the zeros up to the next section, so no byte is unchecked.
@@ -47,7 +47,7 @@ from peers.engine.postings.dictionary import Dictionary, pack_dictionary
 from peers.kernel import Bytes, Floats, Ints, Lengths, Sums
 from peers.text.version import ANALYSIS_VERSION
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 6
 
 # Of a segment that is sent to another index, where the sender says nothing else.
 EXPORTED_BYTES_MAX = 9 << 20
