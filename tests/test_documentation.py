@@ -78,6 +78,23 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def test_every_test_that_is_named_exists() -> None:
+    """SECURITY.md and others say by which test a promise is kept; files of tests are renamed now and then."""
+    there = {path.name for path in (ROOT / "tests").rglob("*.py")}
+    folders = ("mesh", "peers", "bootstrap", "simulations", "tests", "docs")
+    texts = [
+        path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py")
+    ]
+    named = {
+        name: path.relative_to(ROOT)
+        for path in [*texts, *ROOT.glob("*.md")]
+        if path.name != "HISTORY.md"  # it tells of the past
+        for name in re.findall(r"`(?:[\w/]*/)?((?:test|bench)_\w+\.py)", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 50
+    assert {name: path for name, path in named.items() if name not in there} == {}
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     linked = {target for target in re.findall(r"\]\(([^)#\s]+)", index) if "/" not in target}

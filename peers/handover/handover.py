@@ -20,7 +20,7 @@ back or written off.
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
 track, as after a restart, says so and is offered again. If it comes in for a peer that died it waits a while
 first, since most come back, but no longer than one of those is away. All compare their slots with the owner's
-from time to time (anti-entropy), which repairs what messages, disks and bugs have lost.
+in turn, again and again (anti-entropy), which repairs what messages, disks and bugs have lost.
 
 *Letting go.* A peer answers queries for a slot until its new owner has taken what it had; then the serving
 weights change (`Ownership.serving`). What it neither keeps nor answers for it offers to the whole team, and
