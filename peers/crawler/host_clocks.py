@@ -96,7 +96,7 @@ class HostClocks:
     def recall_seeds(self, links: Iterable[FoundLink], now: float) -> None:
         """Ask the hosts of seeds that were given up before their time; some may be no URLs."""
         seeds = (link.url for link in links if link.is_ahead and not link.depth and has_host(link.url))
-        for host in set(map(host_of, seeds)):
+        for host in dict.fromkeys(map(host_of, seeds)):
             state = self._frontier.find(host)
             if state is not None:
                 self.recall(state.slot, state.record, now)

@@ -126,7 +126,7 @@ class Replications(Generic[Key, Order]):
         self._end_if_done(key, replication)
 
     def _withdraw(self, key: Key, peers: Iterable[str]) -> None:
-        for peer in peers:
+        for peer in sorted(peers):
             self._delivery.withdraw(peer, key)
 
     def _end_if_done(self, key: Key, replication: _Replication[Order]) -> bool:

@@ -130,7 +130,7 @@ class Users:
             return
         # What is shown again is as false as it was when it was found.
         since_s = -inf if answer.is_cached else question.at
-        for url in asked - shown:
+        for url in sorted(asked - shown):
             if not self._is_withheld(machine, url, since_s):
                 self._violate(
                     f"{machine.name} did not find {url} at {question.at:.3f} in a search that"

@@ -90,7 +90,7 @@ class RumourIntake:
     def note_expelled(self, decrees: Mapping[str, Decree], now: float) -> None:
         """Learn which members are expelled by decree, and have nothing to do with them from now on."""
         self._expelled = frozenset(decrees)
-        for peer in self._expelled:
+        for peer in decrees:
             known = self._members.get(peer)
             if known is not None and known.state != State.LEFT and peer != self._me:
                 self._believe(Rumour(known.record, State.LEFT), known, now, is_news=True)

@@ -114,7 +114,7 @@ class HeldHosts:
         """Let a slot go from memory; the hosts of it have no turns any more."""
         self._held[slot] = False
         states = self.of_slots((slot,))
-        domains = {state.domain for state in states}
+        domains = dict.fromkeys(state.domain for state in states)
         for state in states:
             self._let_go(state)
         host_count, queued_count, given_up_count = self._counts.pop(slot, (0, 0, 0))

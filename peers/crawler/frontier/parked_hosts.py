@@ -83,16 +83,16 @@ class ParkedHosts:
                 domains.append(domain)
         return domains
 
-    def look_again(self) -> set[DomainState]:
+    def look_again(self) -> list[DomainState]:
         """Have all slots looked through, even those that wait for a later time; return their domains."""
         waking, self._waking = self._waking, []
-        domains = set()
+        domains: dict[DomainState, None] = {}
         for due_s, _, slot, domain in waking:
             if domain.later.get(slot) == due_s:
                 self._forget(domain, slot)
                 domain.parked.setdefault(slot, b"")
-                domains.add(domain)
-        return domains
+                domains[domain] = None
+        return list(domains)
 
     def next_of(self, domain: DomainState, now: float) -> ParkedHost | None:
         """Take a host of the next slot that is due soon; None if that has none from where it was left."""

@@ -268,7 +268,7 @@ def sought_terms(scoring: Sequence[str], language: str) -> list[SoughtTerm]:
     """
     words = [entry for entry in scoring if entry >= " "]
     words += [entry[1:] for entry in scoring if _PAIR.match(entry)]  # those of Han characters are in words
-    given = {entry for entry in scoring if entry.startswith(FORM_PREFIX)}
+    given = dict.fromkeys(entry for entry in scoring if entry.startswith(FORM_PREFIX))
     sought: list[SoughtTerm] = []
     for word in words:
         form = native_form_of(word, language)

@@ -58,7 +58,7 @@ def test_hosts_that_the_policy_closes_are_not_brought_until_it_opens_them() -> N
     assert all_of(hosts, domain, 0.0) == []
     assert domain.later == {SLOT: 3_600.0}
     hosts.opens_at = lambda host, now: now
-    assert hosts.look_again() == {domain}
+    assert hosts.look_again() == [domain]
     assert set(all_of(hosts, domain, 0.0)) == set(HOSTS[:2])
 
 
@@ -75,7 +75,7 @@ def test_a_time_that_holds_no_more_wakes_nobody() -> None:
     hosts.park(domain, SLOT, 950.0)
     hosts.park(domain, SLOT, 940.0)
     assert hosts.wake(945.0) == [domain]
-    assert hosts.look_again() == set()
+    assert hosts.look_again() == []
 
 
 def test_a_slot_that_is_not_held_any_more_is_forgotten() -> None:
