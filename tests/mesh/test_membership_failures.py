@@ -230,6 +230,48 @@ def test_a_suspect_keeps_what_it_holds() -> None:
     assert membership.observe().refutations == 1
 
 
+def test_who_was_a_suspect_while_it_had_long_no_licence_holds_nothing() -> None:
+    membership = member_of(record_of("a"))
+    idle(membership, until=4.0)
+    before = own_record(membership)
+    suspect, dead = (RumoursSpread((Rumour(before, state),)) for state in (State.SUSPECT, State.DEAD))
+    assert revocations(membership.receive(Address("a", "membership"), suspect, 4.0)) == 1
+    assert own_record(membership).incarnation == before.incarnation + 1, "others let it answer again by this"
+    assert revocations(membership.receive(Address("a", "membership"), dead, 4.1)) == 0
+
+
+def test_what_it_came_to_hold_after_a_pause_is_void_when_it_is_held_for_dead_again() -> None:
+    world = World(10)
+    machine = pause_all_others(world, 4.0)
+    world.run(20.0)
+    assert machine.listener.licensed_until > world.now, "it has earned a licence, and may hold slots"
+    before = len(machine.holder.revocations)
+    assert before > 0
+    for other in world.up():
+        if other is not machine:
+            world.crash(other.node.peer)
+    world.run(machine.listener.licensed_until + 0.1)
+    dead = RumoursSpread((Rumour(own_record(machine.membership), State.DEAD),))
+    machine.node.receive(Address("boot", "membership"), "membership", dead, world.now)
+    assert len(machine.holder.revocations) == before + 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_who_stood_still_holds_nothing_before_anybody_takes_it_for_live_again(seed: int) -> None:
+    world = World(seed)
+    world.mesh(5, until=8.0)
+    machine = world.machines["peer01"]
+    for _ in range(3):
+        world.run(world.now + 8.0)
+        before = len(machine.holder.revocations)
+        world.pause("peer01", 12.0)
+        world.run_until_all_believe("peer01", State.DEAD, within=11.0)
+        while State.ALIVE not in world.states_of("peer01").values():
+            world.run(world.now + 0.001)
+            assert world.now < 100.0
+        assert len(machine.holder.revocations) > before
+
+
 def test_who_was_dead_is_told_by_those_who_hear_it_first() -> None:
     membership = member_of(record_of("a"), record_of("b"))
     dead = Rumour(record_of("a"), State.DEAD)
@@ -277,12 +319,9 @@ def test_a_restart_voids_nothing() -> None:
 
 def test_after_a_pause_in_which_it_may_have_died_a_member_holds_nothing_though_nobody_tells() -> None:
     world = World(10)
-    world.mesh(4, until=8.0)
-    for machine in world.machines.values():
-        if machine.node.peer != "peer01":
-            world.pause(machine.node.peer, 4.0)  # so nobody else can have noticed
+    machine = pause_all_others(world, 4.0)
     world.run(20.0)
-    assert world.machines["peer01"].holder.revocations != []
+    assert machine.holder.revocations != []
 
 
 # --- False suspicions --------------------------------------------------------------------------------
@@ -451,6 +490,15 @@ def idle(membership: Membership, until: float) -> None:
     """Wake it whenever it wants to be woken, and answer nothing."""
     while membership.wake_at() < until:
         membership.wake(membership.wake_at())
+
+
+def pause_all_others(world: World, seconds: float) -> Machine:
+    """Have all members but one stand still, so that none of them notices; returns that one."""
+    world.mesh(4, until=8.0)
+    for peer in world.machines:
+        if peer != "peer01":
+            world.pause(peer, seconds)
+    return world.machines["peer01"]
 
 
 def newer(peer: str) -> Rumour:

@@ -79,25 +79,40 @@ class LicenceHolder:
             # Its witnesses did not hold us for dead under this record, and who ever does so never takes
             # it back; under those before, anything may have been.
             self._safe_from = self._own.record.incarnation
-        if 0.0 < before < now - (self._settings.suspicion_min_s - self._settings.licence_s):
-            self.revoke()
+        if self._is_long_out(before, now):
+            self.revoke(self._own.record.incarnation - 1)
         self._tell()
 
-    def may_have_lost(self, incarnation: int, now: float) -> bool:
-        """Tell whether slots may be gone, if somebody held us for dead under this incarnation.
+    def may_have_lost(self, incarnation: int, now: float, *, is_dead: bool) -> bool:
+        """Tell whether slots may be gone, now that bad news of us in this incarnation is heard.
 
         With a licence earned under it only a minority holds us for dead, and can have taken nothing: so a
         single member that hears badly does not make all others claim their slots anew.
-        """
-        is_safe = self._licence.until > now and incarnation >= self._safe_from
-        return incarnation > self._revoked_through and not is_safe
 
-    def revoke(self) -> None:
-        """Declare void all that this peer holds."""
-        self._revoked_through = self._own.record.incarnation
+        A suspicion counts as well after a pause as in `renew`. Once it is refuted all let us answer for our
+        slots again, and nobody says any more that we were held for dead.
+
+        Args:
+          is_dead: whether we are held for dead by it, not just suspected.
+        """
+        until = self._licence.until
+        is_safe = until > now and incarnation >= self._safe_from
+        is_serious = is_dead or self._is_long_out(until, now)
+        return is_serious and not is_safe and incarnation > self._revoked_through
+
+    def revoke(self, through: int) -> None:
+        """Declare void all that this peer holds; it may have died under this incarnation or those before.
+
+        Not under a later one: if it comes to hold slots under that, it may lose them in the next pause.
+        """
+        self._revoked_through = through
         self.n_revoked += 1
         self._outbox.tell("controller", HoldingsRevoked())  # before a licence that follows
         self._outbox.tell("handover", HoldingsRevoked())
+
+    def _is_long_out(self, until: float, now: float) -> bool:
+        """Tell whether others had time to hold us for dead since the licence ran out, if there was one."""
+        return 0.0 < until < now - (self._settings.suspicion_min_s - self._settings.licence_s)
 
     def _tell(self) -> None:
         self._outbox.tell("controller", self._queues.licence(self._licence.until))

@@ -45,19 +45,21 @@ class Refutation:
     def hear(self, rumour: Rumour, now: float) -> None:
         """Take back a rumour that differs from our last record of ourselves, by a new record.
 
-        Who was held for dead may have lost its slots; see `LicenceHolder.may_have_lost`.
+        If others may have held this peer for dead its slots may be lost: then it holds none of them before
+        anybody hears the new record. See `LicenceHolder.may_have_lost`.
         """
-        heard = rumour.record
-        is_in_doubt = self._holder.may_have_lost(heard.incarnation, now)
-        may_have_lost = rumour.state >= State.DEAD and is_in_doubt and self._lifecycle.is_member
+        heard, is_dead = rumour.record, rumour.state >= State.DEAD
         is_to_be_refuted = beats(rumour, self._own.rumour)
+        is_bad = is_dead or (rumour.state == State.SUSPECT and is_to_be_refuted)
+        is_in_doubt = is_bad and self._holder.may_have_lost(heard.incarnation, now, is_dead=is_dead)
+        may_have_lost = is_in_doubt and self._lifecycle.is_member
         if not may_have_lost and not is_to_be_refuted:
             return
         if heard != self._own.record and not self._credentials.is_genuine(heard):
             self.n_forged += 1
             return
         if may_have_lost:
-            self._holder.revoke()
+            self._holder.revoke(heard.incarnation)
         if is_to_be_refuted:
             self._refute(heard, now)
 
