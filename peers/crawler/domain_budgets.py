@@ -42,7 +42,7 @@ class DomainBudgets:
 
     def save(self) -> None:
         """Write the rows that have changed; to be called before every commit."""
-        for domain in self.changed:
+        for domain in sorted(self.changed):
             self._table.put(domain.encode(), self._rows[domain])
         self.changed.clear()
         if len(self._rows) > DOMAINS_REMEMBERED:
