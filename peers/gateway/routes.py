@@ -43,6 +43,7 @@ def application(backend: Backend) -> Starlette:
             Route("/page", stored.page),
             Route("/timegate/{url:path}", stored.time_gate),
             Route("/timemap/link/{url:path}", stored.time_map),
+            Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
             Route("/status", pages.status),
