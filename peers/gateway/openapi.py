@@ -26,7 +26,7 @@ from peers.gateway.site.command_json import (
     Seeds,
 )
 from peers.gateway.site.copy_text import CopyFormat, CopyJson
-from peers.gateway.site.found_json import FoundJson
+from peers.gateway.site.found_json import FoundJson, SearchRequest
 from peers.gateway.site.history_view import HistorySpan, HistoryView
 from peers.gateway.site.memento import LINK_FORMAT
 from peers.gateway.site.stored_page import KeywordsJson
@@ -98,6 +98,14 @@ _OPERATIONS: Final = (
         FoundJson,
         (_QUERY, _K, _OFFSET, _SORT, _CURSOR, _FACETS, _EXPLAIN),
         failures=(400, 502),
+    ),
+    _Operation(
+        "/api/search",
+        "post",
+        "The same, with the parameters as JSON",
+        FoundJson,
+        takes=(SearchRequest,),
+        failures=(400, 413, 502),
     ),
     _Operation("/api/status", "get", "How the mesh is; addresses and hosts are for administrators", Report),
     _Operation(
