@@ -28,6 +28,7 @@ BUILT_IN: Final = {
     "why": "peers.commands.why:why:EPILOG",
     "drain": "peers.commands.drain:drain:EPILOG",
     "policy": "peers.commands.policy:app",
+    "mcp": "peers.commands.mcp:mcp:EPILOG",
     "token": "peers.commands.token:token:EPILOG",
     "audit": "peers.commands.audit:app",
     "takedown": "peers.commands.policy:takedown:TAKEDOWN_EPILOG",

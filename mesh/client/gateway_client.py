@@ -162,6 +162,10 @@ class GatewayClient:
         """Return the words that a stored page is about: the answer of /api/keywords."""
         return self._ask("GET", "/api/keywords?" + urlencode({"url": url}))
 
+    def page(self, url: str) -> dict[str, Any]:
+        """Return the text of a stored page, with title, dates and links: the answer of /api/page."""
+        return self._ask("GET", "/api/page?" + urlencode({"url": url}))
+
     def why(self, url: str) -> dict[str, Any]:
         """Return the facts that are known of a URL: the answer of /api/why."""
         return self._ask("GET", "/api/why?" + urlencode({"url": url}))

@@ -53,7 +53,7 @@ from peers.gateway.site.command_json import (
     ToDecree,
     decree_json,
 )
-from peers.gateway.site.found_json import found_json
+from peers.gateway.site.found_json import SearchRequest, found_json
 from peers.gateway.site.history_view import HistorySpan
 from peers.gateway.why.why_json import idle_json, url_json
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
@@ -63,6 +63,7 @@ from peers.policy.decreed import policy_of
 
 POSTED_DECREE_MAX: Final = DECREE_BYTES_MAX + 1_024  # names, times, keys and signatures have under 600
 IMPORT_BYTES_MAX: Final = 32 << 20  # of pages of files: some of the largest
+SEARCH_BYTES_MAX: Final = 64 << 10  # of the JSON of a search: more than the longest query is read of
 SEEDS_MAX: Final = 10_000  # in one request
 INVALID_SHOWN_MAX: Final = 100  # of the seeds that are no URLs
 
@@ -77,19 +78,15 @@ class ApiRoutes:
 
     async def search(self, request: Request) -> Response:
         began = self._backend.now()
-        parameters = request.query_params
-        query = parameters.get("q", "").strip()
+        if request.method == "POST":
+            wish = _search_in(await body_of(request, SEARCH_BYTES_MAX, "ask for less"))
+        else:
+            wish = _search_of(request)
+        query = wish.q.strip()
         if not query:
             raise Refusal(400, "give the words to search for in the parameter q")
-        k = number_in(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX)
-        offset = number_in(parameters.get("offset", "0"), "offset", 0, HITS_MAX - 1)
-        order = _sort(parameters.get("sort", Sort.SCORE))
-        cursor = parameters.get("cursor", "")
-        has_facets, is_explained = is_on(request, "facets"), is_on(request, "explain")
-        found = await self._backend.ask(
-            lambda ticket: SearchPages(ticket, query, k, offset, order, cursor, has_facets, is_explained),
-            PagesFound,
-        )
+        wishes = (wish.k, wish.offset, wish.sort, wish.cursor, wish.facets, wish.explain)
+        found = await self._backend.ask(lambda ticket: SearchPages(ticket, query, *wishes), PagesFound)
         return responses.json(found_json(query, found, self._backend.now() - began))
 
     async def status(self, request: Request) -> Response:
@@ -235,6 +232,32 @@ class ApiRoutes:
         media_type = media_type_for(request.headers.get("accept", ""))
         headers = {**responses.SAFE_HEADERS, "vary": "accept"}
         return Response(self._backend.metrics(media_type), media_type=media_type, headers=headers)
+
+
+def _search_of(request: Request) -> SearchRequest:
+    """Read the parameters of a search."""
+    parameters = request.query_params
+    return SearchRequest(
+        q=parameters.get("q", ""),
+        k=number_in(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX),
+        offset=number_in(parameters.get("offset", "0"), "offset", 0, HITS_MAX - 1),
+        sort=_sort(parameters.get("sort", Sort.SCORE)),
+        cursor=parameters.get("cursor", ""),
+        facets=is_on(request, "facets"),
+        explain=is_on(request, "explain"),
+    )
+
+
+def _search_in(body: bytes) -> SearchRequest:
+    """Read the same from a body."""
+    try:
+        return _search_decoder.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        hint = 'post {"q": "the words"}, with any of k, offset, sort, cursor, facets and explain'
+        raise Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
+
+
+_search_decoder: Final = msgspec.json.Decoder(SearchRequest)
 
 
 def _sort(text: str) -> Sort:

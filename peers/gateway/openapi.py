@@ -25,7 +25,8 @@ from peers.gateway.site.command_json import (
     Seeded,
     Seeds,
 )
-from peers.gateway.site.found_json import FoundJson
+from peers.gateway.site.copy_text import CopyFormat, CopyJson
+from peers.gateway.site.found_json import FoundJson, SearchRequest
 from peers.gateway.site.history_view import HistorySpan, HistoryView
 from peers.gateway.site.memento import LINK_FORMAT
 from peers.gateway.site.stored_page import KeywordsJson
@@ -97,6 +98,14 @@ _OPERATIONS: Final = (
         FoundJson,
         (_QUERY, _K, _OFFSET, _SORT, _CURSOR, _FACETS, _EXPLAIN),
         failures=(400, 502),
+    ),
+    _Operation(
+        "/api/search",
+        "post",
+        "The same, with the parameters as JSON",
+        FoundJson,
+        takes=(SearchRequest,),
+        failures=(400, 413, 502),
     ),
     _Operation("/api/status", "get", "How the mesh is; addresses and hosts are for administrators", Report),
     _Operation(
@@ -215,6 +224,18 @@ _OPERATIONS: Final = (
             _Parameter("from", "compare the version of that time", _TIME),
             _Parameter("to", "with that of this one, by default the newest", _TIME),
             _LANGUAGE,
+        ),
+        failures=(400, 403, 404, 502),
+    ),
+    _Operation(
+        "/api/page",
+        "get",
+        "The text of the stored copy of a page, its title, dates and links; also as markdown or plain text",
+        CopyJson,
+        (
+            _URL,
+            _Parameter("format", "of the answer", {"enum": list(CopyFormat), "default": "json"}),
+            _Parameter("at", "the version of that time", _TIME),
         ),
         failures=(400, 403, 404, 502),
     ),

@@ -67,6 +67,13 @@ def file(url: str, page: PageSnapshot) -> Response:
     return Response(page.body, 200, headers)
 
 
+def plain(text: str, media_type: str) -> Response:
+    """The text of a page by strangers, for a program; a browser shows it as text or saves it."""
+    headers = {"Content-Security-Policy": _FILE_POLICY, "Cache-Control": "private, no-cache", **SAFE_HEADERS}
+    body = text.encode("utf-8", "replace")
+    return Response(body, 200, headers, media_type=f"{media_type}; charset=utf-8")
+
+
 def xml(text: str, media_type: str) -> Response:
     headers = {"Cache-Control": "private, no-cache", "Vary": "Accept-Language", **SAFE_HEADERS}
     return Response(

@@ -5,14 +5,17 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 
 from __future__ import annotations
 
+from typing import Final
+
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as ASGIEvent
 
 from mesh.errors import RemoteProtocolError
 from peers.gateway import responses
@@ -37,12 +40,13 @@ def application(backend: Backend) -> Starlette:
     pages = PageRoutes(backend, access, reports, api.search)
     return Starlette(
         routes=[
-            Route("/api/search", api.search),
+            Route("/api/search", api.search, methods=["GET", "POST"]),
             Route("/search", pages.search),
             Route("/", pages.start),
             Route("/page", stored.page),
             Route("/timegate/{url:path}", stored.time_gate),
             Route("/timemap/link/{url:path}", stored.time_map),
+            Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
             Route("/status", pages.status),
@@ -70,7 +74,7 @@ def application(backend: Backend) -> Starlette:
             Route("/metrics", api.metrics),
             Route("/openapi.json", api.openapi),
         ],
-        middleware=[Middleware(_HostCheck, backend=backend)],
+        middleware=[Middleware(_HostCheck, backend=backend), Middleware(_CrossOrigin, backend=backend)],
         exception_handlers={
             Refusal: _on_refusal,
             Busy: _on_busy,
@@ -100,6 +104,50 @@ class _HostCheck:
             return
         hint = "this gateway has no such name: its owner can add it to gateway.names"
         await responses.json(Failure(hint), 421)(scope, receive, send)
+
+
+# What a page of another site may read, where the settings name that site: nothing that orders.
+_SHARED_PATHS: Final = frozenset(("/api/search", "/api/page", "/api/versions", "/api/keywords"))
+_MAY_ASK: Final = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "content-type",
+    "Access-Control-Max-Age": "600",
+}
+
+
+class _CrossOrigin:
+    """Lets pages of the sites in `gateway.origins` read some answers (Fetch standard, 3.2: CORS protocol).
+
+    Never with credentials: a page sees as much as anybody does.
+    """
+
+    def __init__(self, app: ASGIApp, backend: Backend) -> None:
+        self._app = app
+        self._backend = backend
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origins = self._backend.settings.origins
+        if not origins or scope["path"] not in _SHARED_PATHS:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        origin = headers.get("origin", "")
+        named = next((each for each in origins if each in ("*", origin)), "")
+
+        async def send_shared(event: ASGIEvent) -> None:
+            if event["type"] == "http.response.start":
+                answer = MutableHeaders(scope=event)
+                answer.add_vary_header("Origin")
+                if named:
+                    answer["Access-Control-Allow-Origin"] = named
+            await send(event)
+
+        is_preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+        if is_preflight and named:
+            preflight = Response(status_code=204, headers=_MAY_ASK | responses.SAFE_HEADERS)
+            await preflight(scope, receive, send_shared)
+        else:
+            await self._app(scope, receive, send_shared)
 
 
 def _error(request: Request, status_code: int, detail: str, key: str) -> Response:

@@ -23,6 +23,7 @@ from peers.gateway.model.messages import (
 )
 from peers.gateway.requests import Refusal, base_of, original_url, reader_of, url_parameter
 from peers.gateway.site import pages
+from peers.gateway.site.copy_text import CopyFormat, copy_json, markdown_of
 from peers.gateway.site.memento import (
     LINK_FORMAT,
     chosen,
@@ -92,6 +93,37 @@ class StoredRoutes:
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(base_of(request), url)
         return response
+
+    async def text(self, request: Request) -> Response:
+        """Give the text of a stored page to a program, under the same rights as a person sees its copy."""
+        url = url_parameter(request)
+        if url is None:
+            raise Refusal(400, "give a URL with http:// or https:// in the parameter url")
+        form = request.query_params.get("format", CopyFormat.JSON)
+        if form not in list(CopyFormat):
+            raise Refusal(400, f"format has to be one of {', '.join(CopyFormat)}")
+        at = request.query_params.get("at", "")
+        moment_s = moment_in(at) if at else 0.0
+        if moment_s is None:
+            raise Refusal(400, "at is no time, such as 2026-11-25 or 20261125120000")
+        found = await self._find(url, moment_s)
+        if not found.records:
+            hint = "search for its title, or look at /api/versions for other times"
+            raise Refusal(404, f"the mesh has no copy of this page that is shown here; {hint}")
+        try:
+            stored = await self._backend.read_stored(url, found.records)
+            is_barred = stored.is_barred or bool(moment_s and await self._is_barred(url))
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            raise Refusal(502, "the copy of this page is damaged; open its URL instead") from error
+        if is_barred:
+            raise Refusal(403, "its site asks that no copy be shown; open its URL instead")
+        copy = await self._backend.render(partial(copy_json, found, stored))
+        if form == CopyFormat.JSON:
+            return responses.json(copy)
+        is_markdown = form == CopyFormat.MARKDOWN
+        text = await self._backend.render(partial(markdown_of, copy)) if is_markdown else copy.text
+        return responses.plain(text, "text/markdown" if is_markdown else "text/plain")
 
     async def _stored_links(self, url: str, stored: PageSnapshot) -> tuple[str, ...]:
         """Return the links of a copy, as they are written there, that lead to pages that are stored, too."""

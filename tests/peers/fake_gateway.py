@@ -81,6 +81,7 @@ class FakeGateway:
         self.history = HistoryView("day", 0.0, 720.0, 86_400.0, {}, {}, {}, (), (), ())
         self.left_out: list[str] = []  # of all seeds
         self.private: list[str] = []  # what to do about some of them
+        self.pages: dict[str, dict[str, Any]] = {}  # the answer of /api/page by URL
         self.keywords: dict[str, list[str]] = {}  # of the pages that are stored
         self.keywords_fetched: dict[str, list[str]] = {}  # of those that come once there are seeds
         self.seeds: list[dict[str, Any]] = []
@@ -111,6 +112,11 @@ class FakeGateway:
                 if self.path.startswith("/api/why"):
                     asked = dict(parse_qsl(urlsplit(self.path).query)).get("url", "idle")
                     self._answer(200, gateway.why.get(asked, {"peers": {"ann": {"state": "unknown"}}}))
+                    return
+                if self.path.startswith("/api/page?"):
+                    asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
+                    copy = gateway.pages.get(asked)
+                    self._answer(200 if copy else 404, copy or {"error": "the mesh has no copy of this page"})
                     return
                 if self.path.startswith("/api/keywords?"):
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]

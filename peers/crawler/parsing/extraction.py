@@ -31,7 +31,7 @@ from peers.crawler.model.web_request import (
     response_head,
 )
 from peers.crawler.model.wire_messages import FoundLink
-from peers.crawler.parsing.dates import page_date, published_at
+from peers.crawler.parsing.dates import page_date, published_at, seconds_of
 from peers.crawler.parsing.link_header import LINK, canonical_in_headers
 from peers.crawler.parsing.link_lists import (
     LIST_MEDIA_TYPES,
@@ -226,6 +226,7 @@ def parse_records(
     """Read a page as the crawler did, from its WARC records, and return the document to index as well.
 
     Args:
+      stamp: fetched at 0.0 when that is not known: then the records' own date counts.
       read: what reads documents of other formats than HTML.
 
     Raises:
@@ -238,6 +239,8 @@ def parse_records(
             raise NotHtml("nothing")
         raise CorruptionError(f"no response among the records of {url}")
     response = parse_response(by_kind["response"])
+    if not stamp.fetched_at:
+        stamp = stamp._replace(fetched_at=seconds_of(by_kind["response"].headers.get("warc-date", "")))
     if response.status not in PAGE_STATUSES:
         raise NotHtml(str(response.status))
     kept = by_kind.get("metadata")

@@ -46,6 +46,7 @@ class StoredText(NamedTuple):
     is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
     base: str = ""  # URL that its links are relative to; "" for its own
     language: str = ""  # primary subtag, "" if it is not known
+    published: str = ""  # ISO 8601, as the page says; "" when it does not
 
 
 ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
@@ -216,4 +217,5 @@ def stored_text(said: RecordsParsed) -> StoredText:
     if said.document is None:
         return StoredText("", "", said.lack, said.is_barred, said.base)
     page = said.document
-    return StoredText(page.title, page.text, said.lack, said.is_barred, said.base, page.language)
+    about = (page.language, page.published)
+    return StoredText(page.title, page.text, said.lack, said.is_barred, said.base, *about)

@@ -28,6 +28,13 @@ class GatewayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "for others are not answered"
         ),
     ] = ()
+    origins: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"^(\*|https?://[^/\s]+)$")], ...],
+        Meta(
+            description="sites whose pages may search here and read stored pages from a reader's browser, as "
+            "https://intranet.example.org, or * for all (CORS); they order nothing"
+        ),
+    ] = ()
     takes_seeds: Annotated[
         bool, Meta(description="from anybody, 20,000 an hour of each; else from administrators")
     ] = False

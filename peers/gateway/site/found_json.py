@@ -1,15 +1,31 @@
-"""The JSON of /api/search, and of /search with format=json."""
+"""The JSON of /api/search, of its posted parameters, and of /search with format=json."""
 
 from __future__ import annotations
 
-import msgspec
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta
+
+from peers.engine.queries.query import Sort
 from peers.engine.rescoring.explanation import Explanation, printable
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, remark_text, word_of
-from peers.index.wire_messages import FacetCounts, FacetValues
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, FacetCounts, FacetValues
 
 _ENGLISH = Reader("en", False)
+
+
+class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The JSON of POST /api/search."""
+
+    q: str
+    k: Annotated[int, Meta(ge=1, le=SNIPPETS_MAX)] = 10
+    offset: Annotated[int, Meta(ge=0, le=HITS_MAX - 1)] = 0
+    sort: Sort = Sort.SCORE
+    cursor: str = ""
+    facets: bool = False
+    explain: bool = False
 
 
 class ExplanationJson(msgspec.Struct, frozen=True):

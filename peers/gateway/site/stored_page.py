@@ -61,6 +61,9 @@ class PageSnapshot:
     keywords: tuple[str, ...] = ()  # of what was read elsewhere, the weightiest first
     base: str = ""  # of what was read elsewhere: the URL that its links are relative to; "" for its own
     language: str = ""  # likewise a primary subtag
+    title: str = ""  # likewise
+    main_text: str = ""  # likewise, without menus and the like; at most SHOWN_CHARS_MAX
+    published: str = ""  # likewise ISO 8601, as the page says
 
     @property
     def is_document(self) -> bool:
@@ -111,11 +114,19 @@ def with_said(page: PageSnapshot, said: StoredText) -> PageSnapshot:
     """A copy with the results of reading it: its keywords and its base, and of a document the text, too."""
     keywords = tuple(word for word, _ in keywords_of(said.title, "", said.text))
     base = canonical(said.base) or "" if said.base else ""
-    page = replace(page, keywords=keywords, base=base, language=said.language)
+    page = replace(
+        page,
+        keywords=keywords,
+        base=base,
+        language=said.language,
+        title=said.title,
+        main_text=said.text[:SHOWN_CHARS_MAX],
+        published=said.published,
+    )
     if not page.is_document:
         return page
     is_cut = len(said.text) > SHOWN_CHARS_MAX
-    return replace(page, text=said.text[:SHOWN_CHARS_MAX], is_cut=is_cut, lack=said.lack)
+    return replace(page, text=page.main_text, is_cut=is_cut, lack=said.lack)
 
 
 def file_headers(url: str, page: PageSnapshot) -> dict[str, str]:

@@ -258,6 +258,76 @@ async def test_how_results_are_wanted_is_passed_on_and_kept_in_links(
     assert backend.orders == [everything]
 
 
+async def test_a_posted_search_is_the_same_as_one_by_parameters(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    posted = await ask(
+        gateway, "/api/search", "POST", body=b'{"q": " \xe7\xbd\x91 ", "k": 3, "facets": true}'
+    )
+    assert posted.status == 200
+    asked = await ask(gateway, f"/api/search?q={quote('网')}&k=3&facets=1")
+    assert backend.orders[0] == backend.orders[1]
+    assert posted.json == asked.json
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"q=a", b"[]", b'{"k": 1}', b'{"q": "a", "k": 0}', b'{"q": "a", "x": 1}', b"[" * 50_000]
+)
+async def test_a_posted_search_that_is_not_understood_is_told_how_to_ask(
+    gateway: Starlette, body: bytes
+) -> None:
+    reply = await ask(gateway, "/api/search", "POST", body=body)
+    assert (reply.status, 'post {"q": "the words"}' in reply.json["error"]) == (400, True)
+
+
+async def test_a_posted_search_has_a_largest_size(gateway: Starlette) -> None:
+    assert (await ask(gateway, "/api/search", "POST", body=b" " * 100_000)).status == 413
+
+
+ORIGIN = "https://in.test"
+ASKS_FIRST = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+
+
+async def test_no_other_site_may_read_unless_the_settings_name_it(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    assert (
+        "access-control-allow-origin"
+        not in (await ask(gateway, "/api/search?q=a", headers={"Origin": ORIGIN})).headers
+    )
+    backend.settings = GatewaySettings(origins=("https://other.test",))
+    reply = await ask(gateway, "/api/search?q=a", headers={"Origin": ORIGIN})
+    assert "access-control-allow-origin" not in reply.headers
+    assert "Origin" in reply.headers["vary"]
+    assert (await ask(gateway, "/api/search", "OPTIONS", ASKS_FIRST)).status == 405
+
+
+@pytest.mark.parametrize(("origins", "named"), [((ORIGIN,), ORIGIN), (("*",), "*")])
+async def test_a_site_of_the_settings_may_read_answers_and_refusals(
+    gateway: Starlette, backend: FakeBackend, origins: tuple[str, ...], named: str
+) -> None:
+    backend.settings = GatewaySettings(origins=origins)
+    for target in ("/api/search?q=a", "/api/search", "/api/page?url=x"):
+        reply = await ask(gateway, target, headers={"Origin": ORIGIN})
+        assert reply.headers["access-control-allow-origin"] == named
+        assert "access-control-allow-credentials" not in reply.headers
+    first = await ask(gateway, "/api/search", "OPTIONS", ASKS_FIRST)
+    assert first.status == 204
+    assert first.headers["access-control-allow-origin"] == named
+    assert first.headers["access-control-allow-headers"] == "content-type"
+
+
+async def test_no_order_and_no_status_is_shared_with_other_sites(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    backend.settings = GatewaySettings(origins=("*",), admin_token=TOKEN)
+    for target in ("/api/seeds", "/api/why", "/api/status", "/metrics", "/page?url=http://a/"):
+        for headers in ({"Origin": ORIGIN}, ASKS_FIRST):
+            method = "OPTIONS" if headers is ASKS_FIRST else "GET"
+            reply = await ask(gateway, target, method, headers)
+            assert "access-control-allow-origin" not in reply.headers
+
+
 async def test_all_that_is_told_of_results_is_on_the_page(gateway: Starlette) -> None:
     text = (await ask(gateway, "/search?q=everything")).text
     assert "at least 1,234 pages" in text
