@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from getpass import getpass
 from pathlib import Path
 from typing import Annotated, Final
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -35,6 +36,7 @@ from mesh.keys.certificate import peer_in
 from mesh.keys.decree import RENEWAL, REVOCATION, Signer
 from mesh.keys.voucher import USES_MAX
 from mesh.reach import Reach
+from peers.commands.undone_visits import undone_lines, undone_visits
 from peers.config import PeerConfig
 from peers.gateway.model.settings import checked_listen
 from peers.options import (
@@ -52,6 +54,7 @@ from peers.options import (
 from peers.policy.policy_issuer import PolicyIssuer
 
 INVITATION_DAYS: Final = 7.0
+CLOCK_AHEAD_MAX: Final = timedelta(days=1)  # of a member, by which it dates its visits
 
 DaysOption = Annotated[float, typer.Option(min=0.0, help="Days from now for which the certificate is valid.")]
 WeightMaxOption = Annotated[
@@ -83,7 +86,7 @@ def expel(
     reason: Annotated[str, typer.Option(help="For those who look it up.")] = "",
     undo_since: Annotated[
         datetime | None,
-        typer.Option(help="UTC; visit again what was visited since then, as `tianmesh policy undo` does."),
+        typer.Option(help="UTC; visit again what it has visited since, as `tianmesh policy undo --by` does."),
     ] = None,
     key: KeyOption = None,
     data: DataOption = DATA,
@@ -104,19 +107,26 @@ def expel(
     whole = peer.lower() if is_administrator else member_in(mesh_folder, peer).stem
     if whole == mesh_folder.mesh.root_key:
         raise ConfigError("that is the root key of this mesh, which nobody can expel: found another mesh")
+    undone = None
     with administrator_of(gateway, token, data, key, root if key is None else None) as client:
         number = client.next_number(REVOCATION, whole)
         client.publish(root.decree(REVOCATION, whole, number, reason.encode()))
         if undo_since is not None:
             why = reason or f"{whole} was expelled"
-            PolicyIssuer(client, root).undo(undo_since.replace(tzinfo=UTC), datetime.now(UTC), why)
+            issuer, by = PolicyIssuer(client, root), None if is_administrator else whole
+            until = datetime.now(UTC) + CLOCK_AHEAD_MAX
+            _, until_s = issuer.undo(undo_since.replace(tzinfo=UTC), until, why, by)
+            undone = undone_visits(client, until_s)
     if as_json:
-        print_json({"expelled": whole, "number": number})
+        told = {"expelled": whole, "number": number}
+        print_json(told if undone is None else {**told, "undone": msgspec.to_builtins(undone)})
         return
     what = f"the administrator {whole}" if is_administrator else whole
     Console(soft_wrap=True).print(
         f"{what} is expelled: the mesh knows within seconds, members that are away when they are back"
     )
+    for line in undone_lines(undone or {}):
+        print(line)
 
 
 def renew(

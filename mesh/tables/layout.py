@@ -9,7 +9,7 @@ from mesh.tables.table import Table
 
 # Raised whenever what stands under any key, or where a key stands, has another meaning than before:
 # slots and fingerprints of URLs, rows of the frontier, the ledger and the history, the membership's memory.
-LAYOUT: Final = 8
+LAYOUT: Final = 9
 _LAYOUT_KEY: Final = b"\x00layout"
 
 

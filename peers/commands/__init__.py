@@ -2,7 +2,8 @@
 
 `peer` runs one, `seed` gives pages to start from, `search` asks, `status` shows the peers, `events` what has
 happened to them, `why` says why things are as they are, `audit` proves how long hosts were left alone,
-`drain` empties a peer, `policy` says what is crawled and shown, `token` opens gateways to others, `mcp` lets
-assistants search. Those of a room stand in it (`importing.command`, `exporting.command`, `evaluation.cli`,
-`index.words_command`); `peers.application` puts all together.
+`drain` empties a peer, `policy` says what is crawled and shown, `undone_visits` lists visits that are not
+believed, `token` opens gateways to others, `mcp` lets assistants search. Those of a room stand in it
+(`importing.command`, `exporting.command`, `evaluation.cli`, `index.words_command`); `peers.application` puts
+all together.
 """

@@ -47,6 +47,7 @@ from peers.crawler.model.messages import (
     WebReached,
 )
 from peers.crawler.model.settings import CrawlSettings, Tuning
+from peers.crawler.model.url_rows import visitor_tag
 from peers.crawler.model.web_request import FetchFailed, PageFetched
 from peers.crawler.model.wire_messages import (
     ExplainCrawl,
@@ -137,7 +138,8 @@ class Controller(StoreActor):
     ) -> None:
         tuning = tuning or Tuning()
         self._settings, self._measure_s = settings, tuning.measure_s
-        self._frontier = Frontier(TableSection(table, FRONTIER_SECTION), settings)
+        rows = TableSection(table, FRONTIER_SECTION)
+        self._frontier = Frontier(rows, settings, visitor=visitor_tag(me))
         self._store = FrontierStore(self._frontier, settings)
         self._mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)

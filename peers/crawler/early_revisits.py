@@ -1,9 +1,10 @@
 """Asking hosts and pages before their time, bit by bit, once something has changed that is about many.
 
 Hosts that were given up, when the policy allows other private addresses than before, and when a peer that
-starts reaches the web in another way than in its last life. Pages that were visited at a time whose visits
-the policy does not believe: all of them is asked for, whatever is known of it, by whoever has the slot. What
-has been done is noted in a table, so that a peer that was stopped goes on.
+starts reaches the web in another way than in its last life. Pages whose visits the policy does not believe,
+of some time and perhaps of one peer: all of each is asked for by the owner of its slot, whatever is known of
+it, and its host is no alias before it is compared again. What has been done is noted in a table, so that a
+peer that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from math import inf
 from struct import Struct
 from typing import Final
 
+from msgspec.structs import replace
+
 from mesh.slot_limits import SLOTS_MAX
 from mesh.tables.table import Table
+from mesh.urls import host_of
+from peers.crawler.explanations import UndoneVisits
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, slot_in, slot_key, url_key
 from peers.crawler.frontier.parked_hosts import record_in
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.model.revisit_policies import due_now
-from peers.crawler.model.url_rows import NO_DIGEST, UrlRow, row_in
+from peers.crawler.model.url_rows import NO_DIGEST, UrlRow, row_in, visitor_tag
 from peers.policy.rules import Policy
 
 ROWS_AT_ONCE: Final = 64  # what follows the hosts of a slot is read in vain
@@ -28,7 +33,8 @@ VISITS_AT_ONCE: Final = 256  # pages to be visited again take 65 us each
 PAUSE_S: Final = 0.02
 _NEXT: Final = b"next"
 _UNDO: Final = b"undo"
-_SPAN: Final = Struct(">dd")
+_SPAN: Final = Struct(">ddI")  # from when on, until when, by which peer: `visitor_tag`, 0 for all
+EXAMPLES_MAX: Final = 5
 
 
 class EarlyRevisits:
@@ -40,23 +46,31 @@ class EarlyRevisits:
         self._frontier = frontier
         self._clocks = clocks
         self.at_s = inf if table.get(_NEXT) is None else -inf  # when to call `do_some`
-        self._undone = list(_SPAN.iter_unpack(table.get(_UNDO) or b""))  # from when on until when
+        self._undone = list(_SPAN.iter_unpack(table.get(_UNDO) or b""))
+        self.undone = _undone_by(self._undone, is_done=self.at_s == inf)
         self._room = VISITS_AT_ONCE  # pages that may still be marked in this turn
 
     def change_policy(self, policy: Policy) -> None:
         """Go by the private addresses that a policy allows, and by the visits that it does not believe."""
         self.note(b"policy", " ".join(policy.allow_private).encode())
-        spans = [each.span_s for each in policy.undo]
-        self._undone = list(spans)
-        self.note(_UNDO, b"".join(_SPAN.pack(*span) for span in spans))
+        self._undone = [(*each.span_s, visitor_tag(each.peer) if each.peer else 0) for each in policy.undo]
+        spans = b"".join(_SPAN.pack(*span) for span in self._undone)
+        if self.note(_UNDO, spans):
+            self.undone = _undone_by(self._undone, is_done=False)
 
-    def note(self, what: bytes, value: bytes) -> None:
-        """Begin anew if something has another value than when it was noted last; b"" before that."""
+    def note(self, what: bytes, value: bytes) -> bool:
+        """Begin anew if something has another value than when it was noted last; b"" before that.
+
+        Returns:
+          Whether it has.
+        """
         assert what != _NEXT
-        if (self._table.get(what) or b"") != value:
-            self._table.put(what, value)
-            self._table.put(_NEXT, b"")
-            self.at_s = -inf
+        if (self._table.get(what) or b"") == value:
+            return False
+        self._table.put(what, value)
+        self._table.put(_NEXT, b"")
+        self.at_s = -inf
+        return True
 
     def do_some(self, now: float) -> None:
         """Look at the next rows."""
@@ -68,6 +82,7 @@ class EarlyRevisits:
         if key is None:
             self._table.delete(_NEXT)
             self.at_s = inf
+            self.undone = replace(self.undone, is_done=True)
         else:
             self._table.put(_NEXT, key)
             self.at_s = now + PAUSE_S
@@ -92,11 +107,24 @@ class EarlyRevisits:
     def _visit_again(self, slot: int, mark: bytes, row: UrlRow, now: float) -> None:
         """Have a page asked for at once, and all of it, if its last visit is not believed."""
         is_known = row.digest != NO_DIGEST or row.etag or row.last_modified
-        if not (row.due_s > now or is_known) or not any(a <= row.visited_s <= b for a, b in self._undone):
+        if not (row.due_s > now or is_known) or not self._is_undone(row):
             return
         url = row.url or (self._frontier.url_in_queue(slot, mark, row) if row.is_queued else "")
         if row.visit and url:
-            again = due_now(row, now)._replace(digest=NO_DIGEST, etag="", last_modified="")
+            again = due_now(row, now, self._frontier.visitor)
+            again = again._replace(digest=NO_DIGEST, etag="", last_modified="")
             self._room -= 1
             self._frontier.merge_visited(slot, mark, again, url)
             self._frontier.note_change(url_key(slot, mark))
+            self._frontier.call_alias(host_of(url), "")
+            examples = (*self.undone.examples, url)[:EXAMPLES_MAX]
+            self.undone = replace(self.undone, visits=self.undone.visits + 1, examples=examples)
+
+    def _is_undone(self, row: UrlRow) -> bool:
+        at_s, peers = row.visited_s, (0, row.visitor)
+        return any(since_s <= at_s <= until_s and tag in peers for since_s, until_s, tag in self._undone)
+
+
+def _undone_by(spans: list[tuple[float, float, int]], *, is_done: bool) -> UndoneVisits:
+    """Begin to count; the end of the last span tells which policy wants it."""
+    return UndoneVisits(until_s=spans[-1][1] if spans else 0.0, is_done=is_done)

@@ -160,6 +160,7 @@ class Explainer:
             links_left_out=self._links.own.left_out_count,
             links_waiting=self._links.waiting_count,
             pages_max=self._limit.pages_max,
+            undone=visits.early_revisits.undone,
         )
 
     def _halts(self, look: _Look) -> list[Wait]:

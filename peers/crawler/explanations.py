@@ -198,6 +198,15 @@ class HostWait(msgspec.Struct, frozen=True):
     until_s: Seconds | None = None
 
 
+class UndoneVisits(msgspec.Struct, frozen=True):
+    """The visits that the policy does not believe, and that this peer has had made again since it started."""
+
+    until_s: Seconds = 0.0  # when the time ends that the policy speaks of last; 0.0 when it speaks of none
+    visits: Count = 0
+    examples: Annotated[tuple[LongText, ...], Meta(max_length=LINES_MAX)] = ()
+    is_done: bool = True  # it has looked through all that it keeps
+
+
 class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The fetches of one peer now, and why the rest waits. Times are by its clock, `at_s` is now."""
 
@@ -228,6 +237,7 @@ class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
     links_left_out: Count = 0  # out of scope, since the start
     links_waiting: Count = 0  # that other peers have not accepted
     pages_max: Count | None = None
+    undone: UndoneVisits = UndoneVisits()
 
 
 _encoder = msgspec.msgpack.Encoder()

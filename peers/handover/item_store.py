@@ -189,7 +189,9 @@ class ItemStore:
         items = [item for item in _decode(shipment.items) if item.slot in slots]
         return Shipment(_encode(items), len(items), slots)
 
-    def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
+    def merge_changes(
+        self, peer: str, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float
+    ) -> int:
         """See `MirroredStore`."""
         return self._join_all(items, is_taken)
 

@@ -122,7 +122,8 @@ class Mirror:
         try:
             if not isfinite(message.sent_at):
                 raise RemoteProtocolError("changes at no time")
-            self.merged_count += self._store.merge_changes(message.items, is_taken, now - message.sent_at)
+            offset_s = now - message.sent_at
+            self.merged_count += self._store.merge_changes(source.peer, message.items, is_taken, offset_s)
         except RemoteProtocolError:
             self.refused_count += 1
             return []

@@ -177,11 +177,14 @@ class MirroredStore(Store, Protocol):
     def only(self, shipment: Shipment, slots: frozenset[int]) -> Shipment:
         """Return a shipment without its items of other slots."""
 
-    def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
+    def merge_changes(
+        self, peer: str, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float
+    ) -> int:
         """Take in the changes made at another peer; return how many items they were.
 
         Args:
-          is_taken: of each slot, whether it may come from that peer.
+          peer: that one.
+          is_taken: of each slot, whether it may come from it.
           clock_offset_s: as for `merge`.
 
         Raises:

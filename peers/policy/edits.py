@@ -121,15 +121,21 @@ def limited(policy: Policy, pages_max: int | None) -> Policy:
     return policy if pages_max is None else replace(policy, pages_max=pages_max)
 
 
-def undoing(policy: Policy | None, since: datetime, until: datetime, reason: str) -> Policy:
+def undoing(
+    policy: Policy | None, since: datetime, until: datetime, reason: str, peer: str | None = None
+) -> Policy:
     """Have pages visited again that were visited between two times, the whole last second included.
+
+    Args:
+      peer: that has made these visits; None for all peers.
 
     Raises:
       ConfigError: the times are in the wrong order.
     """
     policy = policy or OF_SEEDS
     try:
-        undo = Undo(since=since, until=until.replace(microsecond=0) + timedelta(seconds=1), reason=reason)
+        end = until.replace(microsecond=0) + timedelta(seconds=1)
+        undo = Undo(since=since, until=end, reason=reason, peer=peer)
     except ValueError as error:
         raise ConfigError(f"{error}: give an earlier time") from error
     return replace(policy, undo=(*policy.undo, undo)[-UNDO_MAX:])

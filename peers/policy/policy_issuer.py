@@ -93,14 +93,20 @@ class PolicyIssuer:
         self._client.publish(administrator.decree(POLICY, "", number, body, **times))
         return number
 
-    def undo(self, since: datetime, until: datetime, reason: str) -> int:
-        """Have pages visited again that were visited between two times; return the number of the policy.
+    def undo(
+        self, since: datetime, until: datetime, reason: str, peer: str | None = None
+    ) -> tuple[int, float]:
+        """Have pages visited again that were visited between two times, by a peer or by all.
+
+        Returns:
+          The number of the policy, and when the time ends that it speaks of, seconds since the epoch.
 
         Raises:
           ConfigError: there is no usable key, or the times are in the wrong order.
           GatewayError: the mesh does not take it.
         """
-        return self.issue(edits.undoing(self.to_change(), since, until, reason))
+        policy = edits.undoing(self.to_change(), since, until, reason, peer)
+        return self.issue(policy), policy.undo[-1].span_s[1]
 
     def widen(
         self,

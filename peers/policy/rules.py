@@ -245,7 +245,8 @@ class Inside(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """Visits that are not believed, as when a member lied: all pages visited then are visited again.
+    """Visits that are not believed, as when a member lied: all pages visited then, by a peer or by all,
+    are visited again.
 
     A page that was visited since by others is left alone.
     """
@@ -253,6 +254,7 @@ class Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     since: Moment
     until: Moment
     reason: Annotated[str, Meta(max_length=500)] = ""  # for people
+    peer: PeerName | None = None  # that made them; None for all peers
 
     def __post_init__(self) -> None:
         if self.since >= self.until:

@@ -15,7 +15,7 @@ from mesh.actors.actor import Actor, Address, Message
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.errors import LocalProtocolError
 from mesh.keys.certificate import SERIAL_CHARS, Grant, Right, issue
-from mesh.keys.decree import NUMBER_MAX, POLICY, WRITE_OFF, Decree, Signer, number_body
+from mesh.keys.decree import NUMBER_MAX, POLICY, REVOCATION, WRITE_OFF, Decree, Signer, number_body
 from mesh.keys.identity import Identity
 from mesh.keys.signing_key import SigningKey
 from mesh.membership.doors.knock_schedule import DoorAddress
@@ -97,6 +97,10 @@ class Members:
         """Decree that a member never comes back."""
         owner = Signer(self._root, self.config.digest())
         return owner.decree(WRITE_OFF, peer, 1, number_body(NUMBER_MAX))
+
+    def expulsion(self, peer: str) -> Decree:
+        """Make the decree that expels a member."""
+        return Signer(self._root, self.config.digest()).decree(REVOCATION, peer, 1, b"")
 
     def policy(self, number: int, body: bytes) -> Decree:
         """Make the decree on the pages that the whole mesh crawls and shows."""

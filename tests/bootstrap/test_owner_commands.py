@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -83,19 +83,19 @@ def test_expel_publishes_a_revocation_that_the_root_has_signed(
     assert authority_of(mesh).refusal_of(decree) == ""
 
 
-def test_expel_has_what_was_visited_since_visited_again(gateway: FakeGateway, mesh: MeshFolder) -> None:
-    options = ("--data", str(mesh.folder), "--undo-since", "2026-11-01T08:00")
-    run("expel", "--gateway", gateway.url, peer_of(mesh, 1), *options)
+def test_expel_has_what_it_has_visited_since_visited_again_and_lists_that(
+    gateway: FakeGateway, mesh: MeshFolder
+) -> None:
+    options = ("--data", str(mesh.folder), "--undo-since", "2026-11-01T08:00", "--json")
+    told = json.loads(run("expel", "--gateway", gateway.url, peer_of(mesh, 1), *options))
+    found = {"visits": 2, "examples": ["http://a.test/1", "http://a.test/2"], "is_done": True}
+    assert {name: told["undone"]["ann"][name] for name in found} == found
     revocation, decree = gateway.decrees
     assert revocation.kind == REVOCATION
     assert authority_of(mesh).refusal_of(decree) == ""
     [undone] = policy_in(decree.body).undo
-    assert (
-        undone.since
-        == datetime(2026, 11, 1, 8, tzinfo=UTC)
-        < undone.until
-        <= datetime.now(UTC) + timedelta(seconds=1)
-    )
+    assert undone.since == datetime(2026, 11, 1, 8, tzinfo=UTC) < datetime.now(UTC) < undone.until
+    assert undone.peer == peer_of(mesh, 1)
     assert "was expelled" in undone.reason
 
 

@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from mesh.keys.decree import Decree
+from mesh.keys.decree import POLICY, Decree
+from peers.crawler.explanations import CrawlFacts, UndoneVisits
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
@@ -21,7 +22,9 @@ from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import Report
 from peers.gateway.site.found_json import found_json
 from peers.gateway.site.history_view import HistoryView
+from peers.gateway.why.why_json import IdleJson, PeerJson
 from peers.index.wire_messages import FacetCounts
+from peers.policy.rules import policy_in
 
 READY: Final = ReadinessJson("ready", 10, 10)
 WAITING: Final = ReadinessJson("waiting", 10, 7, 3, ("bob brings or compares what belongs to 3 slots",))
@@ -111,7 +114,8 @@ class FakeGateway:
                     return
                 if self.path.startswith("/api/why"):
                     asked = dict(parse_qsl(urlsplit(self.path).query)).get("url", "idle")
-                    self._answer(200, gateway.why.get(asked, {"peers": {"ann": {"state": "unknown"}}}))
+                    unknown = gateway.undoing() or {"peers": {"ann": {"state": "unknown"}}}
+                    self._answer(200, gateway.why.get(asked, unknown))
                     return
                 if self.path.startswith("/api/page?"):
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
@@ -168,6 +172,16 @@ class FakeGateway:
         self.server.daemon_threads = True
         self.server.block_on_close = False
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def undoing(self) -> dict[str, Any]:
+        """What /api/why/idle answers when a policy has had visits undone: two of them, found at once."""
+        policies = [policy_in(each.body) for each in self.decrees if each.kind == POLICY]
+        if not policies or not policies[-1].undo:
+            return {}
+        urls = ("http://a.test/1", "http://a.test/2")
+        facts = CrawlFacts(at_s=0.0, undone=UndoneVisits(policies[-1].undo[-1].span_s[1], 2, urls))
+        told: dict[str, Any] = msgspec.to_builtins(IdleJson("", {"ann": PeerJson("", facts)}, (), ()))
+        return told
 
     def decrees_told(self, kind: str) -> dict[str, Any]:
         """What /api/decrees answers about a kind, of whatever subject: the last one is in force."""

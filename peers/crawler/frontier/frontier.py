@@ -85,13 +85,17 @@ WINDOW_URLS: Final = 64
 class Frontier:
     """URLs that are known and those that are due, over a table that outlives the process."""
 
-    def __init__(self, table: Table, settings: CrawlSettings, window_urls: int = WINDOW_URLS) -> None:
+    def __init__(
+        self, table: Table, settings: CrawlSettings, window_urls: int = WINDOW_URLS, visitor: int = 0
+    ) -> None:
         """Find out which slots have anything; hold none.
 
         Args:
           window_urls: smaller in tests.
+          visitor: `visitor_tag` of this peer, for the rows of its visits.
         """
         self._table = WatchedTable(table, kind_at=KIND_AT, kinds=ITEM_KINDS)
+        self.visitor = visitor
         self._url_counts: dict[int, int] = {}  # of held slots
         self.order = OrderInForce(settings.ordering)
         self._turns = HostTurns(settings.fetches_per_domain_max, self.order)
@@ -193,7 +197,7 @@ class Frontier:
         mark = fingerprint(url)
         key = url_key(slot, mark)
         before = self._table.get(key)
-        imported = UrlRow(host_hash(host_of(url)), 0, 0, 0, "D200", 1, inf, url=url)
+        imported = UrlRow(host_hash(host_of(url)), 0, 0, 0, "D200", 1, inf, url=url, visitor=self.visitor)
         self.merge_visited(slot, mark, imported, url)
         if self._table.get(key) != before:
             self.note_change(key)
@@ -240,7 +244,7 @@ class Frontier:
     def call_alias(self, host: str, representative: str) -> None:
         """Let a host be another name of this one, "" of none, if it is of a slot held."""
         state = self._hosts.find(host)
-        if state is not None:
+        if state is not None and state.record.alias_of != representative:
             self.save(state, judged(state.record, representative))
 
     def settle(self, state: HostState, taken: QueuedUrl, conclusion: Conclusion) -> None:
@@ -255,11 +259,11 @@ class Frontier:
         assert stored is not None, "what was taken has a row"
         before = row_in(stored)
         if self._queues.end(state, mark) is not None:
-            after = after_visit(before, taken.url, conclusion)
+            after = after_visit(before, taken.url, conclusion, self.visitor)
             self._queues.put(state.slot, mark, taken.url, before, after, was_out=True)
         else:  # a merge has settled it meanwhile
             visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops, course=taken.course)
-            after = join_rows(before, after_visit(visited, taken.url, conclusion))
+            after = join_rows(before, after_visit(visited, taken.url, conclusion, self.visitor))
             self._queues.put(state.slot, mark, taken.url, before, after)
             if after.is_queued:  # and its host may have left memory since
                 known, _, _ = self._hosts.know(state.host, state.slot)

@@ -39,11 +39,28 @@ from peers.crawler.frontier.items import (
     robots_content,
     robots_in,
 )
-from peers.crawler.frontier.keys import HOST, ROBOTS, TEXTS, URL, content_name, kind_in, name_in, slot_in
+from peers.crawler.frontier.keys import (
+    HOST,
+    ROBOTS,
+    TEXTS,
+    URL,
+    content_name,
+    kind_in,
+    name_in,
+    slot_in,
+    url_key,
+)
 from peers.crawler.model import politeness
 from peers.crawler.model.politeness import HostRecord
 from peers.crawler.model.settings import CrawlSettings
-from peers.crawler.model.url_rows import course_part, row_in, without_course
+from peers.crawler.model.url_rows import (
+    UrlRow,
+    course_part,
+    row_in,
+    says_no_more,
+    visitor_tag,
+    without_course,
+)
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import PAUSE, Part, Shipment
 from peers.handover.wire_messages import CHANGES_MAX
@@ -240,16 +257,32 @@ class FrontierStore:
         items = items_of(decode_items(shipment.items), slots, self.slot_count)
         return Shipment(encode_items(items), sum(map(len, astuple(items))), slots)
 
-    def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
+    def merge_changes(
+        self, peer: str, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float
+    ) -> int:
         """See `handover.store.MirroredStore`."""
         located = locate(decode_items(items), self.slot_count)
         if located.item_count + located.refused > CHANGES_MAX:
             raise RemoteProtocolError(f"more than {CHANGES_MAX} changes in one message")
         if not all(map(is_taken, located.slots())):
             raise RemoteProtocolError("changes from who is not in the team, or to who is not")
-        self.items_refused += located.refused
-        self.merge_located(located, clock_offset_s)
-        return located.item_count
+        told = self._in_own_name(located, visitor_tag(peer))
+        self.items_refused += told.refused
+        self.merge_located(told, clock_offset_s)
+        return told.item_count
+
+    def _in_own_name(self, located: Located, teller: int) -> Located:
+        """Leave out visits that a peer tells as news, and that others are said to have made."""
+        own = [
+            each
+            for each in located.visited
+            if each[2].visitor == teller or self._is_known(each[0], each[1], each[2])
+        ]
+        return located._replace(visited=own, refused=located.refused + len(located.visited) - len(own))
+
+    def _is_known(self, slot: int, mark: bytes, row: UrlRow) -> bool:
+        known = self._frontier.row(url_key(slot, mark))
+        return known is not None and says_no_more(row, row_in(known))
 
     # --- Items and rows
 

@@ -327,7 +327,7 @@ class Links:
         slot, _ = self.place_of(host_of(url))
         row = self._frontier.row_of(url, slot)
         if row is not None and politeness.was_left_out(row):
-            self.own.merge(slot, due_now(row, now), url)
+            self.own.merge(slot, due_now(row, now, self._frontier.visitor), url)
 
     def _is_for_its_peer(self, batch: LinkBatch) -> bool:
         return all(self.place_of(host_of(link.url))[1] == batch.peer for link in batch.links)

@@ -109,7 +109,7 @@ class OwnLinks:
     def _make_due(self, link: FoundLink, slot: int, now: float) -> None:
         """Have a page visited at once that has changed, as is said."""
         row = self._frontier.row_of(link.url, slot)
-        due = None if row is None else made_due(row, link.changed_s, now)
+        due = None if row is None else made_due(row, link.changed_s, now, self._frontier.visitor)
         if due is not None:
             self.told_count += 1
             self.merge(slot, due, link.url)

@@ -99,21 +99,26 @@ def is_given_up(before: UrlRow | None, finding: Finding, now: float, settings: C
     return memory.misses >= grace.visits and now - memory.missed_s >= grace.for_s
 
 
-def made_due(row: UrlRow, changed_s: float, now: float) -> UrlRow | None:
+def made_due(row: UrlRow, changed_s: float, now: float, visitor: int) -> UrlRow | None:
     """Have a page visited at once that is said to have changed; None when there is no reason.
 
     Args:
       changed_s: when, as it is said; what is yet to come is not believed.
+      visitor: as for `due_now`.
     """
     was_seen_since = changed_s <= row.visited_s or row.visited_s + TOLD_PAUSE_S > now
     if row.visit == 0 or row.outcome[0] == "X" or changed_s > now or was_seen_since or row.due_s <= now:
         return None
-    return due_now(row, now)
+    return due_now(row, now, visitor)
 
 
-def due_now(row: UrlRow, now: float) -> UrlRow:
-    """Return a row that is due at once, and wins over the old row: as if its visit were a bit later."""
-    return row._replace(due_s=due_at(now), visited_s=nextafter(row.visited_s, inf))
+def due_now(row: UrlRow, now: float, visitor: int) -> UrlRow:
+    """Return a row that is due at once, and wins over the old row: as if its visit were a bit later.
+
+    Args:
+      visitor: `visitor_tag` of the peer that wants it.
+    """
+    return row._replace(due_s=due_at(now), visited_s=nextafter(row.visited_s, inf), visitor=visitor)
 
 
 def is_out_of_turn(row: UrlRow) -> bool:

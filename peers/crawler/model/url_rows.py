@@ -1,7 +1,7 @@
 """The row of a URL, of which any two versions join into one.
 
     state(1) host(8) depth(2) attempts(1) hops(1)                        never visited: state Q
-    ... visit(4) due(8) visited(8) changed(8) digest(8) memory(23)
+    ... visit(4) due(8) visited(8) changed(8) digest(8) visitor(4) memory(23)
         detail \\n etag \\n modified \\n url                               visited
     either, the high bit of state set, ... course(5)                     where it says more than the depth
 
@@ -12,6 +12,9 @@ in the archive has its text in the row, for link texts that come later, until a 
 
 The hops are the redirects in a row that led to a URL, and above them (`LISTS_BIT`) how many sitemaps, each
 named by the one before it: so an index of indexes comes to an end wherever its parts are read.
+
+The visitor is a hash of the id of the peer that made the last visit, or had the page made due since. While a
+visit is news nobody tells it in the name of another (`frontier.store`).
 
 The memory is of `visit_memory`, the course of `course`. The course is no part of what tells two rows apart
 (`without_course`): a decree on the order of visits changes it at one peer sooner than at another.
@@ -25,6 +28,8 @@ from __future__ import annotations
 import struct
 from math import ceil, inf, isfinite
 from typing import Final, NamedTuple
+
+from xxhash import xxh32_intdigest
 
 from mesh.stamp import VISITS_MAX
 from peers.crawler.model.course import (
@@ -48,7 +53,7 @@ LISTS_BIT: Final = 6  # of the hops, from which on they count lists: 3 at most
 REDIRECTS_MAX: Final = (1 << LISTS_BIT) - 1  # and the mask of these in the hops
 
 _HEAD: Final = struct.Struct(">c8sHBB")
-_VISIT: Final = struct.Struct(">Iddd8s")
+_VISIT: Final = struct.Struct(">Iddd8sI")
 _MEMORY_AT: Final = _HEAD.size + _VISIT.size
 _TAIL_AT: Final = _MEMORY_AT + MEMORY_BYTES
 _COURSED: Final = 0x80  # bit of the state of a row that ends with a course
@@ -74,6 +79,7 @@ class UrlRow(NamedTuple):
     url: str = ""  # of a stored page
     memory: VisitMemory = NOTHING
     course: Course | None = None  # None where it says no more than the depth
+    visitor: int = 0  # `visitor_tag` of the peer whose word the visit is; 0 for one that nobody made
 
     @property
     def rank(self) -> int:
@@ -114,6 +120,17 @@ def due_at(at_s: float) -> float:
     return float(ceil(at_s)) if at_s <= DUE_S_MAX else inf
 
 
+def visitor_tag(peer: str) -> int:
+    """Return the 32 bits by which rows name a peer, XXH32 of its id; members do not choose their ids."""
+    return xxh32_intdigest(peer.encode())
+
+
+def says_no_more(row: UrlRow, before: UrlRow) -> bool:
+    """Tell whether a row of another peer says no more of the last visit than the row before."""
+    joined = join_rows(before, row)
+    return joined[_OUTCOME:_COURSE] == before[_OUTCOME:_COURSE] and joined.visitor == before.visitor
+
+
 def is_new_row(data: bytes) -> bool:
     """Is a row as it is kept that of a URL that was never visited?"""
     return data[:1] in _NEW
@@ -151,7 +168,7 @@ def _bare_bytes(row: UrlRow) -> bytes:
     head = _HEAD.pack(row.outcome[:1].encode(), *row[:4])
     if row.visit == 0:
         return head
-    visit = _VISIT.pack(row.visit, row.due_s, row.visited_s, row.changed_s, row.digest)
+    visit = _VISIT.pack(row.visit, row.due_s, row.visited_s, row.changed_s, row.digest, row.visitor)
     texts = "\n".join((row.outcome[1:], row.etag, row.last_modified, row.url)).encode()
     return head + visit + memory_bytes(row.memory) + texts
 
@@ -179,7 +196,7 @@ def row_in(data: bytes) -> UrlRow:
         state, host, depth, attempts, hops = _HEAD.unpack_from(data)
         if state == b"Q":
             return UrlRow(host, depth, attempts, hops, course=course)
-        visit, due_s, visited_s, changed_s, digest = _VISIT.unpack_from(data, _HEAD.size)
+        visit, due_s, visited_s, changed_s, digest, visitor = _VISIT.unpack_from(data, _HEAD.size)
         memory = memory_in(data[_MEMORY_AT:_TAIL_AT])
     except struct.error as error:
         raise ValueError(str(error)) from error
@@ -187,7 +204,8 @@ def row_in(data: bytes) -> UrlRow:
     outcome = state.decode() + detail
     times = due_s, visited_s, changed_s
     texts = etag, last_modified, url
-    return UrlRow(host, depth, attempts, hops, outcome, visit, *times, digest, *texts, memory, course)
+    head = host, depth, attempts, hops, outcome, visit
+    return UrlRow(*head, *times, digest, *texts, memory, course, visitor)
 
 
 def is_sound(row: UrlRow) -> bool:
@@ -234,8 +252,12 @@ def join_urls(one: bytes, other: bytes) -> bytes:
     return one if one == other else row_bytes(join_rows(row_in(one), row_in(other)))
 
 
-def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
-    """Return the row of a URL after a visit that has come to an end."""
+def after_visit(before: UrlRow, url: str, conclusion: Conclusion, visitor: int = 0) -> UrlRow:
+    """Return the row of a URL after a visit that has come to an end.
+
+    Args:
+      visitor: `visitor_tag` of the peer that has made it.
+    """
     row = before._replace(
         attempts=0,
         outcome=conclusion.outcome,
@@ -243,6 +265,7 @@ def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
         due_s=conclusion.due_s,
         visited_s=conclusion.at_s,
         memory=before.memory if conclusion.memory is None else conclusion.memory,
+        visitor=visitor,
     )
     if conclusion.is_gone:
         return row._replace(changed_s=conclusion.at_s, digest=NO_DIGEST, etag="", last_modified="", url="")
@@ -259,10 +282,12 @@ def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
 
 
 _FOUND: Final = slice(UrlRow._fields.index("digest"), UrlRow._fields.index("url"))
+_OUTCOME, _COURSE = UrlRow._fields.index("outcome"), UrlRow._fields.index("course")
 
 
 def _order(row: UrlRow) -> tuple[float | str | bytes | tuple[int, ...], ...]:
-    return row.visited_s, row.due_s, row.changed_s, row.digest, row.url, row.outcome, row.host, row.memory
+    times = row.visited_s, row.due_s, row.changed_s
+    return *times, row.digest, row.url, row.outcome, row.host, row.memory, row.visitor
 
 
 def _validator(text: str, chars_max: int = VALIDATOR_CHARS_MAX) -> str:

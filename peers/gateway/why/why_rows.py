@@ -185,6 +185,9 @@ def peer_rows(facts: CrawlFacts) -> Iterator[Row]:
         yield "answers", ", ".join(f"{count:,} {name}" for name, count in facts.answers.items())
     if facts.links_left_out:
         yield "left out", f"{facts.links_left_out:,} links out of scope since the start"
+    if facts.undone.until_s:
+        is_going_on = "" if facts.undone.is_done else ", and looks for more"
+        yield "undone", f"{facts.undone.visits:,} visits that the policy does not believe{is_going_on}"
     if facts.links_waiting:
         yield "links", f"{facts.links_waiting:,} that other peers have not accepted yet"
     if facts.pages_max is not None:

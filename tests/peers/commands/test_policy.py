@@ -201,11 +201,13 @@ def test_visits_are_undone_and_the_rest_of_the_policy_stays(gateway: FakeGateway
     run(gateway, "seed", PAGE, "--key", key)
     before = in_force(gateway)
     times = ("--since", "2026-11-01T08:00", "--until", "2026-11-02")
-    assert "since 2026-11-01 08:00" in run(gateway, "policy", "undo", *times, "--reason", "r", "--key", key)
+    said = run(gateway, "policy", "undo", *times, "--reason", "r", "--by", "bob", "--key", key)
+    assert "since 2026-11-01 08:00" in said
+    assert "ann visits 2 pages again\n  http://a.test/1\n" in said
     after = in_force(gateway)
     assert after.rules == before.rules
-    undone = (datetime(2026, 11, 1, 8, tzinfo=UTC), datetime(2026, 11, 2, 0, 0, 1, tzinfo=UTC), "r")
-    assert [(each.since, each.until, each.reason) for each in after.undo] == [undone]
+    undone = (datetime(2026, 11, 1, 8, tzinfo=UTC), datetime(2026, 11, 2, 0, 0, 1, tzinfo=UTC), "r", "bob")
+    assert [(each.since, each.until, each.reason, each.peer) for each in after.undo] == [undone]
     assert read_policy(run(gateway, "policy", "show"), "shown").undo == after.undo
     with pytest.raises(ConfigError, match="earlier time"):
         run(gateway, "policy", "undo", "--since", "2999-01-01", "--key", key)

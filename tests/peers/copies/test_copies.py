@@ -321,7 +321,7 @@ def test_what_others_named_a_page_while_its_answerer_was_cut_off_is_named_anew()
     value = store.get(slot, name)
     assert value is not None
     named = Item(slot, name, row_in(value).named(COPY).encode())
-    assert store.merge_changes(msgspec.msgpack.encode([named]), lambda _: True, 0.0) == 1
+    assert store.merge_changes("other", msgspec.msgpack.encode([named]), lambda _: True, 0.0) == 1
     mesh.tell(peer, PagesCommitted(()))
     mesh.rest()
     assert mesh.shown(OTHER) == [OTHER.url]

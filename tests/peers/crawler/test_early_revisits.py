@@ -14,16 +14,21 @@ from msgspec.structs import replace
 from mesh.actors.actor import Send
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
+from mesh.slots import slot_of
 from mesh.stamp import Stamp
+from mesh.urls import fingerprint, host_of
 from peers.crawler.early_revisits import ROWS_AT_ONCE
-from peers.crawler.model.messages import WebReached
+from peers.crawler.explanations import UndoneVisits
+from peers.crawler.frontier.items import host_hash
+from peers.crawler.model.messages import CallAlias, WebReached
 from peers.crawler.model.politeness import HostRecord, after_failure, join, recalled
 from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.url_rows import UrlRow, visitor_tag
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.policy.rules import EVERYTHING, Policy, Undo, policy_bytes
 from peers.storage.messages import PageStored
-from tests.helpers import fetched, parsed
-from tests.peers.crawler.desk import HOME, ROBOTS, Desk, asked, of_kind
+from tests.helpers import ME, SLOT_COUNT, fetched, parsed
+from tests.peers.crawler.desk import HOME, MINE, OTHER, ROBOTS, Desk, asked, of_kind
 
 SETTINGS = CrawlSettings()
 GIVEN_UP = HostRecord("a.test", next_fetch_s=1_000.0 + SETTINGS.give_up_s, given_up=True)
@@ -122,13 +127,13 @@ def test_a_host_that_is_given_up_at_its_first_failure_has_failed() -> None:
     assert recalled(lost, hasty, 300.0, 1_060.0).next_fetch_s == 1_300.0
 
 
-def undo_policy(since: float, until: float) -> Policy:
+def undo_policy(since: float, until: float, peer: str | None = None) -> Policy:
     times = (datetime.fromtimestamp(each, UTC) for each in (since, until))
-    return replace(EVERYTHING, undo=(Undo(since=next(times), until=next(times)),))
+    return replace(EVERYTHING, undo=(Undo(since=next(times), until=next(times), peer=peer),))
 
 
-def undoing(since: float, until: float, number: int = 1) -> DecreesInForce:
-    body = policy_bytes(undo_policy(since, until))
+def undoing(since: float, until: float, number: int = 1, peer: str | None = None) -> DecreesInForce:
+    body = policy_bytes(undo_policy(since, until, peer))
     return DecreesInForce(POLICY, (Decree(POLICY, "", number, 0.0, inf, body, b"", b""),))
 
 
@@ -160,6 +165,38 @@ def test_visits_that_are_not_believed_are_made_again_once_and_ask_for_all_of_eac
     assert answer_all(desk, desk.tell(undoing(900.0, 1_501.0, 3), "membership")) == []
 
 
+def test_the_visits_of_one_peer_are_undone_and_counted_and_those_of_others_stay() -> None:
+    desk = Desk(peers=(ME, OTHER), replicas=2, delay_s=0.0, revisit_after_s=9_000.0)
+    desk.with_home_asked(origin=MINE)
+    desk.store(f"{MINE}/")
+    desk.wake(1.0)
+    url, host = f"{MINE}/theirs", host_of(MINE + "/")
+    frontier, slot = desk.controller._frontier, slot_of(host, SLOT_COUNT)
+    theirs = UrlRow(host_hash(host), 0, 0, 0, "D200", 1, inf, 1_000.0, 1_000.0, b"somepage", url=url)
+    frontier.merge_visited(slot, fingerprint(url), theirs._replace(visitor=visitor_tag(OTHER)), url)
+    assert answer_all(desk, desk.tell(undoing(900.0, 1_500.0, 1, "third"), "membership")) == []
+    undone = desk.controller._visits.early_revisits
+    assert undone.undone == UndoneVisits(1_500.0)
+    requests = answer_all(desk, desk.tell(undoing(900.0, 1_500.0, 2, OTHER), "membership"))
+    assert [request.url for request in requests] == [url]
+    assert undone.undone == UndoneVisits(1_500.0, 1, (url,))
+    row = frontier.row_of(url, slot)
+    assert row is not None
+    assert row.visitor == visitor_tag(ME)
+
+
+def test_a_host_is_no_alias_any_more_once_visits_of_its_pages_are_undone() -> None:
+    desk = Desk(delay_s=0.0, revisit_after_s=9_000.0).with_home_asked()
+    desk.store(HOME)
+    desk.wake(1.0)
+    state = desk.controller._frontier.find(host_of(HOME))
+    assert state is not None
+    desk.tell(CallAlias(state.host, "a.test"), "aliases")
+    assert state.record.alias_of == "a.test"
+    answer_all(desk, desk.tell(undoing(900.0, 1_500.0), "membership"))
+    assert state.record.alias_of == ""
+
+
 def test_visits_are_undone_some_at_a_time_and_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peers.crawler.early_revisits.VISITS_AT_ONCE", 3)
     desk = Desk(delay_s=0.0, revisit_after_s=9_000.0).with_home_asked(*(f"{HOME}{n}" for n in range(10)))
@@ -183,6 +220,6 @@ def test_the_undoing_of_visits_goes_on_after_a_restart() -> None:
     desk = Desk(delay_s=0.0, revisit_after_s=9_000.0).with_home_asked()
     desk.store(HOME)
     desk.wake(1.0)
-    desk.controller._visits.early_revisits.note(b"undo", struct.pack(">dd", 900.0, 1_500.0))
+    desk.controller._visits.early_revisits.note(b"undo", struct.pack(">ddI", 900.0, 1_500.0, 0))
     desk.start()
     assert [request.url for request in answer_all(desk, desk.started)] == [HOME]

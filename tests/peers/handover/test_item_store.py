@@ -88,7 +88,9 @@ def test_what_changes_is_shipped_once_and_merged_as_it_is(ours: Puts) -> None:
         one.put(slot, name, value)
     assert one.has_changes == bool(ours)
     for shipment in one.shipments(one.take_changes()):
-        assert other.merge_changes(shipment.items, shipment.slots.__contains__, 0.0) == shipment.n_items
+        assert (
+            other.merge_changes("other", shipment.items, shipment.slots.__contains__, 0.0) == shipment.n_items
+        )
     assert content(other) == content(one) - {(0, b"before", b"1")}
     assert not one.has_changes
     one.note_changes(is_wanted=False)
@@ -143,7 +145,7 @@ def test_what_is_no_value_is_left_out_and_counted_and_the_rest_is_taken() -> Non
     items = msgspec.msgpack.encode([Item(1, b"b", b"no value"), Item(1, b"a", b"5")])
     store, other = ItemStore(MemoryTable(), refusing_join), ItemStore(MemoryTable(), refusing_join)
     store.merge(1, "other", mask(1), Part(items), 0.0)
-    assert other.merge_changes(items, lambda slot: slot == 1, 0.0) == 1
+    assert other.merge_changes("other", items, lambda slot: slot == 1, 0.0) == 1
     for each in (store, other):
         assert each.get(1, b"a") == b"5"
         assert each.get(1, b"b") is None
@@ -166,5 +168,5 @@ def test_of_a_message_with_anything_wrong_nothing_is_taken(items: bytes) -> None
     with pytest.raises(RemoteProtocolError):
         store.merge(1, "other", mask(1), Part(items), 0.0)
     with pytest.raises(RemoteProtocolError):
-        store.merge_changes(items, lambda slot: slot == 1, 0.0)
+        store.merge_changes("other", items, lambda slot: slot == 1, 0.0)
     assert content(store) == set()

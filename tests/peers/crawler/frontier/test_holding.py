@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, nan
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -29,7 +30,7 @@ from peers.crawler.frontier.items import (
 )
 from peers.crawler.links.outbox import RESEND_S as OUTBOX_RESEND_S
 from peers.crawler.model.settings import Tuning
-from peers.crawler.model.url_rows import UrlRow, row_bytes, row_in
+from peers.crawler.model.url_rows import UrlRow, row_bytes, row_in, visitor_tag
 from peers.crawler.model.web_request import AbandonFetches, FailureReason
 from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S
@@ -72,8 +73,9 @@ AT = Address(OTHER, "controller")
 MISSING = row_bytes(UrlRow(b"hosthash", 0, 0, 0, "F404", 1, inf))
 
 
-def stored_item(url: str) -> VisitedItem:
+def stored_item(url: str, visitor: str = OTHER) -> VisitedItem:
     row = UrlRow(host_hash(host_of(url)), 0, 0, 0, "D200", 1, inf, 7.0, 7.0, b"somepage", url=url)
+    row = row._replace(visitor=visitor_tag(visitor))
     return VisitedItem(slot_of_url(url), fingerprint(url), row_bytes(row))
 
 
@@ -516,6 +518,30 @@ def test_changes_of_a_member_are_merged_and_promised_as_often_as_they_come() -> 
     assert (desk.state_of(f"{THEIRS}/1"), desk.observe().store.items_merged) == ("Q", 2)
     assert ItemsKept.is_promise
     assert shipped(desk.wake(SHIP_S)) == []
+
+
+def test_a_visit_is_news_in_the_name_of_its_teller_only() -> None:
+    desk = team_desk()
+    slot = slot_of_url(THEIRS)
+
+    def told(number: int, *visited: VisitedItem) -> tuple[ItemsKept, str]:
+        items = encode_items(Items(visited=visited))
+        answers = desk.tell(ItemsChanged(number, desk.now, items), "controller", OTHER)
+        row = desk.controller._frontier.row_of(f"{THEIRS}/1", slot)
+        return of_kind(answers, ItemsKept)[0], "" if row is None else row.outcome
+
+    mine, theirs = stored_item(f"{THEIRS}/1", ME), stored_item(f"{THEIRS}/1")
+    assert told(1, mine) == (ItemsKept(1, 1), "")
+    assert told(2, theirs) == (ItemsKept(2), "D200")
+    tried = row_in(theirs.row)._replace(attempts=2)  # says no more of that visit
+    assert told(3, msgspec.structs.replace(theirs, row=row_bytes(tried))) == (ItemsKept(3), "D200")
+    for forged in (
+        tried._replace(visit=2, outcome="F404"),
+        tried._replace(visited_s=8.0, digest=b"otherone"),
+    ):
+        forged = forged._replace(visitor=visitor_tag("third"))
+        item = msgspec.structs.replace(theirs, row=row_bytes(forged))
+        assert told(4, item) == (ItemsKept(4, 1), "D200")
 
 
 def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
