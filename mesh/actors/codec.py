@@ -23,8 +23,8 @@ from mesh.actors.actor import Message
 from mesh.errors import RemoteProtocolError
 from mesh.wire_fields import Name
 
-PROTOCOL_VERSION: Final = 6
-OLDEST_VERSION: Final = 6  # that members may still run; one below the newest while a mesh is upgraded
+PROTOCOL_VERSION: Final = 7
+OLDEST_VERSION: Final = 7  # that members may still run; one below the newest while a mesh is upgraded
 
 FRAME_BYTES_MAX: Final = 16 << 20  # the largest page with its records and text, and slack
 
