@@ -35,7 +35,7 @@ from peers.gateway.site.stored_page import file_headers, framed_html, stored_pag
 from peers.policy.policy_file import read_policy
 from peers.storage.archive.warc import read_records, response_record
 from peers.text.analysis import analyse, query_terms
-from peers.text.keywords import keywords_of, vocabulary_of
+from peers.text.keywords import keywords_of
 
 URL: Final = "http://a.test/x"
 QUERY_CHARS: Final = 16 << 10  # all that a head of a request has room for
@@ -287,7 +287,7 @@ ENTRIES: Final = (
     Entry("query", lambda text: read(text[:QUERY_CHARS], Remarks()), (("", ""), ("title:", ""), ('"', '"'))),
     Entry("query terms", lambda text: query_terms(text[:QUERY_CHARS])),
     Entry("words", analyse),
-    Entry("key words", lambda text: (keywords_of(text, text, text), vocabulary_of(text, text))),
+    Entry("key words", lambda text: keywords_of(text, text, text)),
     Entry("policy", _policy, (("", ""), ('[[rules]]\nurls = ["', '"]'), ("a = ", ""))),
     Entry("WARC", _warc, (("", ""), ("WARC/1.1\r\n", "\r\n\r\n"))),
     Entry("head of an answer", _head, (("", ""), ("HTTP/1.1 200 OK\r\n", "\r\n\r\n"))),

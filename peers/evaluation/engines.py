@@ -1,7 +1,7 @@
 """Engines that rank a collection in this process: ours, and others that are installed.
 
 Ours has a collection in one index in memory and does what peers and gateway do: all words, or any where that
-leaves few pages; candidates by BM25F, features of these, the full model; long queries are expanded. The
+leaves few pages; candidates by BM25F, features of these, the full model. The
 others get the same texts: title and page, and the texts of links beside them. What they are fed: tantivy and
 Lucene their own English analysis where the collection is English; otherwise everybody gets the terms of our
 segmenter (jieba in search mode, words in lower case), bm25s stemmed English without stop words, as its
@@ -24,10 +24,8 @@ from peers.engine.searching.ranking import CollectionStatistics, RankingWeights
 from peers.engine.snapshot import DocumentHit
 from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
-from peers.gateway.search.feedback import PAGES, expanded, may_expand, stands_none_out, words_of
 from peers.gateway.search.relaxation import steps_of
 from peers.text.analysis import analyse
-from peers.text.keywords import vocabulary_of
 
 RUN_DEPTH: Final = 100  # hits of a query in a run
 
@@ -84,19 +82,6 @@ class Ours:
             total, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
             if total >= step.enough:
                 break
-        ranked = self._reranked(query, statistics, hits)
-        if may_expand(reading.query) and stands_none_out([each.score for each in ranked]):
-            return self._expanded(reading.terms, query, ranked[:PAGES])
-        return ranked
-
-    def _expanded(self, terms: Sequence[str], query: Query, best: Sequence[Ranked]) -> list[Ranked]:
-        """Rank by a query with the words of the best pages."""
-        pages = ((each.score, self._view.stored(each.document)) for each in best)
-        told = [(score, vocabulary_of(page.title, page.text)) for score, page in pages if page is not None]
-        words = words_of(told, terms)
-        statistics = self._view.statistics([*dict.fromkeys((*terms, *words))])
-        query = expanded(query, words, statistics)
-        _, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
         return self._reranked(query, statistics, hits)
 
     def _reranked(

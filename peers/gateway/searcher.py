@@ -98,7 +98,6 @@ class SearcherStatistics(Statistics, frozen=True):
     ignored: int = 0  # answers nobody waited for: late, twice, or not from whom was asked
     restarts: int = 0  # searches begun anew: an index was newer than its counts, or the members changed
     fallbacks: int = 0  # searches repeated with any term instead of all
-    expansions: int = 0  # searches repeated with the words of the best pages
     incomplete: int = 0  # searches answered without all slots
     foreign_epochs: int = 0  # answers made under another serving epoch
     hits_refused: int = 0  # hits from a peer that does not answer for their slot, or that cannot be
@@ -249,7 +248,6 @@ class Searcher(Actor):
             own,
             restarts=view.restarts,
             fallbacks=view.fallbacks,
-            expansions=view.expansions,
             incomplete=view.incomplete,
             foreign_epochs=view.foreign_epochs,
             hits_refused=view.hits_refused,

@@ -81,13 +81,11 @@ class SlotsView(Protocol):
         urls: Sequence[str],
         explained_by: ranking.CollectionStatistics | None = None,
         effort: Effort | None = None,
-        wants_vocabulary: bool = False,
     ) -> list[Excerpt]:
         """Return the excerpts of these pages, in this order; pages not there are left out.
 
         Args:
           explained_by: the statistics of the search, when its scores are to be explained.
-          wants_vocabulary: whether also to tell the words of the pages.
         """
 
 
@@ -151,7 +149,7 @@ def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Messag
     if isinstance(question, SearchSlots):
         return _search(order, question, query, view, effort)
     statistics = statistics_in(question) if question.terms else None
-    excerpts = view.excerpts(query, question.urls, statistics, effort, question.wants_vocabulary)
+    excerpts = view.excerpts(query, question.urls, statistics, effort)
     here = {excerpt.url for excerpt in excerpts}
     unsettled = question.urls if effort.is_spent else order.unsettled
     return ExcerptsRead(question.request, tuple(excerpts), tuple(url for url in unsettled if url not in here))

@@ -135,6 +135,5 @@ class CountingIndex:
         urls: Sequence[str],
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
-        wants_vocabulary: bool = False,
     ) -> list[Excerpt]:
         return []

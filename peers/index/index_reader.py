@@ -26,7 +26,6 @@ from peers.engine.snapshot import Best, Snapshot
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
 from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
-from peers.text.keywords import vocabulary_of
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 TYPE_CHARS_MAX: Final = 255  # as well
@@ -42,10 +41,6 @@ FOUND_MAX: Final = 4_096
 PAGE_VISITS: Final = 5_000
 # Explaining a score costs, for each entry that scores: 4 to 6 us.
 EXPLAINED_VISITS: Final = 300
-# Cutting a page into words costs 1 to 3 ms, so what came of it is kept: some 250 pages.
-VOCABULARY_VISITS: Final = 100_000
-VOCABULARY_BYTES: Final = 30_000
-VOCABULARIES_BYTES_MAX: Final = 8 << 20
 # Measuring the features of a hit costs, for each entry that scores: 2 to 6 us.
 FEATURES_VISITS: Final = 200
 
@@ -60,7 +55,6 @@ class ShownPage(NamedTuple):
     published: str
     type: str
     language: str
-    own_title: str  # as it is indexed: what is shown depends on what else is here
 
     @property
     def size_bytes(self) -> int:
@@ -91,7 +85,6 @@ class _Remembered:
         self.generation = generation
         self.shown = SizedCache[str, ShownPage](SHOWN_BYTES_MAX)  # by URL
         self.blocks = SizedCache[tuple[str, int], list[msgspec.Raw]](KEPT_BLOCKS_BYTES_MAX)  # by their place
-        self.vocabularies = SizedCache[str, tuple[tuple[str, int], ...]](VOCABULARIES_BYTES_MAX)  # by URL
         self.found: dict[str, tuple[Segment, int]] = {}  # where the pages of these URLs are
 
     def note_found(self, pages: Sequence[Best]) -> None:
@@ -144,31 +137,18 @@ class SnapshotReader:
         urls: Sequence[str],
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
-        wants_vocabulary: bool = False,
     ) -> list[Excerpt]:
         effort = effort or Effort()
         excerpts: list[Excerpt] = []
         try:
             pages = self._pages(urls, effort)
-            for url, page in ((url, pages[url]) for url in urls if url in pages):
-                excerpt = _excerpt(query, url, page, effort)
-                if wants_vocabulary:
-                    excerpt = msgspec.structs.replace(excerpt, vocabulary=self._vocabulary(url, page, effort))
-                excerpts.append(excerpt)
+            for url in (url for url in urls if url in pages):
+                excerpts.append(_excerpt(query, url, pages[url], effort))
             if explained_by is not None:
                 excerpts = self._explained(excerpts, query, explained_by, effort)
         except EffortSpentError:
             pass  # these are those that could be made
         return excerpts
-
-    def _vocabulary(self, url: str, page: ShownPage, effort: Effort) -> tuple[tuple[str, int], ...]:
-        """Return the words of a page, with how often it has them. EffortSpentError."""
-        known = self._reader.vocabularies.find(url)
-        if known is None:
-            effort.spend(VOCABULARY_VISITS)
-            known = vocabulary_of(page.own_title, page.text.text)
-            self._reader.vocabularies.keep(url, known, VOCABULARY_BYTES)
-        return known
 
     def _explained(
         self, excerpts: Sequence[Excerpt], query: Query, statistics: CollectionStatistics, effort: Effort
@@ -246,7 +226,6 @@ def _shown_page(document: Document, title: str) -> ShownPage:
         document.published[:PUBLISHED_CHARS_MAX],
         document.type[:TYPE_CHARS_MAX],
         document.language[:TYPE_CHARS_MAX],
-        document.title[:TITLE_CHARS_MAX],
     )
 
 

@@ -11,7 +11,6 @@ from mesh.actors.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
 from peers.engine.pages.near_copies import SKETCH_BYTES
-from peers.text.vocabulary_size import VOCABULARY_MAX
 
 TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer
@@ -111,10 +110,6 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     is_cut: bool = False  # True: it cost too much, and these are the best of what was looked at
 
 
-# Entries that a page is found under, and how often it has them, the most frequent first.
-Vocabulary: TypeAlias = Annotated[tuple[tuple[Term, Count], ...], Meta(max_length=VOCABULARY_MAX)]
-
-
 class Excerpt(Message, frozen=True, array_like=True):
     """The parts of a page that a result shows."""
 
@@ -128,7 +123,6 @@ class Excerpt(Message, frozen=True, array_like=True):
     type: Annotated[str, Meta(max_length=255)] = ""
     language: Annotated[str, Meta(max_length=255)] = ""
     explanation: Annotated[bytes, Meta(max_length=EXPLANATION_BYTES_MAX)] = b""  # an `Explanation`, if asked
-    vocabulary: Vocabulary = ()  # if asked; empty too where the peer does not know of it
     published: Annotated[str, Meta(max_length=40)] = ""  # as in `Document`
 
 
@@ -143,7 +137,6 @@ class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)] = ()
     document_count: Count = 0
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)] = ()
-    wants_vocabulary: bool = False
 
 
 class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):

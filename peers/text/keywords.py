@@ -16,7 +16,6 @@ from typing import Final
 from peers.text.analysis import analyse
 from peers.text.function_words import function_words_of
 from peers.text.stemming import form_of
-from peers.text.vocabulary_size import VOCABULARY_MAX
 
 KEYWORDS_MAX: Final = 10
 TEXT_CHARS_MAX: Final = 20_000  # of each part; more tells nothing else
@@ -45,17 +44,6 @@ def keywords_of(title: str, headings: str, text: str) -> tuple[tuple[str, float]
     spelling = {form_of(term) or term: term for term, _ in reversed(spelled.most_common())}
     best = sorted(weights, key=lambda form: (-weights[form], form))[:KEYWORDS_MAX]
     return tuple((spelling[form], weights[form] / length) for form in best if weights[form] >= BETA * mean)
-
-
-def vocabulary_of(title: str, text: str) -> tuple[tuple[str, int], ...]:
-    """Return the entries, of forms where words have some, of a page and how often it has them, most first.
-
-    Without function words and numbers, at most `VOCABULARY_MAX`.
-    """
-    terms = [term for part in (title, text) for term in analyse(part[:TEXT_CHARS_MAX])]
-    empty = function_words_of(terms)
-    counts = Counter(form_of(term) or term for term in terms if _says(term, empty))
-    return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:VOCABULARY_MAX])
 
 
 def _says(term: str, empty: frozenset[str]) -> bool:

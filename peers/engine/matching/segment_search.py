@@ -65,11 +65,11 @@ def plan_of(
     query: Query, statistics: CollectionStatistics, weights: RankingWeights, k: int, after: Place | None
 ) -> PreparedQuery:
     """Work out the search plan of a query for all segments, within its limits."""
-    scoring, factors = scored(*query.scored, statistics)
+    scoring, factors = scored(query.scoring, query.weights, statistics)
     literal = _only_phrase(query) if query.clauses else None
     required = query.required if literal is None else query.required + literal.entries
     terms = scoring
-    if required == query.scoring and not query.expansion:
+    if required == query.scoring:
         is_required = [True] * len(terms)
     else:
         terms = scoring.copy()

@@ -26,7 +26,6 @@ LITERALS_MAX: Final = 64  # in all clauses together
 LITERAL_ENTRIES_MAX: Final = 64
 DISTANCE_MAX: Final = 1000  # atoms of the longest query
 WEIGHT_MAX: Final = 100.0
-EXPANSION_MAX: Final = 32  # entries that were not typed
 
 ANY_FIELD: Final = 0
 TITLE_FIELD: Final = 1 << 0
@@ -115,10 +114,6 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     order: Sort = Sort.SCORE
     language: str = ""  # whose forms the entries of forms are, see `native_forms`; "" for `form_of`
     has_copies: bool = False  # copies are found, too, for which another page stands
-    # What the best pages say besides (`gateway.feedback`): adds to the score, to that of scoring entries too,
-    # but neither features nor excerpts know of it.
-    expansion: tuple[str, ...] = ()  # distinct
-    expansion_weights: tuple[float, ...] = ()
     alternatives: tuple[tuple[Literal, ...], ...] = ()  # required as entries are: X900, or X beside 900
 
     def check_limits(self) -> None:
@@ -133,11 +128,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
             _check_distinct(self.required)
         if len(self.weights) != len(self.scoring):
             raise ValueError("there is not one weight for each entry that scores")
-        if len(self.expansion) > EXPANSION_MAX or len(self.expansion_weights) != len(self.expansion):
-            raise ValueError(f"more than {EXPANSION_MAX} entries in an expansion, or not one weight for each")
-        if self.expansion:
-            _check_distinct(self.expansion)
-        for weight in self.weights + self.expansion_weights:
+        for weight in self.weights:
             if not 0 <= weight <= WEIGHT_MAX:  # NaN is not either
                 raise ValueError(f"a weight is not between 0 and {WEIGHT_MAX}")
         if self.language and self.language not in NATIVE_STEMMERS:
@@ -156,17 +147,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def terms(self) -> tuple[str, ...]:
         """The distinct entries that a search needs statistics of: those that score, and those required."""
-        return tuple(dict.fromkeys(self.scoring + self.required + self.expansion))
-
-    @property
-    def scored(self) -> tuple[tuple[str, ...], tuple[float, ...]]:
-        """All entries that add to the score, those of the expansion too, and their weights."""
-        if not self.expansion:
-            return self.scoring, self.weights
-        weights = dict(zip(self.scoring, self.weights, strict=True))
-        for entry, weight in zip(self.expansion, self.expansion_weights, strict=True):
-            weights[entry] = weights.get(entry, 0.0) + weight
-        return tuple(weights), tuple(weights.values())
+        return tuple(dict.fromkeys(self.scoring + self.required))
 
     @property
     def sees_copies(self) -> bool:

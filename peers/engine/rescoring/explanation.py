@@ -76,7 +76,7 @@ def explain(
       document: as it is stored.
       statistics: those that the search was made with.
     """
-    return _explain(*_counted(document, query.scored[0]), query, statistics, weights)
+    return _explain(*_counted(document, query.scoring), query, statistics, weights)
 
 
 def explain_indexed(
@@ -87,7 +87,7 @@ def explain_indexed(
     weights: RankingWeights = _DEFAULT_WEIGHTS,
 ) -> list[Explanation]:
     """Do as `explain` for some documents of a segment, ascending. DamagedSegmentError."""
-    entries = query.scored[0]
+    entries = query.scoring
     frequencies = np.zeros((len(entries), len(documents), FIELD_COUNT), np.int64)
     gather(segment, entries, np.full(len(entries), NO_UNIT), documents, 0, frequencies)
     by_document = frequencies.transpose(1, 0, 2).tolist()
@@ -107,7 +107,7 @@ def _explain(
     statistics: CollectionStatistics,
     weights: RankingWeights,
 ) -> Explanation:
-    weight_of = dict(zip(*query.scored, strict=True))
+    weight_of = dict(zip(query.scoring, query.weights, strict=True))
     scoring = in_scoring_order(weight_of, statistics)
     idf = idf_of(scoring, statistics).tolist()
     base, slope = length_normalisation(statistics, weights)

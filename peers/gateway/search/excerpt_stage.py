@@ -1,4 +1,4 @@
-"""The stages of a search that ask for texts of pages: for their words, for excerpts to be shown."""
+"""The stage of a search that asks for excerpts of the pages to be shown."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import msgspec
 from mesh.actors.actor import Send
 from mesh.urls import host_of
 from peers.gateway.search.doubts import Doubt
-from peers.gateway.search.feedback import words_of
 from peers.gateway.search.hit_list import RankedHit
 from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.stage import READING_S_MAX, Answer, AskedRound, Stage
 from peers.gateway.search.term_statistics import TermTotals
-from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts, Vocabulary
+from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts
 
 
 class ExcerptStage(Stage):
@@ -150,24 +149,3 @@ class ExcerptStage(Stage):
                 team = ownership.serving.team_of(ownership.slot_of(host_of(url)))
                 wanted += [(peer, url) for peer in team if peer not in late][:1]
         return wanted
-
-
-class ExpansionStage(ExcerptStage):
-    """Ask for the words of the best pages, by which a query is expanded (`feedback`)."""
-
-    def words(self, known: Sequence[str]) -> dict[str, float] | None:
-        """Return those that are to be counted; None where a page's did not come.
-
-        Args:
-          known: terms that are counted anyway.
-        """
-        told: list[tuple[float, Vocabulary]] = []
-        for each in self._page:
-            excerpt = self.excerpt_of(each.hit.url)
-            if excerpt is None or not excerpt.vocabulary:
-                return None
-            told.append((each.score, excerpt.vocabulary))
-        return words_of(told, known)
-
-    def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
-        return ReadExcerpts(request, self._encoded_query, tuple(urls), wants_vocabulary=True)

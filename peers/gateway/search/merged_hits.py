@@ -66,7 +66,7 @@ def greatest_of(task: SearchTask, query: Query, totals: TermTotals) -> float:
     """Return the score that no page can have more of; no bound where hits are not ordered by scores."""
     if task.order.order is not Sort.SCORE:
         return inf
-    return greatest_score(*query.scored, statistics_of(task, totals), _WEIGHTS)
+    return greatest_score(query.scoring, query.weights, statistics_of(task, totals), _WEIGHTS)
 
 
 def statistics_of(task: SearchTask, totals: TermTotals) -> CollectionStatistics:
@@ -148,10 +148,6 @@ class MergedHits:
             next=self._next,
             order=task.order.order,
         )
-
-    def best(self, n: int) -> list[RankedHit]:
-        """The n results of the highest scores."""
-        return sorted(self._list.hits, key=lambda each: (-each.score, each.hit.url))[:n]
 
     @property
     def is_short(self) -> bool:

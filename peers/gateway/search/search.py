@@ -7,8 +7,7 @@ Stages of questions (`stage`). *Checking*, where a page of results is remembered
 known. *Searching* (`search_stage`): one multicast with the sums, answered by each peer with its best pages
 over the slots it answers for; merged by score, ties by URL (`merged_hits`). *Reading* (`excerpt_stage`):
 excerpts of the pages on the page of results, from peers that know these pages as well as those that gave them
-(`witnesses`); a hit that is denied makes room for another. A long query may be expanded before that
-(`feedback`): the words of the best pages are read, counted, and searched by.
+(`witnesses`); a hit that is denied makes room for another.
 
 A search speaks for one *serving epoch*: the statistics and the hits it adds up were made under the same
 table of who answers for what, so that each slot is in it once. Who answers under another is asked again
@@ -37,9 +36,8 @@ from peers.engine.queries.query import Sort
 from peers.engine.queries.query_parser import ParsedQuery as QueryReading
 from peers.gateway.errands.errand import Errand
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
-from peers.gateway.search.excerpt_stage import ExcerptStage, ExpansionStage
-from peers.gateway.search.feedback import PAGES, TOLD, expanded, stands_none_out
-from peers.gateway.search.merged_hits import MergedHits, statistics_of
+from peers.gateway.search.excerpt_stage import ExcerptStage
+from peers.gateway.search.merged_hits import MergedHits
 from peers.gateway.search.plan import Plan, Share
 from peers.gateway.search.relaxation import ENOUGH, steps_of
 from peers.gateway.search.result_cache import CachedPage
@@ -80,7 +78,6 @@ class Search(Errand):
         self._policy = view.policy  # that the page of results is made under
         self._step_number = self._task.cursor.step if self._task.cursor else 0
         self._with_all: int | None = None  # pages that have all words
-        self._lacks_words = False  # of the best pages
 
     def start(self, now: float) -> list[Send]:
         self._task.started = now
@@ -146,8 +143,6 @@ class Search(Errand):
                     if plan is None
                     else self._end_searching(stage, plan, now)
                 )
-            case ExpansionStage():
-                return [] if stage.is_open and not stage.is_read() else self._end_reading_words(stage, now)
             case ExcerptStage():
                 return [] if stage.is_open and not stage.is_read() else self._end_reading(stage, now)
         raise AssertionError(stage)
@@ -198,8 +193,6 @@ class Search(Errand):
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
-        if task.words:
-            step = step._replace(query=expanded(step.query, task.words, statistics_of(task, totals)))
         return self._begin(SearchStage(task, counted.plans, statistics, plan, totals, step, now), now)
 
     def _search_further(self, stage: SearchStage, now: float) -> list[Send]:
@@ -212,7 +205,6 @@ class Search(Errand):
     def _end_searching(self, stage: SearchStage, plan: Plan, now: float) -> list[Send]:
         stage.end(plan)
         if stage.forget_stale(plan) and self._task.may_restart(now):
-            self._task.forget_words()
             return self._count(now)
         if not self._is_last_step and stage.total(plan) < stage.step.enough:
             self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
@@ -230,32 +222,8 @@ class Search(Errand):
         )
         if self._merged.is_short and task.may_go_deeper():
             return self._search(searched, plan, now)
-        if task.may_expand:
-            return self._expand(searched, plan, now)
         page, query, totals = self._merged.to_read, searched.encoded_query, searched.totals
         return self._begin(ExcerptStage(task, searched.plans, page, query, totals, now), now)
-
-    def _expand(self, searched: SearchStage, plan: Plan, now: float) -> list[Send]:
-        """Ask for the words of the best pages, if the query gains by them."""
-        task = self._task
-        task.may_expand = False
-        best = self._merged.best(TOLD)
-        if stands_none_out([each.score for each in best]):
-            query, totals = searched.encoded_query, searched.totals
-            return self._begin(ExpansionStage(task, searched.plans, best[:PAGES], query, totals, now), now)
-        return self._search(searched, plan, now) if task.is_in_tail else self._read(searched, plan, now)
-
-    def _end_reading_words(self, stage: ExpansionStage, now: float) -> list[Send]:
-        """Search by the typed query plus words of the best pages; by the query alone if any are missing."""
-        plan, searched = self._plan, self._searched
-        stage.end(plan)
-        words = stage.words(self._task.terms)
-        if words is None:
-            self._lacks_words = True
-            return self._search(searched, plan, now)
-        self._task.take_words(words)
-        self._shared.expansions += 1
-        return self._count(now)
 
     def _end_reading(self, stage: ExcerptStage, now: float) -> list[Send]:
         plan, searched = self._plan, self._searched
@@ -269,7 +237,7 @@ class Search(Errand):
         self._shared.incomplete += coverage.missing > 0
         self._shared.cache.misses += 1
         seconds = now - self._task.started
-        is_poor = self._merged.is_cut or self._lacks_words or witnesses.has_denied
+        is_poor = self._merged.is_cut or witnesses.has_denied
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
         if not coverage.missing and self._task.order.order is Sort.SCORE and not self._task.is_in_tail:
             self._shared.to_compare = searched.question

@@ -13,7 +13,6 @@ from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.search.deduplication import needed_for
-from peers.gateway.search.feedback import may_expand
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
@@ -40,8 +39,6 @@ class SearchTask:
       started: when it began.
       number_question: gives the next request number.
       witnesses: of its hits.
-      may_expand: whether the query is to be expanded, if the best pages are such that it gains by it.
-      words: of the best pages, by which it is (`feedback`).
     """
 
     def __init__(
@@ -68,26 +65,15 @@ class SearchTask:
         self.started = 0.0
         self.number_question = number_question
         self.witnesses = Witnesses(me, view)
-        self.forget_words()
+        self.terms = reading.terms
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0
 
     @property
     def is_in_tail(self) -> bool:
-        """Does the page begin behind the folded hits? Those decide first whether the query is expanded."""
-        return self.cursor is not None and not self.cursor.is_head and not self.may_expand
-
-    def forget_words(self) -> None:
-        """Begin with the query as it was typed."""
-        self.may_expand = may_expand(self.query)
-        self.words: dict[str, float] = {}
-        self.terms = self.reading.terms
-
-    def take_words(self, words: dict[str, float]) -> None:
-        """Go on with a query that the words of the best pages expand."""
-        self.words = words
-        self.terms = tuple(dict.fromkeys((*self.terms, *words)))
+        """Does the page begin behind the folded hits?"""
+        return self.cursor is not None and not self.cursor.is_head
 
     @property
     def start(self) -> int:

@@ -40,7 +40,6 @@ class SharedState:
         # What `SearcherStatistics` shows of searches.
         self.restarts = 0
         self.fallbacks = 0
-        self.expansions = 0
         self.incomplete = 0
         self.foreign_epochs = 0
         self.hits_refused = 0

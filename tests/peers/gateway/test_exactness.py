@@ -34,7 +34,7 @@ from peers.engine.queries.query_parser import parse_query
 from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.engine.segments.live_segment import COPY, FOLDED
 from peers.gateway.model.messages import FoundPage, PagesFound, SearchPages
-from peers.gateway.searcher import Searcher, SearcherStatistics
+from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
 from peers.index.answerer import Answerer
 from peers.index.index_reader import IndexReader
@@ -483,37 +483,6 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
     assert min(n_given_up, n_with_facets) > 100
     assert 0 < n_bounds < 500
     assert n_by_cursor > 30
-
-
-def test_long_queries_take_up_the_same_words_of_the_best_pages_on_any_mesh(
-    stack: ExitStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A whole list, page by page."""
-    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
-    random = Random(11)
-    words = ["".join(letters) for letters in product("bdfgklmnprst", "aiou", "bdglmnrt", "o")][::5]
-    pages = [
-        Document(f"http://host{n % 41}.test/{n}", f"page {n}", "", " ".join(random.sample(words, 30)))
-        for n in range(160)
-    ]
-    text = " ".join(words[:9])
-    lists = []
-    for names in (["solo"], ["peer0", "peer1", "peer2"], [f"peer{n}" for n in range(5)]):
-        mesh = Mesh(names, stack)
-        mesh.index(pages)
-        gateway = names[-1]
-        answer = mesh.search(gateway, text, k=40, wants_facets=True, wants_explanations=True)
-        first, hits = answer, list(answer.hits)
-        assert all(hit.explanation and hit.explanation.value == hit.score for hit in hits)
-        while answer.next:
-            answer = mesh.search(gateway, text, k=40, cursor=answer.next)
-            hits += answer.hits
-        searcher = mesh.nodes[gateway].observe()["searcher"]
-        assert isinstance(searcher, SearcherStatistics)
-        assert searcher.expansions == searcher.searches
-        assert len({hit.url for hit in hits}) == len(hits) == first.total
-        lists.append((first.total, first.facets, [(hit.url, hit.score, hit.snippet) for hit in hits]))
-    assert lists[0] == lists[1] == lists[2]
 
 
 def test_phrases_that_no_page_has_are_given_up_alike(stack: ExitStack) -> None:

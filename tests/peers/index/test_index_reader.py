@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
@@ -64,20 +63,4 @@ def test_nothing_is_quoted_of_a_page_that_does_not_want_it(tmp_path: Path) -> No
     assert [hit.url for hit in view.search(query, view.statistics(query.terms), 10)[2]] == URLS[:1]
     (excerpt,) = view.excerpts(query, URLS[:1])
     assert (excerpt.title, excerpt.snippet, excerpt.highlights) == ("a title", "", ())
-    index.close()
-
-
-def test_the_words_of_a_page_are_those_of_its_own_title_whatever_is_shown(tmp_path: Path) -> None:
-    index = Index.open(DirectoryStorage(tmp_path))
-    words = [f"word{number}" for number in range(300)]
-    for number, url in enumerate(URLS):
-        text = " ".join(Random(number).sample(words, 80))
-        index.add([(1, Document(url, title="Tianwang", headings=f"Chapter of {url[-1]}", text=text))])
-    index.commit()
-    view = IndexReader(index).over(np.ones(SLOTS, np.bool_))
-    (excerpt,) = view.excerpts(parse_query("word1"), URLS[:1], wants_vocabulary=True)
-    told = dict(excerpt.vocabulary)
-    assert excerpt.title == "Chapter of 0", "all pages of the site have its title"
-    assert any("tianwang" in entry for entry in told)
-    assert not any("chapter" in entry for entry in told)
     index.close()

@@ -227,7 +227,7 @@ def test_no_page_scores_more_than_the_query_lets_it(mode: Mode) -> None:
         query = msgspec.structs.replace(parse_query(text), mode=mode)
         view = index.snapshot().everything()
         statistics = view.statistics(query.terms)
-        most = greatest_score(*query.scored, statistics, RankingWeights())
+        most = greatest_score(query.scoring, query.weights, statistics, RankingWeights())
         _, _, hits = view.search(query, statistics, 100)[:3]
         assert all(hit.score <= most for hit in hits)
         assert most < 15 * len(query.terms), "so it says something"
