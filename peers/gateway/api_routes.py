@@ -86,8 +86,11 @@ class ApiRoutes:
         order = _sort(parameters.get("sort", Sort.SCORE))
         cursor = parameters.get("cursor", "")
         has_facets, is_explained = is_on(request, "facets"), is_on(request, "explain")
+        is_verbatim = is_on(request, "verbatim")
         found = await self._backend.ask(
-            lambda ticket: SearchPages(ticket, query, k, offset, order, cursor, has_facets, is_explained),
+            lambda ticket: SearchPages(
+                *(ticket, query, k, offset, order, cursor, has_facets, is_explained), is_verbatim=is_verbatim
+            ),
             PagesFound,
         )
         return responses.json(found_json(query, found, self._backend.now() - began))
