@@ -57,6 +57,7 @@ What is where
              `matching_cost` what it does
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
              made of their `features`, `proximity` among them)
+  correcting `similar_words`, found by a `dictionary_scan`: words spelled or sounding like one that was typed
   showing    `snippet` (excerpts; `windows` chooses them), `shared_titles` that do not tell pages apart
   kernels    go through open `lists`: `searching` finds the best documents, by `scoring` them and bounding
              what they could score, `intersection` those that match, `positions` phrases, `occurrence_lookup`

@@ -20,6 +20,7 @@
 #include "peers/engine/searching/found.h"
 #include "peers/engine/excerpts/windows.h"
 #include "peers/engine/postings/word_numbers.h"
+#include "peers/engine/mending/dictionary_scan.h"
 
 #define ALL_KERNELS(EACH) \
     EACH(begin_slices) \
@@ -46,6 +47,7 @@
     EACH(measure_proximity) \
     EACH(merge_order) \
     EACH(merge_postings) \
+    EACH(near_entries) \
     EACH(normalise) \
     EACH(number_tokens) \
     EACH(pack_entries) \
@@ -59,6 +61,7 @@
     EACH(select_best) \
     EACH(sketch_text) \
     EACH(slice_postings) \
+    EACH(sounding_entries) \
     EACH(sum_blocks) \
     EACH(sum_lengths) \
     EACH(unpack_entries)
@@ -74,6 +77,7 @@
     EACH(DAMAGE) \
     EACH(DOCUMENT_SHIFT) \
     EACH(DOC_FREQ) \
+    EACH(EDITS_MAX) \
     EACH(END) \
     EACH(ENTRY_BYTES_MAX) \
     EACH(FIELD_COUNT) \
@@ -82,12 +86,14 @@
     EACH(FOUND_COLUMNS) \
     EACH(FRAGMENTS_MAX) \
     EACH(FRAGMENT_COLUMNS) \
+    EACH(HAN_CHARS_MAX) \
     EACH(IS_EXACT) \
     EACH(K1) \
     EACH(LETTER) \
     EACH(IS_OVER) \
     EACH(IS_PAID) \
     EACH(IS_SPENT) \
+    EACH(NEAR_COLUMNS) \
     EACH(N_FOUND) \
     EACH(N_UNKNOWN) \
     EACH(PIECES_DONE) \
@@ -106,20 +112,24 @@
     EACH(POSITIONS_DAMAGE) \
     EACH(POSITION_MASK) \
     EACH(POSTING_BYTES_MAX) \
+    EACH(READINGS_MAX) \
     EACH(SENTENCE_END) \
     EACH(SENTENCE_END_BEFORE_SPACE) \
     EACH(SHINGLE_TOKENS) \
     EACH(SKETCH_BINS) \
     EACH(SKIP_WORDS) \
     EACH(SLOPE) \
+    EACH(SOUND_COLUMNS) \
     EACH(SPACE) \
     EACH(START) \
     EACH(SUM_BLOCK_BYTES) \
     EACH(TERM_MASK) \
     EACH(TITLE) \
     EACH(TOTAL) \
+    EACH(TYPED_BYTES_MAX) \
     EACH(UNKNOWN_MAX) \
     EACH(URL) \
+    EACH(VARIANTS_MAX) \
     EACH(WEIGHT) \
     EACH(WHOLE) \
     EACH(WIDE) \

@@ -27,6 +27,7 @@ from peers.engine.matching.facets import Facets, facets_of, sum_facets
 from peers.engine.matching.matching import matching
 from peers.engine.matching.matching_cost import matching_cost
 from peers.engine.matching.segment_search import Place, plan_of, search_segment
+from peers.engine.mending.similar_words import SimilarWord, similar_words
 from peers.engine.merging.export import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.native.kernels import LENGTH_COUNT
 from peers.engine.pages.document import Document
@@ -217,6 +218,10 @@ class View:
         if query.is_empty:
             return Facets()
         return sum_facets(_facets_of(view, query, effort or Effort()) for view in self._segments)
+
+    def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[SimilarWord]:
+        """Do as `similar_words.similar_words`."""
+        return similar_words(self._segments, typed, beside, effort)
 
     def stored(self, url: str) -> Document | None:
         """Return the document of a URL, None when the view has none. DamagedSegmentError."""

@@ -86,7 +86,9 @@ class ApiRoutes:
         if not query:
             raise Refusal(400, "give the words to search for in the parameter q")
         wishes = (wish.k, wish.offset, wish.sort, wish.cursor, wish.facets, wish.explain)
-        found = await self._backend.ask(lambda ticket: SearchPages(ticket, query, *wishes), PagesFound)
+        found = await self._backend.ask(
+            lambda ticket: SearchPages(ticket, query, *wishes, is_verbatim=wish.verbatim), PagesFound
+        )
         return responses.json(found_json(query, found, self._backend.now() - began))
 
     async def status(self, request: Request) -> Response:
@@ -245,6 +247,7 @@ def _search_of(request: Request) -> SearchRequest:
         cursor=parameters.get("cursor", ""),
         facets=is_on(request, "facets"),
         explain=is_on(request, "explain"),
+        verbatim=is_on(request, "verbatim"),
     )
 
 

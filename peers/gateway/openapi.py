@@ -79,6 +79,7 @@ _SORT: Final = _Parameter("sort", "by which hits are ordered", {"enum": [str(ord
 _CURSOR: Final = _Parameter("cursor", "`next` of an answer, to go on behind it", {"type": "string"})
 _FACETS: Final = _Parameter("facets", "1: count hosts, languages, types and years", {"enum": ["0", "1"]})
 _EXPLAIN: Final = _Parameter("explain", "1: how each score came about", {"enum": ["0", "1"]})
+_VERBATIM: Final = _Parameter("verbatim", "1: take no word for a mistyped one", {"enum": ["0", "1"]})
 _K: Final = _Parameter("k", "hits", {"type": "integer", "minimum": 1, "maximum": SNIPPETS_MAX, "default": 10})
 _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
@@ -96,7 +97,7 @@ _OPERATIONS: Final = (
         "get",
         "Search the whole mesh",
         FoundJson,
-        (_QUERY, _K, _OFFSET, _SORT, _CURSOR, _FACETS, _EXPLAIN),
+        (_QUERY, _K, _OFFSET, _SORT, _CURSOR, _FACETS, _EXPLAIN, _VERBATIM),
         failures=(400, 502),
     ),
     _Operation(
@@ -202,6 +203,7 @@ _OPERATIONS: Final = (
             _PAGE,
             _SORT,
             _CURSOR,
+            _VERBATIM,
             _FACETS,
             _EXPLAIN,
             _FORMAT,

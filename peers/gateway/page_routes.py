@@ -197,6 +197,7 @@ def _wish(request: Request, query: str) -> Wish:
         Sort.DATE if is_dated else Sort.SCORE,
         parameters.get("facets", "1") != "0",
         is_on(request, "explain"),
+        is_on(request, "verbatim"),
     )
 
 
@@ -211,6 +212,7 @@ def _order(ticket: int, wish: Wish, cursor: str) -> SearchPages:
         cursor,
         wish.wants_facets,
         wish.wants_explanations,
+        is_verbatim=wish.is_verbatim,
     )
 
 

@@ -31,6 +31,7 @@ from peers.index.wire_messages import (
     HitsFound,
     ReadExcerpts,
     SearchSlots,
+    Similar,
     TermsCounted,
 )
 
@@ -74,6 +75,9 @@ class SlotsView(Protocol):
 
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         """Count all pages that match."""
+
+    def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
+        """Return words like one that may be mistyped; `beside` are entries of the rest of the query."""
 
     def excerpts(
         self,
@@ -136,7 +140,9 @@ class Answerer:
 
 def effort_for(order: AnswerQuestion) -> Effort:
     """Return the effort that a question may cost: statistics are bounded by the terms in one question."""
-    return Effort() if isinstance(order.question, CountTerms) else Effort(VISITS_MAX)
+    question = order.question
+    is_bounded = isinstance(question, CountTerms) and not question.mistyped
+    return Effort() if is_bounded else Effort(VISITS_MAX)
 
 
 def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Message | None:
@@ -169,6 +175,7 @@ def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort:
         statistics.field_lengths,
         doc_freqs,
         order.missing,
+        tuple(tuple(view.similar_words(word, question.beside, effort)) for word in question.mistyped),
     )
 
 

@@ -25,7 +25,7 @@ from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, Snapshot
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
-from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
+from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit, Similar
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 TYPE_CHARS_MAX: Final = 255  # as well
@@ -130,6 +130,10 @@ class SnapshotReader:
 
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         return facet_counts(self._view.facets(query, effort))
+
+    def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
+        found = self._view.similar_words(typed, beside, effort)
+        return [Similar(each.word, *each.part, each.pages, each.together, each.samples) for each in found]
 
     def excerpts(
         self,

@@ -19,9 +19,24 @@ FACET_CHARS_MAX: Final = 300  # of a value; host names have 253 at most
 FACET_VALUES_MAX: Final = 100  # of one facet in one answer: of hosts, the most frequent ones
 EXPLANATION_BYTES_MAX: Final = 65_536
 SNIPPETS_MAX: Final = 100
+MISTYPED_MAX: Final = 3  # words of one query
+BESIDE_MAX: Final = 16
+SIMILAR_MAX: Final = 64
+SAMPLES_MAX: Final = 4
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Term: TypeAlias = Annotated[str, Meta(max_length=256)]
+
+
+class Similar(Message, frozen=True, array_like=True):
+    """A word of the index for a part of one that was typed, and the pages that have it."""
+
+    word: Term
+    start: Count  # of the part, in characters
+    end: Count
+    pages: Count
+    together: Count  # of them, those with the other words of the query
+    samples: Annotated[tuple[Url, ...], Meta(max_length=SAMPLES_MAX)] = ()  # some of the pages
 
 
 class CountTerms(Message, frozen=True, array_like=True, tag=40):
@@ -31,6 +46,9 @@ class CountTerms(Message, frozen=True, array_like=True, tag=40):
     terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)]
     # Not empty: count over the slots that these answer for and you are the next best, and over no others.
     absent: Annotated[tuple[Name, ...], Meta(max_length=ABSENT_MAX)] = ()
+    # Words that may be mistyped, for which similar ones are wanted, and entries of the rest of the query.
+    mistyped: Annotated[tuple[Term, ...], Meta(max_length=MISTYPED_MAX)] = ()
+    beside: Annotated[tuple[Term, ...], Meta(max_length=BESIDE_MAX)] = ()
 
 
 class TermsCounted(Message, frozen=True, array_like=True, tag=41):
@@ -43,6 +61,11 @@ class TermsCounted(Message, frozen=True, array_like=True, tag=41):
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)]  # tokens per field, summed
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]  # in the order asked
     missing: Count = 0  # slots of those asked for that it has not all of: they are not counted
+    # For each of the words that may be mistyped.
+    similar: Annotated[
+        tuple[Annotated[tuple[Similar, ...], Meta(max_length=SIMILAR_MAX)], ...],
+        Meta(max_length=MISTYPED_MAX),
+    ] = ()
 
 
 class Hit(Message, frozen=True, array_like=True):

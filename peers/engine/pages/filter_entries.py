@@ -11,3 +11,4 @@ HOST_PREFIX: Final = "\x02"
 LANGUAGE_PREFIX: Final = "\x04"
 TYPE_PREFIX: Final = "\x05"
 NAME_PREFIX: Final = "\x07"
+UNQUOTABLE: Final = "\x0b"  # of pages of which no text is shown

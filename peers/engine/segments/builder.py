@@ -13,7 +13,7 @@ import numpy as np
 from peers.engine.files.storage import Buffer
 from peers.engine.files.stored_blocks import pack_blocks
 from peers.engine.pages.document import Document, content_digest
-from peers.engine.pages.filter_entries import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
+from peers.engine.pages.filter_entries import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX, UNQUOTABLE
 from peers.engine.pages.near_copies import sketch_of
 from peers.engine.postings.builder import build_postings
 from peers.engine.postings.dictionary import Dictionary
@@ -73,6 +73,8 @@ def _marks_of(document: Document, other_language: str) -> list[str]:
         marks.append(LANGUAGE_PREFIX + language[:_MARK_CHARS_MAX])
     if document.type:
         marks.append(TYPE_PREFIX + document.type[:_MARK_CHARS_MAX])
+    if not document.is_quotable:
+        marks.append(UNQUOTABLE)
     return marks
 
 

@@ -28,6 +28,7 @@ class SearchPages(Message, frozen=True):
     wants_facets: bool = False
     wants_explanations: bool = False
     hidden: tuple[str, ...] = ()  # domains of which nothing is shown to who asks
+    is_verbatim: bool = False  # as it was typed: no word is taken for a mistyped one
 
 
 class SearchedInVain(Message, frozen=True):
@@ -93,6 +94,8 @@ class PagesFound(Message, frozen=True):
     next: str = ""  # cursor of the page after this, "" when there is none
     order: Sort = Sort.SCORE
     is_cached: bool = False
+    corrected: str = ""  # the query that was searched for instead: a word that was typed is on no page
+    suggestion: str = ""  # a query that finds far more pages
 
 
 class RequestRefused(Message, frozen=True):

@@ -134,6 +134,7 @@ class MergedHits:
           seconds: that the search took.
         """
         task, step = self._task, self._step
+        mended = task.mended
         return PagesFound(
             ticket=task.order.ticket,
             terms=task.query.terms,
@@ -147,6 +148,8 @@ class MergedHits:
             facets=_facets(self._found) if task.order.wants_facets else None,
             next=self._next,
             order=task.order.order,
+            corrected=mended.text if mended and mended.is_sure else "",
+            suggestion=mended.text if mended and not mended.is_sure else "",
         )
 
     @property

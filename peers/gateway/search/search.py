@@ -36,6 +36,8 @@ from peers.engine.queries.query import Sort
 from peers.engine.queries.query_parser import ParsedQuery as QueryReading
 from peers.gateway.errands.errand import Errand
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
+from peers.gateway.search.correction import beside, mend, mistyped_in
+from peers.gateway.search.correction_stage import CorrectionStage
 from peers.gateway.search.excerpt_stage import ExcerptStage
 from peers.gateway.search.merged_hits import MergedHits
 from peers.gateway.search.plan import Plan, Share
@@ -136,6 +138,8 @@ class Search(Errand):
                     return []
                 stage.end(plan)
                 return self._search(stage, plan, now)
+            case CorrectionStage():
+                return [] if stage.is_open else self._end_correcting(stage, now)
             case SearchStage():
                 plan = stage.plan()
                 return (
@@ -188,12 +192,26 @@ class Search(Errand):
         totals = statistics.totals(plan.slots, task.terms)
         doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
         reading = task.reading
+        if task.may_mend:
+            task.may_mend = False
+            text, n_pages = task.order.text, totals.document_count
+            if mistyped := mistyped_in(text, doc_freqs, n_pages):
+                rest = beside(text, reading.query.required, doc_freqs, mistyped)
+                return self._begin(CorrectionStage(task, counted, plan, mistyped, rest, now), now)
         unquoted = reading.unquoted_with_native_forms(doc_freqs)
         steps = steps_of(reading.with_native_forms(doc_freqs), doc_freqs, unquoted)
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
         return self._begin(SearchStage(task, counted.plans, statistics, plan, totals, step, now), now)
+
+    def _end_correcting(self, stage: CorrectionStage, now: float) -> list[Send]:
+        """Search by the query that was meant where that is sure, by the typed one otherwise."""
+        stage.end(stage.plan)
+        task, n_pages = self._task, stage.counted.statistics.totals(stage.plan.slots, ()).document_count
+        if task.take_mended(mend(task.order.text, stage.told(), task.is_shown, n_pages)):
+            return self._count(now)
+        return self._search(stage.counted, stage.plan, now)
 
     def _search_further(self, stage: SearchStage, now: float) -> list[Send]:
         """Go on with plans that have been counted since: anew, if their counts are different."""

@@ -6,16 +6,19 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Final
 
+from mesh.urls import host_of
 from peers.engine.queries.query import LiteralKind, Sort
 from peers.engine.queries.query_language import Oddity, Remark
-from peers.engine.queries.query_parser import ParsedQuery
+from peers.engine.queries.query_parser import ParsedQuery, read_query
 from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.gateway.model.messages import SearchPages
+from peers.gateway.search.correction import Mended
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.search.deduplication import needed_for
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+from peers.policy.rules import is_below
 
 READINGS_MAX: Final = 4  # of a page of results, where hits are denied
 RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
@@ -39,6 +42,8 @@ class SearchTask:
       started: when it began.
       number_question: gives the next request number.
       witnesses: of its hits.
+      may_mend: whether mistyped words are to be looked for.
+      mended: the query that was meant, where that is another one (`correction`).
     """
 
     def __init__(
@@ -66,6 +71,8 @@ class SearchTask:
         self.number_question = number_question
         self.witnesses = Witnesses(me, view)
         self.terms = reading.terms
+        self.may_mend = not order.is_verbatim
+        self.mended: Mended | None = None
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0
@@ -74,6 +81,21 @@ class SearchTask:
     def is_in_tail(self) -> bool:
         """Does the page begin behind the folded hits?"""
         return self.cursor is not None and not self.cursor.is_head
+
+    def take_mended(self, mended: Mended | None) -> bool:
+        """Note the query that was meant; tell whether to search by that instead, beginning anew."""
+        self.may_mend = False
+        self.mended = mended
+        if mended is None or not mended.is_sure:
+            return False
+        self.reading = read_query(mended.text, self.order.order, self.order.hidden)
+        self.query = self.reading.query
+        self.terms = self.reading.terms
+        return True
+
+    def is_shown(self, url: str) -> bool:
+        """Tell whether a page may be in an answer to the order."""
+        return not self.view.policy.is_taken_down(url) and not is_below(host_of(url), self.order.hidden)
 
     @property
     def start(self) -> int:

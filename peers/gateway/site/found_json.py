@@ -26,6 +26,7 @@ class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     cursor: str = ""
     facets: bool = False
     explain: bool = False
+    verbatim: bool = False  # by no other words than these
 
 
 class ExplanationJson(msgspec.Struct, frozen=True):
@@ -99,6 +100,8 @@ class FoundJson(msgspec.Struct, frozen=True):
     next: str  # `cursor` of the page after this; "" when there is none
     is_cached: bool
     facets: FacetsJson | msgspec.UnsetType = msgspec.UNSET
+    corrected: str = ""  # the query that was searched for instead, as a word typed is on no page
+    suggestion: str = ""  # a query that finds far more pages
 
 
 def found_json(query: str, found: PagesFound, took_s: float) -> FoundJson:
@@ -120,11 +123,15 @@ def found_json(query: str, found: PagesFound, took_s: float) -> FoundJson:
         sort=found.order,
         remarks=[RemarkJson(each.oddity, each.text, remark_text(_ENGLISH, each)) for each in found.remarks],
         relaxed=RelaxedJson(
-            [word_of(entry, query) for entry in relaxed.nowhere], relaxed.is_any, relaxed.with_all
+            [word_of(entry, found.corrected or query) for entry in relaxed.nowhere],
+            relaxed.is_any,
+            relaxed.with_all,
         ),
         next=found.next,
         is_cached=found.is_cached,
         facets=_facets(found.facets) if found.facets else msgspec.UNSET,
+        corrected=found.corrected,
+        suggestion=found.suggestion,
     )
 
 

@@ -118,6 +118,7 @@ class Wish(NamedTuple):
     order: Sort = Sort.SCORE
     wants_facets: bool = True
     wants_explanations: bool = False
+    is_verbatim: bool = False  # no word is taken for a mistyped one
 
     def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
         """An address of a page of results that keeps the rest of the wish."""
@@ -126,6 +127,7 @@ class Wish(NamedTuple):
         parameters |= {"sort": self.order.value} if self.order is not Sort.SCORE else {}
         parameters |= {"facets": 0} if not self.wants_facets else {}
         parameters |= {"explain": 1} if self.wants_explanations else {}
+        parameters |= {"verbatim": 1} if self.is_verbatim else {}
         parameters |= {"cursor": cursor} if cursor else {}
         return reader.link("/search", **parameters)
 
@@ -314,6 +316,8 @@ def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float, to
 def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> str:
     """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
+    searched = found.corrected or wish.query
+    meant = found.corrected or found.suggestion
     has_next = page < last or bool(found.next)
     return render(
         "results.html",
@@ -324,12 +328,16 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         page=page,
         start=(page - 1) * HITS_PER_PAGE + 1,
         results=[
-            _result(reader, hit, today, *_links_to_more(reader, wish, hit), wish.query) for hit in found.hits
+            _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
         ],
         total=found.total,
         count=_count(reader, found),
         given_up=_given_up(reader, found.relaxed),
-        remarks=list(_remarks(reader, found, wish.query)),
+        remarks=list(_remarks(reader, found, searched)),
+        meant=meant,
+        is_corrected=bool(found.corrected),
+        of_meant=wish.link(reader, meant),
+        verbatim=wish._replace(is_verbatim=True).link(reader),
         filters=list(_filters(reader, wish)),
         facets=_facets(reader, wish, found.facets) if found.facets else [],
         sorts=[

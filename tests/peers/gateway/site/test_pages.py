@@ -168,3 +168,15 @@ def test_a_site_has_a_letter_and_a_page_in_another_language_says_so() -> None:
 )
 def test_a_word_that_is_on_no_page_is_shown_as_it_was_typed(entry: str, query: str, shown: str) -> None:
     assert word_of(entry, query) == shown
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_corrected_query_is_shown_with_a_way_to_the_typed_one(language: str) -> None:
+    found = PagesFound(1, ("x",), 1, 0.5, Coverage(8, 8, 0), (_hit(),), corrected="soft<ware")
+    page = result_page(Reader(language, False), Wish("sofware"), found, 0.01, TODAY)
+    assert '<a href="/search?q=soft%3Cware"><bdi>soft&lt;ware</bdi></a>' in page
+    assert 'href="/search?q=sofware&amp;verbatim=1"' in page
+    suggested = msgspec.structs.replace(found, corrected="", suggestion="software")
+    page = result_page(Reader(language, False), Wish("sofware"), suggested, 0.01, TODAY)
+    assert '<a href="/search?q=software"><bdi>software</bdi></a>' in page
+    assert "verbatim" not in page

@@ -1,0 +1,203 @@
+"""The words of the index that are like one that was typed, and how many pages have them.
+
+Like a word in Latin letters are those that one edit makes of it, of a long one two; like letters that are
+pinyin, and like Chinese characters, words that sound like a part of them. Pages of which no text may be shown
+say nothing here: what they alone have is never proposed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from peers.engine.matching.matching import found_by
+from peers.engine.matching.matching_cost import matching_cost
+from peers.engine.mending.dictionary_scan import (
+    HAN_CHARS_MAX,
+    NEAR_COLUMNS,
+    READINGS_MAX,
+    SOUND_COLUMNS,
+    TYPED_BYTES_MAX,
+    VARIANTS_MAX,
+    near_entries,
+    sounding_entries,
+)
+from peers.engine.pages.filter_entries import UNQUOTABLE
+from peers.engine.queries.query import Literal, LiteralKind, Query
+from peers.engine.searching.effort import Effort, EffortSpentError
+from peers.engine.segments.live_segment import SegmentView
+from peers.engine.segments.segment import Segment
+from peers.kernel import Ints, Sums
+from peers.text.pinyin import places_of, readings, spellings_of_syllable, syllables
+
+# A word of seven letters with two edits is anything; one of eight seldom is.
+TWO_EDITS_CHARS: Final = 8
+NEAR_MAX: Final = 24  # words with the typed letters but for edits, those with the fewest and on most pages
+OF_PART_MAX: Final = 3  # words for one part of what was typed
+SOUNDING_MAX: Final = 40
+SOUND_CHARS_MAX: Final = 30  # of pinyin
+SAMPLES: Final = 4  # pages of a word that are named
+_ROOM: Final = 4_096  # entries that one scan may find
+_HAN: Final = ("\u4e00", "\ua000")
+_QUOTABLE: Final = ((Literal(LiteralKind.SITE, (UNQUOTABLE,), negated=True),),)
+
+Part: TypeAlias = tuple[int, int]
+
+
+class SimilarWord(NamedTuple):
+    """A word for a part of the typed text."""
+
+    word: str
+    part: Part  # its start and end, in characters
+    pages: int
+    together: int  # of them, those with the other words of the query
+    samples: tuple[str, ...]  # URLs of some of the pages
+
+
+def similar_words(
+    segments: Sequence[SegmentView], typed: str, beside: tuple[str, ...], effort: Effort
+) -> list[SimilarWord]:
+    """Find the words like a folded one, as far as the effort goes. DamagedSegmentError.
+
+    The word itself is among them.
+
+    Args:
+      beside: entries that the other words of the query require.
+    """
+    found: list[SimilarWord] = []
+    try:
+        for word, part in _candidates(segments, typed, effort):
+            counted = _counted(segments, word, part, beside, effort)
+            if counted.pages:
+                found.append(counted)
+    except EffortSpentError:
+        pass  # these are those that could be counted
+    return found
+
+
+def _candidates(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[tuple[str, Part]]:
+    """Return the words that are worth counting, the likeliest first."""
+    near: dict[str, tuple[int, int]] = {}  # edits and minus pages
+    sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for view in segments:
+        if typed.isascii():
+            for word, doc_freq, edits in _near(view.segment, typed, effort):
+                near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
+        for word, doc_freq, part in _sounding(view.segment, typed, effort):
+            sounding[part][word] += doc_freq
+    whole = (0, len(typed))
+    words = [(word, whole) for word in sorted(near, key=lambda word: (near[word], word))[:NEAR_MAX]]
+    parts = sorted(sounding, key=lambda part: (part[0] - part[1], part))
+    for part in parts:
+        of_part = sounding[part]
+        best = sorted(of_part, key=lambda word: (-of_part[word], word))[:OF_PART_MAX]
+        words += [(word, part) for word in best]
+    return words[: NEAR_MAX + SOUNDING_MAX]
+
+
+def _counted(
+    segments: Sequence[SegmentView], word: str, part: Part, beside: tuple[str, ...], effort: Effort
+) -> SimilarWord:
+    """Count the pages of a word. EffortSpentError."""
+    pages = together = 0
+    samples: list[str] = []
+    required = tuple(dict.fromkeys((word, *beside)))
+    for view in segments:
+        clauses = _QUOTABLE if view.segment.look_up([UNQUOTABLE]).doc_freqs[0] else ()
+        counts = []
+        for entries in (word,), required:
+            query = Query(required=entries, clauses=clauses)
+            effort.spend(matching_cost(view, query))
+            counts.append(found_by(view, query).documents)
+        alone, with_all = counts
+        pages += len(alone)
+        together += len(with_all)
+        if len(alone):
+            places = np.linspace(0, len(alone) - 1, SAMPLES).astype(np.int64)
+            samples += view.segment.urls_of(np.unique(alone[places]).tolist())
+    return SimilarWord(word, part, pages, together, tuple(samples[:SAMPLES]))
+
+
+def _near(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, int]]:
+    """Return words of the typed letters but for edits, the documents that have them, and the edits."""
+    letters = typed.encode()
+    if not typed.isalpha() or len(letters) > TYPED_BYTES_MAX:
+        return []
+    edits_max = 1 if len(typed) < TWO_EDITS_CHARS else 2
+    blocks = segment.blocks_between(b"a", b"{")
+    found = np.empty(_ROOM * NEAR_COLUMNS, np.int64)
+    _pay(blocks, effort)
+    n = near_entries(
+        *(segment.dictionary, segment.dictionary_blocks, segment.entry_count, *blocks),
+        *(np.frombuffer(letters, np.uint8), edits_max, found),
+    )
+    rows = found[: n * NEAR_COLUMNS].reshape(-1, NEAR_COLUMNS)
+    rows = rows[np.lexsort((-rows[:, 1], rows[:, 2]))][: 4 * NEAR_MAX]
+    words = segment.names(rows[:, 0])
+    numbers = zip(words, rows[:, 1].tolist(), rows[:, 2].tolist(), strict=True)
+    return [each for each in numbers if each[0].isascii() and each[0].isalpha()]
+
+
+def _sounding(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, Part]]:
+    """Return Chinese words that sound like a part of the typed text, and their numbers of documents."""
+    sounds = _sounds_of(typed)
+    if sounds is None:
+        return []
+    matches, lengths, starts = sounds
+    blocks = segment.blocks_between(*(border.encode() for border in _HAN))
+    found = np.empty(_ROOM * SOUND_COLUMNS, np.int64)
+    _pay(blocks, effort)
+    n = sounding_entries(
+        *(segment.dictionary, segment.dictionary_blocks, segment.entry_count, *blocks),
+        *(_readings_table(), matches, lengths, starts, found),
+    )
+    rows = found[: n * SOUND_COLUMNS].reshape(-1, SOUND_COLUMNS)
+    words = segment.names(rows[:, 0])
+    return [
+        (word, doc_freq, (start, end))
+        for word, (_, doc_freq, start, end) in zip(words, rows.tolist(), strict=True)
+    ]
+
+
+def _pay(blocks: tuple[int, int], effort: Effort) -> None:
+    """Pay for a scan: of a block as much as a visit or two. EffortSpentError."""
+    effort.spend(10 * max(0, blocks[1] - blocks[0]))
+
+
+def _sounds_of(typed: str) -> tuple[Sums, Ints, Ints] | None:
+    """Return the places of typed syllables, as `sounding_entries` takes them; None where there are none."""
+    known = syllables()
+    matches = np.zeros(len(known) * VARIANTS_MAX, np.uint64)
+    lengths = np.ones(len(known) * VARIANTS_MAX, np.int64)
+    if typed.isascii():
+        starts = places_of(typed) if len(typed) <= SOUND_CHARS_MAX else []
+        for number, syllable in enumerate(known):
+            for variant, spelling in enumerate(spellings_of_syllable(syllable)):
+                row = number * VARIANTS_MAX + variant
+                matches[row] = sum(1 << place for place in starts if typed.startswith(spelling, place))
+                lengths[row] = len(spelling)
+    else:
+        of = readings()
+        starts = (
+            list(range(len(typed))) if len(typed) <= HAN_CHARS_MAX and all(c in of for c in typed) else []
+        )
+        for number, syllable in enumerate(known):
+            matches[number * VARIANTS_MAX] = sum(
+                1 << place for place in starts if syllable in of[typed[place]]
+            )
+    return (matches, lengths, np.array(starts, np.int64)) if starts else None
+
+
+@cache
+def _readings_table() -> Ints:
+    """Return READINGS_MAX syllables of each character from U+4E00 on, by number, -1 for none."""
+    numbers = {syllable: number for number, syllable in enumerate(syllables())}
+    table = np.full((ord(_HAN[1]) - ord(_HAN[0]), READINGS_MAX), -1, np.int64)
+    for character, of_character in readings().items():
+        for place, syllable in enumerate(of_character[:READINGS_MAX]):
+            table[ord(character) - ord(_HAN[0]), place] = numbers[syllable]
+    return table.reshape(-1)

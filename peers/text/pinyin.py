@@ -1,0 +1,97 @@
+"""How Chinese characters are read aloud: pinyin without tones, of characters and of typed letters.
+
+Readings are those of `pinyin.txt`, whose head says where they are from. A syllable has several spellings: ü
+is typed as v or u, and many people do not tell zh from z, ng from n, l from n.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+_TABLE: Final = Path(__file__).with_name("pinyin.txt")
+SYLLABLE_CHARS_MAX: Final = 6  # zhuang
+_TONES: Final = re.compile("(?<=[a-z])[1-5]")
+# Pairs of beginnings, and of ends, that are not told apart.
+_INITIALS: Final = ({"zh", "z"}, {"ch", "c"}, {"sh", "s"}, {"l", "n"})
+_FINALS: Final = ({"ang", "an"}, {"eng", "en"}, {"ing", "in"})
+_PARTS: Final = re.compile("([zcs]h|[bpmfdtnlgkhjqxrzcswy])?([aeiouv]+[a-z]*)")
+
+
+@cache
+def readings() -> dict[str, tuple[str, ...]]:
+    """Return the syllables of each character."""
+    found: dict[str, list[str]] = {}
+    for line in _TABLE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        syllable, characters = line.split(" ")
+        for character in characters:
+            found.setdefault(character, []).append(syllable)
+    return {character: tuple(syllables) for character, syllables in found.items()}
+
+
+@cache
+def syllables() -> tuple[str, ...]:
+    """Return all syllables, sorted."""
+    return tuple(sorted({syllable for of_character in readings().values() for syllable in of_character}))
+
+
+@cache
+def spellings_of_syllable(syllable: str) -> tuple[str, ...]:
+    """Return how a syllable may be typed, the right way first: at most four ways."""
+    plain = syllable.replace("v", "u")
+    match = _PARTS.fullmatch(plain)
+    if match is None:
+        return (plain,)
+    initial, final = match[1] or "", match[2]
+    if "v" in syllable:
+        return syllable, plain
+    initials = next((sorted(pair - {initial}) for pair in _INITIALS if initial in pair), [])
+    ending = next((pair for pair in _FINALS if any(final.endswith(end) for end in pair)), set[str]())
+    own = next((end for end in sorted(ending, reverse=True) if final.endswith(end)), "")
+    finals = [final.removesuffix(own) + other for other in ending - {own}] if own else []
+    return tuple(a + b for a, b in product([initial, *initials], [final, *finals]))
+
+
+def without_tones(typed: str) -> str:
+    """Return folded pinyin without the numbers of tones: ruan3jian4 is ruanjian."""
+    return _TONES.sub("", typed)
+
+
+def places_of(typed: str) -> list[int]:
+    """Return the places at which syllables may begin in typed letters; none where there are others too."""
+    places = range(len(typed))
+    lengths = range(1, SYLLABLE_CHARS_MAX + 1)
+    ends = [[place + n for n in lengths if typed[place : place + n] in _as_typed()] for place in places]
+    leads = [False] * len(typed) + [True] * (1 + SYLLABLE_CHARS_MAX)
+    for place in reversed(places):
+        leads[place] = any(end <= len(typed) and leads[end] for end in ends[place])
+    reached = {0}
+    for place in places:
+        if place in reached:
+            reached.update(ends[place])
+    return [place for place in places if place in reached and leads[place]]
+
+
+def is_read_as(word: str, typed: str) -> bool:
+    """Tell whether letters are exactly how Chinese characters are read, nothing taken for its like."""
+    known = readings()
+    ends = {0}
+    for character in word:
+        ends = {
+            end + len(spelling)
+            for end in ends
+            for syllable in known.get(character, ())
+            for spelling in {syllable, syllable.replace("v", "u")}
+            if typed.startswith(spelling, end)
+        }
+    return len(typed) in ends
+
+
+@cache
+def _as_typed() -> frozenset[str]:
+    return frozenset(spelling for syllable in syllables() for spelling in spellings_of_syllable(syllable))
