@@ -232,9 +232,8 @@ class Liar:
         """Send more links than anybody reads, some of which are none, and say that pages are stored."""
         self._tell(f"{self._machine.name} floods {victim.peer} with links")
         to = Address(victim.peer, "controller")
-        found = [FoundLink(url) for url in self._urls]
         for number in range(FLOOD_OF_LINKS):
-            links = self._random.choices(found, k=LINKS_MAX - 2)
+            links = [FoundLink(self._random.choice(self._urls)) for _ in range(LINKS_MAX - 2)]
             links.append(FoundLink(self._random.choice(self._urls).upper()))
             links.append(FoundLink(self._random.choice(self._urls), use=LinkUse.STORED))
             self._world.forge(self._machine.peer, to, LinksFound(number, tuple(links)))
