@@ -5,5 +5,6 @@ script), `segmentation` (words of Chinese), `stemming` (forms), `compounds` (wor
 (words as they are written); `function_words` are those that a query is not about, and `keywords` those
 that a page is; by the former `line_languages` tells which parts of a page are in another language.
 `characters` has the classes of characters by which excerpts are cut. `version` is the number of all these
-rules, and `fingerprint` tells whether the libraries installed analyse as it says. `word_discovery` finds words that the dictionary lacks, `pinyin` says how characters are read.
+rules, and `fingerprint` tells whether the libraries installed analyse as it says. `word_discovery` finds
+words that the dictionary lacks, `pinyin` says how characters are read.
 """
