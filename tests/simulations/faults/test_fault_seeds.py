@@ -1,6 +1,7 @@
-"""The mesh under faults from some seeds, always the same ones: those that found bugs, and 25 small ones.
+"""The mesh under faults from some seeds, always the same ones: those that found bugs, and 12 small ones.
 
-`make soak` runs a thousand that nobody has seen.
+Thirteen more pass in `test_fault_run.py`, by which bugs are found that are planted. `make soak` runs a
+thousand that nobody has seen.
 """
 
 from __future__ import annotations
@@ -38,14 +39,9 @@ def assert_passes(
     assert result.searches > 10
 
 
-@pytest.mark.parametrize("seed", range(1, 11))
+@pytest.mark.parametrize("seed", range(2, 6))
 def test_fixed_seed_passes(seed: int) -> None:
     assert_passes(seed, SMALL)
-
-
-@pytest.mark.parametrize("seed", range(11, 14))
-def test_fixed_seed_passes_on_a_web_that_does_not_change(seed: int) -> None:
-    assert_passes(seed, SMALL, has_revisits=False)
 
 
 # Disks full in turn: a standby that could not keep a page answered as if it had it (517, 591), or took
@@ -108,12 +104,12 @@ def test_seed_in_which_an_address_was_asked_too_soon_passes(seed: int) -> None:
     assert_passes(seed, Sizes(4, 4), has_machines=True)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_fixed_seed_passes_where_hosts_share_machines(seed: int) -> None:
     assert_passes(seed, SMALL, has_machines=True)
 
 
-@pytest.mark.parametrize("seed", range(1, 8))
+@pytest.mark.parametrize("seed", [3, 5, 6, 7])
 def test_fixed_seed_passes_beside_a_malicious_member(seed: int) -> None:
     assert_passes(seed, SMALL, has_liar=True)
 
