@@ -237,12 +237,12 @@ class ApiRoutes:
 
 
 def _search_of(request: Request) -> SearchRequest:
-    """Read the parameters of a search."""
+    """Read the parameters of a search; numbers may be empty, as OpenSearch 1.1 leaves optional ones."""
     parameters = request.query_params
     return SearchRequest(
         q=parameters.get("q", ""),
-        k=number_in(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX),
-        offset=number_in(parameters.get("offset", "0"), "offset", 0, HITS_MAX - 1),
+        k=number_in(parameters.get("k") or "10", "k", 1, SNIPPETS_MAX),
+        offset=number_in(parameters.get("offset") or "0", "offset", 0, HITS_MAX - 1),
         sort=_sort(parameters.get("sort", Sort.SCORE)),
         cursor=parameters.get("cursor", ""),
         facets=is_on(request, "facets"),

@@ -85,7 +85,7 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
-_FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss"]})
+_FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss", "atom"]})
 _FILE: Final = _Parameter("format", "as its server sent it, to be saved", {"enum": ["file"]})
 _SPAN: Final = _Parameter("span", "how far back", {"enum": [str(span) for span in HistorySpan]})
 _KIND: Final = _Parameter("kind", "of decree", {"type": "string"})

@@ -37,7 +37,7 @@ from peers.gateway.requests import (
 )
 from peers.gateway.site import pages
 from peers.gateway.site.bot_page import bot_page, visits_of
-from peers.gateway.site.feeds import opensearch_description, rss
+from peers.gateway.site.feeds import atom, opensearch_description, rss
 from peers.gateway.site.history_view import HistorySpan
 from peers.gateway.site.pages import HITS_PER_PAGE, PAGES_MAX, Wish
 from peers.gateway.why.why_json import idle_json, url_json
@@ -78,7 +78,7 @@ class PageRoutes:
         if not query:
             return responses.html(pages.start_page(reader))
         wish = _wish(request, query)
-        if form == "rss":  # the newest first, and nothing that only a page shows
+        if form in ("rss", "atom"):  # the newest first, and nothing that only a page shows
             wish = Wish(query, order=Sort.DATE, wants_facets=False)
         cursor = request.query_params.get("cursor", "")
         began = self._backend.now()
@@ -89,6 +89,8 @@ class PageRoutes:
             return responses.html(pages.message_page(reader, reader.say("busy"), query, again), 503)
         if form == "rss":
             return responses.xml(rss(reader, wish, found.hits, base_of(request)), "application/rss+xml")
+        if form == "atom":
+            return responses.xml(atom(reader, wish, found.hits, base_of(request)), "application/atom+xml")
         took_s = self._backend.now() - began
         return responses.html(pages.result_page(reader, wish, found, took_s, datetime.now(UTC).date()))
 

@@ -1,4 +1,4 @@
-"""Feeds: the newest pages of a search as RSS 2.0, and the description that lets a browser search here.
+"""Feeds of the newest pages of a search (RSS 2.0, Atom), and the description that lets a browser search here.
 
 Texts are those of pages on the web: what XML does not have becomes U+FFFD, the rest is escaped.
 """
@@ -6,13 +6,14 @@ Texts are those of pages on the web: what XML does not have becomes U+FFFD, the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Final
 from xml.sax.saxutils import escape
 
 from peers.gateway.model.messages import FoundPage
+from peers.gateway.model.time_words import utc
 from peers.gateway.site.pages import Reader, Wish
 
 # Of XML 1.0, 2.2: all other characters are allowed.
@@ -39,9 +40,33 @@ def rss(reader: Reader, wish: Wish, hits: Iterable[FoundPage], base: str) -> str
     )
 
 
+def atom(reader: Reader, wish: Wish, hits: Sequence[FoundPage], base: str) -> str:
+    """The same as Atom, with all elements that RFC 4287, 4.1.1 and 4.1.2, requires.
+
+    Args:
+      base: scheme and authority of this gateway.
+    """
+    place = escape(base + wish.link(reader), _QUOTES)
+    updated = max((_rfc_3339(_moment_of(hit)) for hit in hits), default=_rfc_3339(0.0))
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="utf-8"?>',
+            f'<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="{reader.say("html_lang")}">',
+            _element("title", f"{wish.query} · {reader.say('name')}"),
+            f'<link rel="alternate" type="text/html" href="{place}"/>',
+            _element("id", base + wish.link(reader)),
+            _element("updated", updated),
+            f"<author>{_element('name', reader.say('name'))}</author>",
+            *(line for hit in hits for line in _entry(hit)),
+            "</feed>\n",
+        ]
+    )
+
+
 def opensearch_description(reader: Reader, base: str) -> str:
     """An OpenSearch 1.1 description of this gateway."""
     template = escape(f"{base}/search?q={{searchTerms}}", _QUOTES)
+    paged = escape(f"{base}/api/search?q={{searchTerms}}&k={{count?}}&offset={{startIndex?}}", _QUOTES)
     icon = escape(f"{base}/favicon.ico")
     return "\n".join(
         [
@@ -52,6 +77,9 @@ def opensearch_description(reader: Reader, base: str) -> str:
             "<InputEncoding>UTF-8</InputEncoding>",
             f'<Image type="image/svg+xml">{icon}</Image>',
             f'<Url type="text/html" template="{template}"/>',
+            f'<Url type="application/rss+xml" template="{template}&amp;format=rss"/>',
+            f'<Url type="application/atom+xml" template="{template}&amp;format=atom"/>',
+            f'<Url type="application/json" indexOffset="0" template="{paged}"/>',
             "</OpenSearchDescription>\n",
         ]
     )
@@ -66,10 +94,30 @@ def _item(hit: FoundPage) -> Iterator[str]:
     yield _element("link", hit.url)
     yield _element("guid", hit.url)
     yield _element("description", hit.snippet)
-    day = _rfc_822(hit.date if hit.date > 0 else hit.fetched_at)
+    day = _rfc_822(_moment_of(hit))
     if day:
         yield _element("pubDate", day)
     yield "</item>"
+
+
+def _entry(hit: FoundPage) -> Iterator[str]:
+    yield "<entry>"
+    yield _element("title", hit.title.strip() or hit.url)
+    yield f'<link href="{escape(_NOT_XML.sub(chr(0xFFFD), hit.url), _QUOTES)}"/>'
+    yield _element("id", hit.url)
+    yield _element("updated", _rfc_3339(_moment_of(hit)))
+    yield _element("summary", hit.snippet)
+    yield "</entry>"
+
+
+def _moment_of(hit: FoundPage) -> float:
+    """When a page was last changed, else when it was fetched; seconds since the epoch."""
+    return hit.date if hit.date > 0 else hit.fetched_at
+
+
+def _rfc_3339(seconds: float) -> str:
+    """Return a time in the form of RFC 3339; the beginning of 1970 for a number that is no time."""
+    return f"{utc(seconds) or datetime.fromtimestamp(0, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _rfc_822(seconds: float) -> str:

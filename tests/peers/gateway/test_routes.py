@@ -9,11 +9,13 @@ from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from math import inf
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
+import yaml
 from msgspec.structs import replace
 from protego import Protego
 from starlette.applications import Starlette
@@ -387,10 +389,22 @@ async def test_browser_can_take_the_gateway_as_its_search_engine(gateway: Starle
     assert 'rel="search"' in (await ask(gateway, "/")).text
     reply = await ask(gateway, "/opensearch.xml", headers={"Host": "127.0.0.1:8017"})
     assert reply.headers["content-type"].startswith("application/opensearchdescription+xml")
-    [template] = [
-        each.get("template") for each in ElementTree.fromstring(reply.text).iter() if each.get("template")
-    ]
-    assert template == "http://127.0.0.1:8017/search?q={searchTerms}"
+    templates = {
+        each.get("type"): each.get("template", "")
+        for each in ElementTree.fromstring(reply.text).iter()
+        if each.get("template")
+    }
+    assert templates["text/html"] == "http://127.0.0.1:8017/search?q={searchTerms}"
+    assert set(templates) == {
+        "text/html",
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/json",
+    }
+    for media_type, template in templates.items():  # optional parameters may be left empty (OpenSearch 1.1)
+        target = re.sub(r"\{\w+\?\}", "", template.replace("{searchTerms}", "everything"))
+        found = await ask(gateway, target.removeprefix("http://127.0.0.1:8017"))
+        assert (found.status, found.headers["content-type"].partition(";")[0]) == (200, media_type)
     assert (await ask(gateway, "/favicon.ico")).headers["content-type"].startswith("image/svg+xml")
 
 
@@ -407,6 +421,46 @@ async def test_search_can_be_followed_as_a_feed_of_its_newest_pages(
     hostile = ElementTree.fromstring((await ask(gateway, "/search?q=hostile&format=rss")).text)[0]
     assert hostile.findtext("item/title") == "</a><script>alert('title')</script>"
     assert hostile.findtext("item/pubDate") is None
+
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+async def test_rfc4287_4_1_a_feed_of_atom_has_all_that_there_has_to_be(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    reply = await ask(gateway, "/search?q=everything&format=atom&lang=en", headers={"Host": "localhost:8017"})
+    assert backend.orders == [SearchPages(7, "everything", 10, 0, Sort.DATE)]
+    assert reply.headers["content-type"].startswith("application/atom+xml")
+    feed = ElementTree.fromstring(reply.text)
+    assert feed.findtext(f"{ATOM}id", "").startswith("http://localhost:8017/search?q=everything")
+    assert feed.findtext(f"{ATOM}author/{ATOM}name")
+    entries = feed.findall(f"{ATOM}entry")
+    by_id = {entry.findtext(f"{ATOM}id"): entry for entry in entries}
+    assert by_id[ENGLISH_URL].findtext(f"{ATOM}updated") == "2024-05-01T00:00:00Z"
+    assert feed.findtext(f"{ATOM}updated") == max(entry.findtext(f"{ATOM}updated", "") for entry in entries)
+    link = by_id[ENGLISH_URL].find(f"{ATOM}link")
+    assert link is not None
+    assert link.get("href") == ENGLISH_URL
+    hostile = ElementTree.fromstring((await ask(gateway, "/search?q=hostile&format=atom")).text)
+    assert hostile.findtext(f"{ATOM}entry/{ATOM}title") == "</a><script>alert('title')</script>"
+
+
+async def test_the_lines_for_searxng_find_our_hits_where_they_say(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    """As its json_engine reads them: {pageno} is (page - 1) * page_size + first_page_num."""
+    docs = (Path(__file__).parents[3] / "docs" / "api.md").read_text(encoding="utf-8")
+    [engine] = yaml.safe_load(docs.partition("```yaml\n")[2].partition("```")[0])
+    assert engine["engine"] == "json_engine"
+    place = engine["first_page_num"] + 2 * engine["page_size"]
+    target = engine["search_url"].format(query="everything", pageno=place)
+    found = (await ask(gateway, target.removeprefix("http://127.0.0.1:8017"))).json
+    assert backend.orders == [SearchPages(7, "everything", engine["page_size"], 20)]
+    hit = found[engine["results_query"]][0]
+    assert hit[engine["url_query"]] == ENGLISH_URL
+    assert hit[engine["title_query"]]
+    assert hit[engine["content_query"]]
 
 
 async def test_help_has_examples_that_are_searches(gateway: Starlette) -> None:
