@@ -8,7 +8,6 @@ from typing import Final
 
 from mesh.client.gateway_client import GatewayClient
 from peers.crawler.explanations import UndoneVisits
-from peers.gateway.why.why_json import IdleJson
 from peers.options import read_told
 
 PATIENCE_S: Final = 30.0  # a peer looks through some 50,000 rows a second
@@ -26,6 +25,8 @@ def undone_visits(client: GatewayClient, until_s: float) -> dict[str, UndoneVisi
     Raises:
       GatewayError: the gateway does not answer.
     """
+    from peers.gateway.why.why_json import IdleJson  # loads all that reads queries, dictionaries included
+
     ends_s = time.monotonic() + PATIENCE_S
     while True:
         idle = read_told(client.why_idle(), IdleJson)

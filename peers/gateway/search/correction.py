@@ -199,7 +199,6 @@ def _by_sound(letters: str, known: Sequence[Similar], page_count: int) -> list[_
         return []
     together, pages = min(each.together for each in words), min(each.pages for each in words)
     cost += SOUND_COST + len(words) - 1
-    cost += SOUND_COST + len(words) - 1
     return [_Choice(_log_pages(together, pages) - cost, word, together)]
 
 

@@ -61,6 +61,11 @@ class CorrectionStage(Stage):
     def end(self, plan: Plan) -> None:
         self._shared.punctuality.note_silent(self._waiting())
 
+    @property
+    def is_told_by_all(self) -> bool:
+        """Has every share of the plan told its words?"""
+        return self._told.keys() == set(self.plan.slots)
+
     def told(self) -> list[tuple[Mistyped, list[Similar]]]:
         """Return the sums of all answers for each word."""
         return [

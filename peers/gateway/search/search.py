@@ -209,7 +209,9 @@ class Search(Errand):
         """Search by the query that was meant where that is sure, by the typed one otherwise."""
         stage.end(stage.plan)
         task, n_pages = self._task, stage.counted.statistics.totals(stage.plan.slots, ()).document_count
-        if task.take_mended(mend(task.order.text, stage.told(), task.is_shown, n_pages)):
+        task.is_mended_by_all = stage.is_told_by_all
+        is_another = task.take_mended(mend(task.order.text, stage.told(), task.is_shown, n_pages))
+        if is_another or not stage.is_told_by_all:  # who was silent may be gone, and others have its slots
             return self._count(now)
         return self._search(stage.counted, stage.plan, now)
 
@@ -255,7 +257,7 @@ class Search(Errand):
         self._shared.incomplete += coverage.missing > 0
         self._shared.cache.misses += 1
         seconds = now - self._task.started
-        is_poor = self._merged.is_cut or witnesses.has_denied
+        is_poor = self._merged.is_cut or witnesses.has_denied or not self._task.is_mended_by_all
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
         if not coverage.missing and self._task.order.order is Sort.SCORE and not self._task.is_in_tail:
             self._shared.to_compare = searched.question

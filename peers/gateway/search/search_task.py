@@ -44,6 +44,7 @@ class SearchTask:
       witnesses: of its hits.
       may_mend: whether mistyped words are to be looked for.
       mended: the query that was meant, where that is another one (`correction`).
+      is_mended_by_all: False when some have not said which of their words are like those typed.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class SearchTask:
         self.terms = reading.terms
         self.may_mend = not order.is_verbatim
         self.mended: Mended | None = None
+        self.is_mended_by_all = True
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0

@@ -56,8 +56,10 @@ class Conversation:
     def order(self, message: Message) -> list[Send]:
         return self._note(self.searcher.receive(Address("ann", "http"), message, self.now))
 
-    def search(self, text: str, k: int = 10, offset: int = 0, ticket: int = 1) -> list[Send]:
-        return self.order(SearchPages(ticket, text, k, offset))
+    def search(
+        self, text: str, k: int = 10, offset: int = 0, ticket: int = 1, *, is_verbatim: bool = False
+    ) -> list[Send]:
+        return self.order(SearchPages(ticket, text, k, offset, is_verbatim=is_verbatim))
 
     def wait(self, seconds: float) -> list[Send]:
         self.now += seconds

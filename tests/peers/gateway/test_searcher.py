@@ -285,7 +285,7 @@ def test_when_a_word_is_rare_pages_with_any_word_are_searched_at_once() -> None:
 
 def test_words_that_are_nowhere_are_left_out_and_named() -> None:
     talk = Conversation()
-    talk.search("web crawler nosuchword")
+    talk.search("web crawler nosuchword", is_verbatim=True)
     asking = only(talk.all_counted(60, 70, 0))
     assert isinstance(asking, SearchSlots)
     query = query_of(asking.query)
@@ -312,7 +312,7 @@ def test_fallback_that_finds_nothing_ends() -> None:
 
 
 def test_words_of_which_none_is_anywhere_are_searched_once() -> None:
-    talk = searching((0, 0), "web crawler")
+    talk = searching((0, 0), "web crawler", is_verbatim=True)
     for peer in PEERS:
         talk.found(peer)
     assert talk.answer().total == 0

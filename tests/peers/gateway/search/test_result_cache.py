@@ -13,6 +13,7 @@ from peers.gateway.model.messages import ChangeGateway, Coverage, PagesFound, Se
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.search.plan import NOBODY_ABSENT, Share
 from peers.gateway.search.result_cache import FRESH_S, ResultCache
+from peers.gateway.search.stage import COUNTING_S_MAX
 from peers.gateway.search.term_statistics import Edition
 from peers.index.wire_messages import CountTerms, SearchSlots
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
@@ -207,3 +208,17 @@ def test_settings_that_come_while_it_runs_say_how_much_is_kept() -> None:
     assert messages(talk.sent) != [PagesFound]
     talk.change_ownership(ownership(("ann", "bob")))  # for which there is another cache
     assert talk.searcher.observe().cache_pages == 0
+
+
+def test_a_page_is_not_kept_while_some_have_not_said_which_words_were_meant() -> None:
+    talk = Conversation()
+    talk.search("crawlr")
+    talk.all_counted(0)
+    assert messages(talk.sent) == [CountTerms]
+    talk.wait(COUNTING_S_MAX + 0.1)  # nobody says
+    talk.all_counted(0)
+    for peer in PEERS:
+        talk.found(peer)
+    assert talk.answer().total == 0
+    talk.search("crawlr")
+    assert not [each for each in talk.sent if isinstance(each.message, PagesFound)]
