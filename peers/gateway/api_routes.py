@@ -41,7 +41,16 @@ from peers.gateway.model.messages import (
 from peers.gateway.model.readiness_json import HealthJson
 from peers.gateway.openapi import openapi
 from peers.gateway.reports import Reports
-from peers.gateway.requests import Refusal, body_of, is_foreign, is_on, now_s, number_in, url_parameter
+from peers.gateway.requests import (
+    Refusal,
+    body_of,
+    is_foreign,
+    is_on,
+    now_s,
+    number_in,
+    query_in,
+    url_parameter,
+)
 from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
@@ -78,7 +87,7 @@ class ApiRoutes:
     async def search(self, request: Request) -> Response:
         began = self._backend.now()
         parameters = request.query_params
-        query = parameters.get("q", "").strip()
+        query = query_in(request)
         if not query:
             raise Refusal(400, "give the words to search for in the parameter q")
         k = number_in(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX)
