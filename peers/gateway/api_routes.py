@@ -41,7 +41,16 @@ from peers.gateway.model.messages import (
 from peers.gateway.model.readiness_json import HealthJson
 from peers.gateway.openapi import openapi
 from peers.gateway.reports import Reports
-from peers.gateway.requests import Refusal, body_of, is_foreign, is_on, now_s, number_in, url_parameter
+from peers.gateway.requests import (
+    Refusal,
+    body_of,
+    is_foreign,
+    is_on,
+    now_s,
+    number_in,
+    query_in,
+    url_parameter,
+)
 from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
@@ -240,7 +249,7 @@ def _search_of(request: Request) -> SearchRequest:
     """Read the parameters of a search; numbers may be empty, as OpenSearch 1.1 leaves optional ones."""
     parameters = request.query_params
     return SearchRequest(
-        q=parameters.get("q", ""),
+        q=query_in(request),
         k=number_in(parameters.get("k") or "10", "k", 1, SNIPPETS_MAX),
         offset=number_in(parameters.get("offset") or "0", "offset", 0, HITS_MAX - 1),
         sort=_sort(parameters.get("sort", Sort.SCORE)),

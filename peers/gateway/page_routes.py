@@ -32,6 +32,7 @@ from peers.gateway.requests import (
     is_encrypted,
     is_on,
     now_s,
+    query_in,
     reader_of,
     url_parameter,
 )
@@ -71,7 +72,7 @@ class PageRoutes:
 
     async def search(self, request: Request) -> Response:
         reader = reader_of(request)
-        query = request.query_params.get("q", "").strip()
+        query = query_in(request)
         form = request.query_params.get("format", "")
         if form == "json":
             return await self._search_json(request)

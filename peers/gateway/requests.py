@@ -8,11 +8,11 @@ else must not make its reader's peer crawl.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from starlette.requests import Request
 
@@ -38,6 +38,17 @@ def reader_of(request: Request) -> Reader:
     chosen = request.query_params.get("lang", "")
     language = language_of(request.headers.get("accept-language", ""), chosen)
     return Reader(language, chosen == language)
+
+
+def query_in(request: Request) -> str:
+    """Return the text to search for, parameter `q`, in UTF-8 or, as old Chinese pages send it, GB 18030."""
+    query = request.query_params.get("q", "")
+    if "\ufffd" in query:
+        pairs: bytes = request.scope["query_string"]
+        value = next((pair[2:] for pair in pairs.split(b"&") if pair.startswith(b"q=")), b"")
+        with suppress(UnicodeDecodeError):
+            query = unquote_to_bytes(value.replace(b"+", b" ")).decode("gb18030")
+    return query.strip()
 
 
 def base_of(request: Request) -> str:

@@ -21,7 +21,7 @@ from peers.gateway.model.messages import (
     PageFound,
     VersionsFound,
 )
-from peers.gateway.requests import Refusal, base_of, original_url, reader_of, url_parameter
+from peers.gateway.requests import Refusal, base_of, original_url, query_in, reader_of, url_parameter
 from peers.gateway.site import pages
 from peers.gateway.site.copy_text import CopyFormat, copy_json, markdown_of
 from peers.gateway.site.memento import (
@@ -84,7 +84,7 @@ class StoredRoutes:
             return responses.html(pages.message_page(reader, reader.say("stored_barred")), 403)
         if is_file and not stored.is_partial:
             return responses.file(url, stored)
-        query = request.query_params.get("q", "")[:QUERY_CHARS_MAX]
+        query = query_in(request)[:QUERY_CHARS_MAX]
         wants_links = "links" in request.query_params and stored.kind is DisplayKind.HTML
         marked = await self._stored_links(url, stored) if wants_links else None
         copy = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)

@@ -29,6 +29,8 @@ WEIGHT_MAX: Final = 100.0
 
 ANY_FIELD: Final = 0
 TITLE_FIELD: Final = 1 << 0
+HEADINGS_FIELD: Final = 1 << 2
+TEXT_FIELD: Final = 1 << 3
 URL_FIELD: Final = 1 << 4
 
 

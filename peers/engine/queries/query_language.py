@@ -5,10 +5,12 @@
     -x, NOT x          without it; x is a word, a phrase, an operator or a group; --x is a word
     x OR y, x | y      one of them; it joins its neighbours only, as people know it: a b OR c is a (b OR c)
     ( )                groups
-    site: intitle: inurl: lang: type: after: before: copies:   see `Operator`
+    site: intitle: inurl: lang: type: after: before: copies: ...   see `Operator`
 
-Full-width signs （ ） ： － ｜ count as their like. AND, OR and NOT are words of the language in capitals
-only.
+Full-width signs （ ） ： － ｜ count as their like. AND, OR and NOT are words of the language in capitals,
+beside a word that is not, and where more than function words is left to look for: `IS NOT NULL` and a title
+in capitals are words. In a sentence, which uses no other sign of the language, quotation marks, parentheses
+and `e.g.` are those of its prose: it is read as its words.
 
 Nothing typed is an error. What is malformed gets its best reading and a remark: a parenthesis or quotation
 mark that is not closed ends with the text, one that was not opened is left out, as is an OR with nothing on
@@ -19,15 +21,23 @@ text is searched as it is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from peers.text.function_words import FUNCTION_WORDS_OF, function_words_of
+
 DEPTH_MAX: Final = 16  # of parentheses; people nest two or three
 REMARKS_MAX: Final = 8
 REMARK_CHARS_MAX: Final = 60  # of what was typed, in a remark
+# A text with as many words, this many of them function words, is a sentence; with less a sign must end it.
+SENTENCE_WORDS_MIN: Final = 8
+SENTENCE_FUNCTION_WORDS_MIN: Final = 3
+ENDED_CHARS_MIN: Final = 8  # of a sentence in Chinese with a sign at its end
 
 
 class Operator(StrEnum):
@@ -36,8 +46,12 @@ class Operator(StrEnum):
     SITE = "site"  # a host and its subdomains
     INTITLE = "intitle"  # a word or phrase in the title
     INURL = "inurl"
+    INTEXT = "intext"  # a word or phrase in the main text
+    DEFINE = "define"  # a word or phrase that is the subject of a title or heading
+    HOST = "host"  # as `SITE`
     LANG = "lang"  # zh, en-GB
     TYPE = "type"  # html, pdf, text/plain
+    FILETYPE = "filetype"  # as `TYPE`
     AFTER = "after"  # 2024, 2024-05, 2024-05-01: from the beginning of that on
     BEFORE = "before"  # before the beginning of that
     COPIES = "copies"  # all: pages that are copies of others are results, too
@@ -57,6 +71,8 @@ class Oddity(StrEnum):
     NO_TYPE = "no_type"
     NO_DATE = "no_date"
     NO_VALUE = "no_value"  # nothing behind the colon
+    NO_OPERATOR = "no_operator"  # there is none of that name
+    SENTENCE = "sentence"  # its quotation marks and parentheses ask for nothing
     ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for
     TOO_LONG = "too_long"  # from here on it was left out
     TOO_MANY_WORDS = "too_many_words"  # the last ones were left out
@@ -122,13 +138,27 @@ class Remarks:
             shown = text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
             self._met[Remark(oddity, shown)] = None
 
+    def note_all(self, others: Remarks) -> None:
+        for remark in others.all():
+            self.note(remark.oddity, remark.text)
+
     def all(self) -> tuple[Remark, ...]:
         return tuple(self._met)
 
 
 def read(text: str, remarks: Remarks) -> Node:
     """Read a query; never raises."""
-    node = _Reader(list(_tokens(text, remarks)), remarks).read()
+    met = Remarks()
+    tokens = list(_tokens(text, met))
+    if any(map(_is_keyword, tokens)):
+        tokens = _without_words_in_capitals(tokens)
+    if _is_prose(text, tokens):
+        tokens, met = _words_of_prose(tokens)
+    node = _Reader(tokens, met).read()
+    if any(map(_is_keyword, tokens)) and _asks_for_nothing(node):
+        met = Remarks()
+        node = _Reader(list(map(_as_word, tokens)), met).read()
+    remarks.note_all(met)
     return Words(text) if _is_nothing(node) else node
 
 
@@ -179,6 +209,11 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _KEYWORDS: Final = {"OR": _Sign.OR, "AND": _Sign.AND, "NOT": _Sign.NOT}
+_SIGNS_OF_PROSE: Final = (_Sign.WORD, _Sign.PHRASE, _Sign.OPEN, _Sign.CLOSE)
+_ENDS: Final = ("?", "？", "。", "！", "!")
+_ABBREVIATIONS: Final = frozenset(("e.g.", "e.g.,", "i.e.", "i.e.,"))
+# A word and a colon as people write operators elsewhere; no address, no time, no name of C++.
+_LIKE_OPERATOR: Final = re.compile(r"[a-zA-Z]{3,12}[:：](?![:：/\d])\S", re.ASCII)
 _SIGNS: Final = {"minus": _Sign.MINUS, "open": _Sign.OPEN, "close": _Sign.CLOSE, "or": _Sign.OR}
 
 
@@ -193,9 +228,68 @@ def _tokens(text: str, remarks: Remarks) -> Iterator[_Token]:
                 remarks.note(Oddity.QUOTE_OPEN)
             yield _Token(_Sign.PHRASE, match["phrase"])
         elif name == "word":
+            if _LIKE_OPERATOR.match(match[0]):
+                remarks.note(Oddity.NO_OPERATOR, match[0])
             yield _Token(_KEYWORDS.get(match[0], _Sign.WORD), match[0])
         elif name in _SIGNS:
             yield _Token(_SIGNS[name], match[0])
+
+
+def _is_keyword(token: _Token) -> bool:
+    return token.text in _KEYWORDS and token.sign is not _Sign.WORD and token.sign is not _Sign.PHRASE
+
+
+def _as_word(token: _Token) -> _Token:
+    return _Token(_Sign.WORD, token.text) if _is_keyword(token) else token
+
+
+def _without_words_in_capitals(tokens: list[_Token]) -> list[_Token]:
+    """Make words of keywords that nothing beside them tells to be more, and of such as OR AND in a row."""
+    read: list[_Token] = []
+    texts = [at for at, token in enumerate(tokens) if token.text and not _is_keyword(token)]
+    for is_keyword, group in groupby(enumerate(tokens), lambda each: _is_keyword(each[1])):
+        row = list(group)
+        first, keywords = row[0][0], [token for _, token in row]
+        if is_keyword:
+            place = bisect_left(texts, first)
+            is_told = any(_tells_keywords(tokens[at]) for at in texts[max(0, place - 1) : place + 1])
+            if not is_told or any(token.sign is not _Sign.NOT for token in keywords[1:]):
+                keywords = list(map(_as_word, keywords))
+        read += keywords
+    return read
+
+
+def _tells_keywords(token: _Token) -> bool:
+    """Tell whether a keyword beside it is one: it has a letter that is no capital, or is no mere word."""
+    return token.sign is not _Sign.WORD or any(c.isalpha() and not c.isupper() for c in token.text)
+
+
+def _asks_for_nothing(node: Node) -> bool:
+    """Tell whether all that a node asks for is function words of two letters or more."""
+    texts = plain_texts(node)
+    words = {word for text in texts for word in text.lower().split()}
+    return bool(words) and words <= FUNCTION_WORDS_OF["en"] and any(len(word) > 1 for word in words)
+
+
+def _is_prose(text: str, tokens: list[_Token]) -> bool:
+    """Tell whether a text is a sentence that uses no sign of the language but those that prose has, too."""
+    if not all(token.sign in _SIGNS_OF_PROSE for token in tokens):
+        return False
+    if text.rstrip().endswith(_ENDS) and len(text) >= ENDED_CHARS_MIN and any(c >= "\u3400" for c in text):
+        return True
+    bare = [token.text.lower().strip(",;:?!.") for token in tokens if token.sign is _Sign.WORD]
+    if len(bare) < SENTENCE_WORDS_MIN:
+        return False
+    return len(function_words_of(bare).intersection(bare)) >= SENTENCE_FUNCTION_WORDS_MIN
+
+
+def _words_of_prose(tokens: list[_Token]) -> tuple[list[_Token], Remarks]:
+    """Return the words of a sentence, and the remark that its other signs are not those of the language."""
+    remarks = Remarks()
+    if any(token.sign is not _Sign.WORD for token in tokens):
+        remarks.note(Oddity.SENTENCE)
+    words = [_Token(_Sign.WORD, token.text) for token in tokens if token.sign in (_Sign.WORD, _Sign.PHRASE)]
+    return [word for word in words if word.text.lower() not in _ABBREVIATIONS], remarks
 
 
 class _Reader:

@@ -27,10 +27,12 @@ from peers.engine.queries.native_forms import NativeForms, native_forms, with_na
 from peers.engine.queries.query import (
     ANY_FIELD,
     CLAUSES_MAX,
+    HEADINGS_FIELD,
     LITERAL_ENTRIES_MAX,
     LITERALS_MAX,
     REQUIRED_MAX,
     SCORING_MAX,
+    TEXT_FIELD,
     TITLE_FIELD,
     URL_FIELD,
     Literal,
@@ -131,10 +133,18 @@ _UNITED: Final = (
     LiteralKind.LANGUAGE,
     LiteralKind.TYPE,
 )  # side by side they mean one of them
+_FIELDS: Final = {
+    Operator.INTITLE: TITLE_FIELD,
+    Operator.INURL: URL_FIELD,
+    Operator.INTEXT: TEXT_FIELD,
+    Operator.DEFINE: TITLE_FIELD | HEADINGS_FIELD,
+}
 _UNKNOWN: Final = {
     Operator.SITE: Oddity.NO_HOST,
+    Operator.HOST: Oddity.NO_HOST,
     Operator.LANG: Oddity.NO_LANGUAGE,
     Operator.TYPE: Oddity.NO_TYPE,
+    Operator.FILETYPE: Oddity.NO_TYPE,
     Operator.AFTER: Oddity.NO_DATE,
     Operator.BEFORE: Oddity.NO_DATE,
 }
@@ -277,7 +287,7 @@ def _texts_asked_for(node: Node) -> list[str]:
     match node:
         case Words(text) | Phrase(text):
             return [text]
-        case Condition(Operator.INTITLE | Operator.INURL, value):
+        case Condition(operator, value) if operator in _FIELDS:
             return [value]
         case Condition(operator, value, typed) if _literal_of(operator, value.strip()) is None:
             return [typed]
@@ -334,19 +344,17 @@ def _any_of(parts: Sequence[list[_Clause]]) -> list[_Clause]:
 
 def _literal_of(operator: Operator, value: str) -> Literal | None:
     match operator:
-        case Operator.SITE:
+        case Operator.SITE | Operator.HOST:
             host = _host_of(value)
             return Literal(LiteralKind.SITE, (HOST_PREFIX + host,)) if host else None
         case Operator.LANG:
             language = _language_of(value)
             return Literal(LiteralKind.LANGUAGE, (LANGUAGE_PREFIX + language,)) if language else None
-        case Operator.TYPE:
+        case Operator.TYPE | Operator.FILETYPE:
             types = _types_of(value)
             return Literal(LiteralKind.TYPE, tuple(TYPE_PREFIX + each for each in types)) if types else None
-        case Operator.INTITLE:
-            return phrase_of(value, fields=TITLE_FIELD)
-        case Operator.INURL:
-            return phrase_of(value, fields=URL_FIELD)
+        case Operator.INTITLE | Operator.INURL | Operator.INTEXT | Operator.DEFINE:
+            return phrase_of(value, fields=_FIELDS[operator])
         case Operator.AFTER:
             since = _seconds_of(value)
             return None if since is None else Literal(LiteralKind.DATE, low=since)

@@ -261,6 +261,8 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_TYPE: "remark_no_type",
     Oddity.NO_DATE: "remark_no_date",
     Oddity.NO_VALUE: "remark_no_value",
+    Oddity.NO_OPERATOR: "remark_no_operator",
+    Oddity.SENTENCE: "remark_sentence",
     Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
     Oddity.TOO_LONG: "remark_too_long",
     Oddity.TOO_MANY_WORDS: "remark_too_many_words",

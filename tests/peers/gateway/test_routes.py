@@ -160,6 +160,15 @@ async def test_query_that_is_no_utf8_is_searched_as_it_can_be_read(gateway: Star
     assert reply.json["query"] == "\ufffd\ufffd"
 
 
+@pytest.mark.parametrize("q", ["%C8%ED%BC%FE+a", "%E8%BD%AF%E4%BB%B6+a"])
+async def test_query_in_gb18030_is_read_as_one_in_utf8(
+    gateway: Starlette, backend: FakeBackend, q: str
+) -> None:
+    for path in ("/search", "/api/search"):
+        await ask(gateway, f"{path}?sort=score&q={q}")
+    assert [order.text for order in backend.orders if isinstance(order, SearchPages)] == ["软件 a"] * 2
+
+
 async def test_when_too_many_ask_they_are_told_when_to_come_back() -> None:
     gateway = application(BusyBackend())
     for target in ("/api/search?q=a", "/search?q=a", "/page?url=http://a/", "/api/status", "/status"):

@@ -86,11 +86,16 @@ def only_target(sends: list[Send]) -> Address:
 
 
 def searching(
-    doc_freqs: tuple[int, ...] = (1,), text: str = "crawler", replicas: int = 2, **order: int
+    doc_freqs: tuple[int, ...] = (1,),
+    text: str = "crawler",
+    replicas: int = 2,
+    *,
+    is_verbatim: bool = False,
+    **order: int,
 ) -> Conversation:
     """A search whose terms have been counted by all: the hits are awaited."""
     talk = Conversation(ownership(replicas=replicas))
-    talk.search(text, **order)
+    talk.search(text, is_verbatim=is_verbatim, **order)
     talk.all_counted(*doc_freqs)
     return talk
 

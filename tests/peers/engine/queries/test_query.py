@@ -128,6 +128,8 @@ YEAR_2024_S = 1_704_067_200.0  # date -u -d 2024-01-01 +%s
                 extra=("a", "b", "c"),
             ),
         ),
+        ("intext:a", words(clauses=((Literal(LiteralKind.PHRASE, ("a",), (0,), 0b1000),),), extra=("a",))),
+        ("define:a", words(clauses=((Literal(LiteralKind.PHRASE, ("a",), (0,), 0b101),),), extra=("a",))),
         ("a after:2024", words("a", clauses=((Literal(LiteralKind.DATE, low=YEAR_2024_S),),))),
         (
             "a before:2024-01-03",
@@ -154,7 +156,6 @@ def test_operators_become_clauses(text: str, query: Query) -> None:
         ("a OR", "a", Oddity.OR_ALONE),
         ("| a", "a", Oddity.OR_ALONE),
         ("a NOT", "a", Oddity.NOT_ALONE),
-        ("OR", "or", Oddity.OR_ALONE),
         ("(" * 20 + "a", "a", Oddity.TOO_DEEP),
         ("a lang:klingon", "a lang klingon", Oddity.NO_LANGUAGE),
         ("a type:nosuch", "a type nosuch", Oddity.NO_TYPE),
@@ -169,6 +170,81 @@ def test_malformed_queries_get_their_best_reading_and_a_remark(text: str, like: 
     reading = read_query(text)
     assert reading.query == parse_query(like)
     assert oddity in {remark.oddity for remark in reading.remarks}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("IS NOT NULL", "is not null"),
+        ("AND OR", "and or"),
+        ("OR", "or"),
+        ("WAR AND PEACE", "war and peace"),
+        ("NASA OR ESA missions", "nasa or esa missions"),
+        ("is NOT NULL", "is not null"),
+        ("to be OR NOT to be", "to be or not to be"),
+        ("AND OR NOT in logic", "and or not in logic"),
+    ],
+)
+def test_keywords_among_capitals_or_function_words_are_words(text: str, words: str) -> None:
+    assert read_query(text)[:2] == (parse_query(words), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "like"),
+    [
+        ("crawler OR NASA", "crawler | NASA"),
+        ("天网 OR 搜索", "天网 | 搜索"),
+        ('"B" OR "C"', '"B" | "C"'),
+        ("软件 NOT 硬件", "软件 -硬件"),
+        ("pages AND NOT NULL", "pages -null"),
+    ],
+)
+def test_keywords_beside_small_letters_or_signs_are_operators(text: str, like: str) -> None:
+    assert read_query(text)[:2] == read_query(like)[:2]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'what are the uses of "information retrieval" (e.g. of text) in the law?',
+            "what are the uses of information retrieval of text in the law?",
+        ),
+        ("谁最早提出“云计算”这个词？", "谁最早提出 云计算 这个词？"),
+        ("什么是「软件（自由的）」。", "什么是 软件 自由的 。"),
+    ],
+)
+def test_quotation_marks_and_parentheses_of_a_sentence_are_its_own(text: str, words: str) -> None:
+    assert read_query(text)[:2] == (parse_query(words), (Remark(Oddity.SENTENCE),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "“云计算” 标准",
+        'what is the use of "b c" in the law and -history of it',
+        'what is the use of "b c" in the law site:a.org',
+        '"a b" ' * 9,
+    ],
+)
+def test_phrases_beside_operators_or_few_words_stay_phrases(text: str) -> None:
+    assert any(each.kind is LiteralKind.PHRASE for clause in parse_query(text).clauses for each in clause)
+    assert read_query(text).remarks == ()
+
+
+@pytest.mark.parametrize("text", ["link:a.org", "x Related:b", "天网 cache：c"])
+def test_a_word_like_an_operator_that_is_none_is_remarked(text: str) -> None:
+    assert read_query(text).remarks == (Remark(Oddity.NO_OPERATOR, text.split()[-1]),)
+
+
+@pytest.mark.parametrize("text", ["http://a.org/", "std::vector", "localhost:8080", "at 12:30", "note: x"])
+def test_addresses_times_and_names_are_no_operators(text: str) -> None:
+    assert read_query(text).remarks == ()
+
+
+def test_operators_with_two_names_are_the_same() -> None:
+    assert parse_query("a host:b.org") == parse_query("a site:b.org")
+    assert parse_query("a filetype:pdf") == parse_query("a type:pdf")
 
 
 def test_remarks_quote_what_they_are_about() -> None:
