@@ -170,26 +170,26 @@ def _pay(blocks: tuple[int, int], effort: Effort) -> None:
 
 def _sounds_of(typed: str) -> tuple[Sums, Ints, Ints] | None:
     """Return the places of typed syllables, as `sounding_entries` takes them; None where there are none."""
+    of = readings()
+    if typed.isascii():
+        starts = places_of(typed) if len(typed) <= SOUND_CHARS_MAX else []
+    else:
+        is_read = len(typed) <= HAN_CHARS_MAX and all(character in of for character in typed)
+        starts = list(range(len(typed))) if is_read else []
+    if not starts:
+        return None
     known = syllables()
     matches = np.zeros(len(known) * VARIANTS_MAX, np.uint64)
     lengths = np.ones(len(known) * VARIANTS_MAX, np.int64)
-    if typed.isascii():
-        starts = places_of(typed) if len(typed) <= SOUND_CHARS_MAX else []
-        for number, syllable in enumerate(known):
-            for variant, spelling in enumerate(spellings_of_syllable(syllable)):
-                row = number * VARIANTS_MAX + variant
-                matches[row] = sum(1 << place for place in starts if typed.startswith(spelling, place))
-                lengths[row] = len(spelling)
-    else:
-        of = readings()
-        starts = (
-            list(range(len(typed))) if len(typed) <= HAN_CHARS_MAX and all(c in of for c in typed) else []
-        )
-        for number, syllable in enumerate(known):
-            matches[number * VARIANTS_MAX] = sum(
-                1 << place for place in starts if syllable in of[typed[place]]
-            )
-    return (matches, lengths, np.array(starts, np.int64)) if starts else None
+    for number, syllable in enumerate(known):
+        row = number * VARIANTS_MAX
+        if not typed.isascii():
+            matches[row] = sum(1 << place for place in starts if syllable in of[typed[place]])
+            continue
+        for variant, spelling in enumerate(spellings_of_syllable(syllable), row):
+            matches[variant] = sum(1 << place for place in starts if typed.startswith(spelling, place))
+            lengths[variant] = len(spelling)
+    return matches, lengths, np.array(starts, np.int64)
 
 
 @cache

@@ -158,7 +158,7 @@ def _meant_by(
 ) -> str | None:
     letters = mistyped.letters
     typed = next((each for each in similar if each.word == letters and each.end == len(letters)), None)
-    choices = [_by_letters(letters, each) for each in _most_pages(known) if each.word.isascii()]
+    choices = _by_letters(letters, [each for each in _most_pages(known) if each.word.isascii()])
     choices += _by_sound(letters, [each for each in known if not each.word.isascii()], page_count)
     best = max(choices, default=None, key=lambda choice: (choice.likelihood, choice.word))
     if best is None or best.likelihood == -inf or mistyped.is_nowhere:
@@ -172,11 +172,20 @@ def _most_pages(known: Sequence[Similar]) -> list[Similar]:
     return sorted(known, key=lambda each: (-each.together, -each.pages, each.word))[:CONSIDERED_MAX]
 
 
-def _by_letters(letters: str, each: Similar) -> _Choice:
-    if each.word == letters or abs(len(each.word) - len(letters)) > 2 or not letters.isascii():
-        return _Choice(-inf, each.word, 0)
-    cost = EDIT_COST * edit_cost(letters, each.word)
-    return _Choice(_log_pages(each.together, each.pages) - cost, each.word, each.together)
+def _by_letters(letters: str, known: Iterable[Similar]) -> list[_Choice]:
+    """Return the words spelled nearly alike, but for those of too few pages to be the likeliest."""
+    choices: list[_Choice] = []
+    least = -inf
+    weighed = sorted(((_log_pages(each.together, each.pages), each) for each in known), reverse=True)
+    for weight, each in weighed:
+        if weight - EDIT_COST * LIKELY_EDIT < least:
+            break
+        if each.word == letters or abs(len(each.word) - len(letters)) > 2 or not letters.isascii():
+            continue
+        likelihood = weight - EDIT_COST * edit_cost(letters, each.word)
+        choices.append(_Choice(likelihood, each.word, each.together))
+        least = max(least, likelihood)
+    return choices
 
 
 def _by_sound(letters: str, known: Sequence[Similar], page_count: int) -> list[_Choice]:
