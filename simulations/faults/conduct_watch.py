@@ -101,8 +101,9 @@ class ConductWatch:
                 continue
             urls = kept_twice(machine.peer)
             answerers = Counter(page.answerer for page in urls.values())
-            n_searches = len({page.again_s for page in urls.values()})  # of each one contradiction counts
             others = answerers.keys() - {machine.peer, self.liar and self.liar.peer, None}
+            searches = {page.again_s for page in urls.values() if page.answerer in others}
+            n_searches = len(searches)  # of each one contradiction counts, and none with the denier itself
             is_found = bool(machine.conduct().offences.get(Offence.CONTRADICTED))
             is_much = sum(answerers[peer] for peer in others) >= DENIED_MIN and n_searches >= SEARCHES_MIN
             if len(others) > 1 and is_much and not is_found:

@@ -153,6 +153,8 @@ def test_who_denies_pages_of_two_members_must_be_found_out(lab: Lab) -> None:
 def test_who_is_found_out_or_denies_pages_of_one_member_only_need_not_be(lab: Lab) -> None:
     lab.watch.judge_denials(lambda asker: denied("a", "other", "liar"))
     lab.watch.judge_denials(lambda asker: denied("a", "b", n_searches=SEARCHES_MIN - 1))
+    own = {f"http://liar.test/{n}": DeniedTwice("liar", n) for n in range(SEARCHES_MIN)}
+    lab.watch.judge_denials(lambda asker: denied("a", "b", n_searches=SEARCHES_MIN - 1) | own)
     lab.other.offences = {Offence.CONTRADICTED: 1}
     lab.watch.judge_denials(lambda asker: denied("a", "b"))
     assert lab.violations == []
