@@ -11,6 +11,7 @@ from peers.gateway.search.plan import Plan, Share
 from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of
 from peers.gateway.search.statistics_stage import TermStage
+from peers.gateway.search.term_statistics import edition_of
 from peers.index.wire_messages import CountTerms, Similar, TermsCounted
 
 
@@ -19,6 +20,7 @@ class CorrectionStage(Stage):
 
     Attributes:
       counted, plan: what the search goes on with.
+      is_stale: True when an index has changed since its terms were counted; they are to be counted anew.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class CorrectionStage(Stage):
     ) -> None:
         super().__init__(task, [plan], limit_of(task, COUNTING_S_MAX, now), now)
         self.counted, self.plan = counted, plan
+        self.is_stale = False
         self._mistyped = mistyped
         self._beside = beside
         self._told: dict[Share, tuple[tuple[Similar, ...], ...]] = {}
@@ -54,6 +57,9 @@ class CorrectionStage(Stage):
         if message.epoch != self._task.ownership.serving_epoch:
             self._take_as_foreign(asked, share, now)
             return
+        if edition_of(message) != self.counted.statistics.edition(share):
+            self.counted.statistics.forget(share)
+            self.is_stale = True
         asked.round.settle(share.peer)
         if len(message.similar) == len(self._mistyped) and share in self.plan.slots:
             self._told[share] = message.similar

@@ -210,6 +210,9 @@ class Search(Errand):
         stage.end(stage.plan)
         task, n_pages = self._task, stage.counted.statistics.totals(stage.plan.slots, ()).document_count
         task.is_mended_by_all = stage.is_told_by_all
+        if stage.is_stale:  # pages that are new may have the word: it is counted anew before it is mended
+            task.may_mend = task.may_restart(now)
+            return self._count(now)
         is_another = task.take_mended(mend(task.order.text, stage.told(), task.is_shown, n_pages))
         if is_another or not stage.is_told_by_all:  # who was silent may be gone, and others have its slots
             return self._count(now)

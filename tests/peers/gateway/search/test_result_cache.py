@@ -15,7 +15,7 @@ from peers.gateway.search.plan import NOBODY_ABSENT, Share
 from peers.gateway.search.result_cache import FRESH_S, ResultCache
 from peers.gateway.search.stage import COUNTING_S_MAX
 from peers.gateway.search.term_statistics import Edition
-from peers.index.wire_messages import CountTerms, SearchSlots
+from peers.index.wire_messages import CountTerms, SearchSlots, Similar, TermsCounted
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from tests.peers.gateway.mesh_of_three import PEERS, SLOT_COUNT, Conversation, ownership, url_of
 
@@ -222,3 +222,19 @@ def test_a_page_is_not_kept_while_some_have_not_said_which_words_were_meant() ->
     assert talk.answer().total == 0
     talk.search("crawlr")
     assert not [each for each in talk.sent if isinstance(each.message, PagesFound)]
+
+
+def test_a_word_is_counted_anew_and_not_mended_when_an_index_has_changed() -> None:
+    talk = Conversation()
+    talk.search("crawlr")
+    talk.all_counted(0)
+    told = ((Similar("crawler", 0, 6, 5, 5, (f"{URL}1", f"{URL}2")),),)
+    for peer in PEERS:
+        generation = 2 if peer == PEERS[-1] else 1
+        lengths = (100, 10, 100, 1_000, 100)
+        epoch = talk.view.serving_epoch
+        message = TermsCounted(talk.request, epoch, generation, 100, lengths, (), 0, told)
+        sends = talk.from_peer(peer, message)
+    [again] = [send.message for send in sends if isinstance(send.message, CountTerms)]
+    assert (again.terms, again.mistyped) == (("crawlr",), ())
+    assert SearchSlots in messages(talk.counted(PEERS[-1], (1,), generation=2))
