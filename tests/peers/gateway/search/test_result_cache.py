@@ -238,3 +238,13 @@ def test_a_word_is_counted_anew_and_not_mended_when_an_index_has_changed() -> No
     [again] = [send.message for send in sends if isinstance(send.message, CountTerms)]
     assert (again.terms, again.mistyped) == (("crawlr",), ())
     assert SearchSlots in messages(talk.counted(PEERS[-1], (1,), generation=2))
+
+
+def test_no_word_is_mended_while_slots_are_missing_whose_pages_may_have_it() -> None:
+    talk = Conversation()
+    talk.search("crawlr")
+    for peer in PEERS:
+        sends = talk.counted(peer, (0,), missing=1)
+    sends += talk.wait(COUNTING_S_MAX + 0.1)
+    assert SearchSlots in messages(sends)
+    assert not any(isinstance(send.message, CountTerms) and send.message.mistyped for send in sends)
