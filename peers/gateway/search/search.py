@@ -192,11 +192,8 @@ class Search(Errand):
         totals = statistics.totals(plan.slots, task.terms)
         doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
         reading = task.reading
-        all_slots = task.ownership.table.slot_count
-        is_whole = (
-            slots_spoken_for(plan, statistics.edition) == all_slots
-        )  # else it may be on a page elsewhere
-        if task.may_mend and is_whole:
+        # While slots are missing a word may be on a page there.
+        if task.may_mend and slots_spoken_for(plan, statistics.edition) == task.ownership.table.slot_count:
             task.may_mend = False
             text, n_pages = task.order.text, totals.document_count
             if mistyped := mistyped_in(text, doc_freqs, n_pages):
