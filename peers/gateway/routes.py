@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.types import Message as ASGIEvent
 
 from mesh.errors import RemoteProtocolError
 from peers.gateway import responses
@@ -108,46 +108,22 @@ class _HostCheck:
 
 # What a page of another site may read, where the settings name that site: nothing that orders.
 _SHARED_PATHS: Final = frozenset(("/api/search", "/api/page", "/api/versions", "/api/keywords"))
-_MAY_ASK: Final = {
-    "Access-Control-Allow-Methods": "GET, POST",
-    "Access-Control-Allow-Headers": "content-type",
-    "Access-Control-Max-Age": "600",
-}
 
 
-class _CrossOrigin:
-    """Lets pages of the sites in `gateway.origins` read some answers (Fetch standard, 3.2: CORS protocol).
-
-    Never with credentials: a page sees as much as anybody does.
-    """
+class _CrossOrigin(CORSMiddleware):
+    """Lets pages of the sites in `gateway.origins` read some answers, never with a cookie or a token."""
 
     def __init__(self, app: ASGIApp, backend: Backend) -> None:
-        self._app = app
+        super().__init__(app, allow_methods=("GET", "POST"))
         self._backend = backend
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origins = self._backend.settings.origins
-        if not origins or scope["path"] not in _SHARED_PATHS:
-            await self._app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        origin = headers.get("origin", "")
-        named = next((each for each in origins if each in ("*", origin)), "")
+        is_shared = self._backend.settings.origins and scope["path"] in _SHARED_PATHS
+        await (super().__call__ if is_shared else self.app)(scope, receive, send)
 
-        async def send_shared(event: ASGIEvent) -> None:
-            if event["type"] == "http.response.start":
-                answer = MutableHeaders(scope=event)
-                answer.add_vary_header("Origin")
-                if named:
-                    answer["Access-Control-Allow-Origin"] = named
-            await send(event)
-
-        is_preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-        if is_preflight and named:
-            preflight = Response(status_code=204, headers=_MAY_ASK | responses.SAFE_HEADERS)
-            await preflight(scope, receive, send_shared)
-        else:
-            await self._app(scope, receive, send_shared)
+    def is_allowed_origin(self, origin: str) -> bool:
+        allowed = self._backend.settings.origins
+        return origin in allowed or "*" in allowed
 
 
 def _error(request: Request, status_code: int, detail: str, key: str) -> Response:
