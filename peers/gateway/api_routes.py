@@ -265,7 +265,7 @@ def _search_in(body: bytes) -> SearchRequest:
     try:
         return _search_decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        hint = 'post {"q": "the words"}, with any of k, offset, sort, cursor, facets and explain'
+        hint = 'post {"q": "the words"}, with any of k, offset, sort, cursor, facets, explain and verbatim'
         raise Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
 
 

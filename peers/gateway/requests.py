@@ -46,8 +46,10 @@ def query_in(request: Request) -> str:
     if "\ufffd" in query:
         pairs: bytes = request.scope["query_string"]
         value = next((pair[2:] for pair in pairs.split(b"&") if pair.startswith(b"q=")), b"")
-        with suppress(UnicodeDecodeError):
-            query = unquote_to_bytes(value.replace(b"+", b" ")).decode("gb18030")
+        raw = unquote_to_bytes(value.replace(b"+", b" "))
+        for encoding in ("gb18030", "utf-8"):  # in the latter the sign itself may have been typed
+            with suppress(UnicodeDecodeError):
+                query = raw.decode(encoding)
     return query.strip()
 
 
