@@ -46,6 +46,7 @@ _HAN: Final = ("\u4e00", "\ua000")
 _QUOTABLE: Final = ((Literal(LiteralKind.SITE, (UNQUOTABLE,), negated=True),),)
 
 Part: TypeAlias = tuple[int, int]
+_Sounds: TypeAlias = tuple[Sums, Ints, Ints]  # the last arguments of `sounding_entries` before `found`
 
 
 class SimilarWord(NamedTuple):
@@ -83,12 +84,14 @@ def _candidates(segments: Sequence[SegmentView], typed: str, effort: Effort) -> 
     """Return the words that are worth counting, the likeliest first."""
     near: dict[str, tuple[int, int]] = {}  # edits and minus pages
     sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    sounds = _sounds_of(typed)
     for view in segments:
         if typed.isascii():
             for word, doc_freq, edits in _near(view.segment, typed, effort):
                 near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
-        for word, doc_freq, part in _sounding(view.segment, typed, effort):
-            sounding[part][word] += doc_freq
+        if sounds is not None:
+            for word, doc_freq, part in _sounding(view.segment, sounds, effort):
+                sounding[part][word] += doc_freq
     whole = (0, len(typed))
     words = [(word, whole) for word in sorted(near, key=lambda word: (near[word], word))[:NEAR_MAX]]
     parts = sorted(sounding, key=lambda part: (part[0] - part[1], part))
@@ -142,18 +145,14 @@ def _near(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, 
     return [each for each in numbers if each[0].isascii() and each[0].isalpha()]
 
 
-def _sounding(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, Part]]:
+def _sounding(segment: Segment, sounds: _Sounds, effort: Effort) -> list[tuple[str, int, Part]]:
     """Return Chinese words that sound like a part of the typed text, and their numbers of documents."""
-    sounds = _sounds_of(typed)
-    if sounds is None:
-        return []
-    matches, lengths, starts = sounds
     blocks = segment.blocks_between(*(border.encode() for border in _HAN))
     found = np.empty(_ROOM * SOUND_COLUMNS, np.int64)
     _pay(blocks, effort)
     n = sounding_entries(
         *(segment.dictionary, segment.dictionary_blocks, segment.entry_count, *blocks),
-        *(_readings_table(), matches, lengths, starts, found),
+        *(_readings_table(), *sounds, found),
     )
     rows = found[: n * SOUND_COLUMNS].reshape(-1, SOUND_COLUMNS)
     words = segment.names(rows[:, 0])
@@ -168,7 +167,7 @@ def _pay(blocks: tuple[int, int], effort: Effort) -> None:
     effort.spend(10 * max(0, blocks[1] - blocks[0]))
 
 
-def _sounds_of(typed: str) -> tuple[Sums, Ints, Ints] | None:
+def _sounds_of(typed: str) -> _Sounds | None:
     """Return the places of typed syllables, as `sounding_entries` takes them; None where there are none."""
     of = readings()
     if typed.isascii():
