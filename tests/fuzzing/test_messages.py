@@ -20,7 +20,7 @@ PAUSE_S = 1.0
 ANSWERED_S = 30.0  # for a search behind all that
 
 
-@pytest.mark.inputs(5_000)
+@pytest.mark.inputs(10_000)
 def test_no_message_of_a_member_ends_another(fuzzer: Fuzzer, monkeypatch: pytest.MonkeyPatch) -> None:
     conduct = msgspec.structs.replace(CONDUCT, quarantine_points=inf)  # or most would not be heard
     monkeypatch.setattr("simulations.faults.fault_run.CONDUCT", conduct)

@@ -85,7 +85,7 @@ def test_no_document_harms_who_reads_it(fuzzer: Fuzzer) -> None:
         fuzzer.check(lambda body: parsed(body, headers=()), DOCUMENTS)
 
 
-@pytest.mark.inputs(3_000)
+@pytest.mark.inputs(10_000)
 def test_no_list_of_pages_harms_who_reads_it(fuzzer: Fuzzer) -> None:
     with unharmed():
         for body in fuzzer.inputs(LISTS):

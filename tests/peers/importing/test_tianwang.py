@@ -205,5 +205,5 @@ def test_references_are_links_with_their_texts_and_no_weights() -> None:
 def test_hostile_files_cost_linear_time(
     read: Callable[[bytes], Iterator[Record | Line | FileDamage]], hostile: bytes
 ) -> None:
-    data = hostile * (300_000 // len(hostile))
-    assert processor_seconds(lambda: list(read(data))) < 3
+    data = hostile * (1_000_000 // len(hostile))
+    assert processor_seconds(lambda: list(read(data))) < 10
