@@ -174,7 +174,7 @@ class FakeGateway:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
     def undoing(self) -> dict[str, Any]:
-        """What /api/why/idle answers when a policy has had visits undone: two of them, found at once."""
+        """Return the JSON of /api/why/idle after a policy has had two visits undone."""
         policies = [policy_in(each.body) for each in self.decrees if each.kind == POLICY]
         if not policies or not policies[-1].undo:
             return {}

@@ -343,7 +343,7 @@ def test_time_that_nothing_can_be_newer_than_is_refused(fetched_at: float) -> No
 
 @cache
 def honest() -> SegmentData:
-    """What is forged: built once, and never changed in place."""
+    """Return the page that forged segments begin with, built once; nobody changes it in place."""
     return build_segment(
         [
             IndexedDocument(slot, document, msgspec.msgpack.encode(document))
