@@ -30,7 +30,7 @@ from peers.gateway.site.found_json import FoundJson, SearchRequest
 from peers.gateway.site.history_view import HistorySpan, HistoryView
 from peers.gateway.site.memento import LINK_FORMAT
 from peers.gateway.site.stored_page import KeywordsJson
-from peers.gateway.site.versions_json import VersionsJson
+from peers.gateway.site.versions_json import TimeMapJson, VersionsJson
 from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
@@ -266,6 +266,9 @@ _OPERATIONS: Final = (
         LINK_FORMAT,
         (_ORIGINAL,),
         failures=(400, 404),
+    ),
+    _Operation(
+        "/timemap/json/{url}", "get", "The same as JSON", TimeMapJson, (_ORIGINAL,), failures=(400, 404)
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),

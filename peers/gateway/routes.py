@@ -46,6 +46,7 @@ def application(backend: Backend) -> Starlette:
             Route("/page", stored.page),
             Route("/timegate/{url:path}", stored.time_gate),
             Route("/timemap/link/{url:path}", stored.time_map),
+            Route("/timemap/json/{url:path}", stored.time_map),
             Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),

@@ -36,7 +36,7 @@ from peers.gateway.site.memento import (
 )
 from peers.gateway.site.pages import Reader
 from peers.gateway.site.stored_page import DisplayKind, KeywordsJson, PageSnapshot, links_in
-from peers.gateway.site.versions_json import versions_json
+from peers.gateway.site.versions_json import time_map_json, versions_json
 from peers.gateway.site.versions_page import difference_page, versions_page
 
 logger = logging.getLogger(__name__)
@@ -181,11 +181,14 @@ class StoredRoutes:
         return Response(status_code=302, headers=headers | responses.SAFE_HEADERS)
 
     async def time_map(self, request: Request) -> Response:
-        """List the versions of a page (RFC 7089, 5)."""
-        url = original_url(request, "/timemap/link/")
+        """List the versions of a page (RFC 7089, 5), in link-format or as JSON."""
+        is_json = request.url.path.startswith("/timemap/json/")
+        url = original_url(request, "/timemap/json/" if is_json else "/timemap/link/")
         told = await self._versions(url)
         if not (told.moved_from or any(each.has_content for each in told.versions)):
             raise Refusal(404, "the mesh has no version of this page")
+        if is_json:
+            return responses.json(time_map_json(base_of(request), told))
         text = time_map(base_of(request), told)
         return Response(text, media_type=LINK_FORMAT, headers=responses.SAFE_HEADERS)
 

@@ -57,6 +57,11 @@ def http_date(seconds: float) -> str:
     return format_datetime(at, usegmt=True)
 
 
+def iso_date(seconds: float) -> str:
+    at = utc(seconds) or datetime.fromtimestamp(0, UTC)
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
 def version_path(url: str, version_s: float) -> str:
     """Return where a version is shown here: its URI-M."""
     return f"/page?url={quote(url, safe='')}&at={digits_of(version_s)}"

@@ -176,6 +176,20 @@ async def test_rfc7089_5_a_time_map_lists_all_versions() -> None:
     assert (await Mesh().ask("/timemap/link/http://b.test/")).status == 404
 
 
+async def test_a_time_map_in_json_lists_what_the_one_in_link_format_lists() -> None:
+    told = (await Mesh().ask(f"/timemap/json/{URL}")).json
+    linked = (await Mesh().ask(f"/timemap/link/{URL}")).text
+    shown = told["mementos"]["list"]
+    assert [each["datetime"] for each in shown] == ["2026-01-01T12:30:05Z", "2026-01-03T12:30:05Z"]
+    assert (told["mementos"]["first"], told["mementos"]["last"]) == (shown[0], shown[-1])
+    for uri in (*(each["uri"] for each in shown), told["timemap_uri"]["link"], told["timegate_uri"]):
+        assert f"<{uri}>" in linked
+    assert told["original_uri"] == URL
+    assert told["self"] == told["timemap_uri"]["json"]
+    assert (await Mesh().ask("/timemap/json/http://b.test/")).status == 404
+    assert (await Mesh().ask("/timemap/json/nonsense")).status == 400
+
+
 async def test_versions_refer_to_those_of_where_a_page_was_before_and_is_now() -> None:
     before, now = "http://a.test/before", "http://b.test/now"
     moved = (ToldVersion(GONE, 301, 2, False, 20, now), *VERSIONS[2:])
