@@ -41,6 +41,7 @@ def application(backend: Backend) -> Starlette:
     return Starlette(
         routes=[
             Route("/api/search", api.search, methods=["GET", "POST"]),
+            Route("/api/suggest", api.suggest),
             Route("/search", pages.search),
             Route("/", pages.start),
             Route("/page", stored.page),
@@ -107,7 +108,9 @@ class _HostCheck:
 
 
 # What a page of another site may read, where the settings name that site: nothing that orders.
-_SHARED_PATHS: Final = frozenset(("/api/search", "/api/page", "/api/versions", "/api/keywords"))
+_SHARED_PATHS: Final = frozenset(
+    ("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords")
+)
 
 
 class _CrossOrigin(CORSMiddleware):

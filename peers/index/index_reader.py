@@ -25,7 +25,7 @@ from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, Snapshot
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
-from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit, Similar
+from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Completed, Excerpt, FacetCounts, Hit, Similar
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 TYPE_CHARS_MAX: Final = 255  # as well
@@ -134,6 +134,9 @@ class SnapshotReader:
     def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
         found = self._view.similar_words(typed, beside, effort)
         return [Similar(each.word, *each.part, each.pages, each.together, each.samples) for each in found]
+
+    def completions(self, typed: str, effort: Effort) -> list[Completed]:
+        return [Completed(*each) for each in self._view.completions(typed, effort)]
 
     def excerpts(
         self,

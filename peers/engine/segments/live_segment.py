@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from mesh.slot_set import SlotMask
 from peers.engine.native.kernels import FIELD_COUNT, sum_lengths
+from peers.engine.pages.filter_entries import UNQUOTABLE
+from peers.engine.postings.format import documents_of
 from peers.engine.searching.batch import SearchScope
 from peers.engine.searching.effort import Effort
 from peers.engine.searching.scoring import normalise
@@ -106,8 +108,26 @@ class SegmentView:
     @cached_property
     def without_copies(self) -> SegmentView:
         """The same view without documents that are copies of others, here or on another peer."""
-        is_copy = self.live.copies == COPY
-        return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
+        return self._without(self.live.copies == COPY)
+
+    @cached_property
+    def quotable(self) -> SegmentView:
+        """The same view without documents of which no text may be shown. DamagedSegmentError."""
+        known = self.segment.look_up([UNQUOTABLE])
+        if not known.doc_freqs[0]:
+            return self
+        self.segment.check_postings(known)
+        documents = np.empty(int(known.doc_freqs[0]) + 4, np.int64)
+        segment, n = self.segment, int(known.doc_freqs[0])
+        documents_of(segment.postings, segment.postings_words, int(known.starts[0]), n, documents)
+        is_left_out = np.zeros(segment.document_count, np.bool_)
+        is_left_out[documents[:n]] = True
+        return self._without(is_left_out)
+
+    def _without(self, is_left_out: NDArray[np.bool_]) -> SegmentView:
+        if not (is_left_out & self.allowed).any():
+            return self
+        return SegmentView(self.live, self.allowed & ~is_left_out)
 
 
 def stands_for_others(n_copies: int) -> bool:

@@ -98,6 +98,21 @@ class PagesFound(Message, frozen=True):
     suggestion: str = ""  # a query that finds far more pages
 
 
+class SuggestTexts(Message, frozen=True):
+    """HTTP to searcher: how may this go on? Answered by `TextsSuggested`."""
+
+    ticket: int
+    typed: str  # at most `index.wire_messages.TYPED_CHARS_MAX` characters
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class TextsSuggested(Message, frozen=True):
+    """Searcher to HTTP: the likeliest first."""
+
+    ticket: int
+    texts: tuple[str, ...]
+
+
 class RequestRefused(Message, frozen=True):
     """Searcher to HTTP: not now, ask again. The peer has just started, or too many ask at once."""
 

@@ -67,6 +67,7 @@ def opensearch_description(reader: Reader, base: str) -> str:
     """An OpenSearch 1.1 description of this gateway."""
     template = escape(f"{base}/search?q={{searchTerms}}", _QUOTES)
     paged = escape(f"{base}/api/search?q={{searchTerms}}&k={{count?}}&offset={{startIndex?}}", _QUOTES)
+    suggested = escape(f"{base}/api/suggest?q={{searchTerms}}", _QUOTES)
     icon = escape(f"{base}/favicon.ico")
     return "\n".join(
         [
@@ -80,6 +81,7 @@ def opensearch_description(reader: Reader, base: str) -> str:
             f'<Url type="application/rss+xml" template="{template}&amp;format=rss"/>',
             f'<Url type="application/atom+xml" template="{template}&amp;format=atom"/>',
             f'<Url type="application/json" indexOffset="0" template="{paged}"/>',
+            f'<Url type="application/x-suggestions+json" rel="suggestions" template="{suggested}"/>',
             "</OpenSearchDescription>\n",
         ]
     )

@@ -34,6 +34,8 @@ from peers.gateway.model.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    SuggestTexts,
+    TextsSuggested,
     WhyAnswered,
     WhyIdleAnswered,
 )
@@ -216,6 +218,8 @@ def answer_to(order: Message) -> Message:
     match order:
         case SearchPages(ticket=ticket, text=text):
             return _search(ticket, text, order.offset)
+        case SuggestTexts(ticket=ticket, typed=typed):
+            return TextsSuggested(ticket, (typed + "ing", "爬虫"))
         case FindPage(ticket=ticket, url=url):
             gone_at = 2 * 86_400.0 if url == GONE_URL else 0.0
             return PageFound(ticket, url, DAY, STORED.get(url, b""), gone_at)

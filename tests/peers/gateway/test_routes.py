@@ -44,6 +44,7 @@ from peers.gateway.model.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    SuggestTexts,
 )
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.requests import BODY_BYTES_MAX
@@ -418,12 +419,24 @@ async def test_browser_can_take_the_gateway_as_its_search_engine(gateway: Starle
         "application/rss+xml",
         "application/atom+xml",
         "application/json",
+        "application/x-suggestions+json",
     }
     for media_type, template in templates.items():  # optional parameters may be left empty (OpenSearch 1.1)
         target = re.sub(r"\{\w+\?\}", "", template.replace("{searchTerms}", "everything"))
         found = await ask(gateway, target.removeprefix("http://127.0.0.1:8017"))
         assert (found.status, found.headers["content-type"].partition(";")[0]) == (200, media_type)
     assert (await ask(gateway, "/favicon.ico")).headers["content-type"].startswith("image/svg+xml")
+
+
+async def test_suggestions_have_the_form_that_browsers_know(gateway: Starlette, backend: FakeBackend) -> None:
+    reply = await ask(gateway, "/api/suggest?q=crawl")
+    assert reply.json == ["crawl", ["crawling", "爬虫"]]
+    assert reply.headers["content-type"] == "application/x-suggestions+json"
+    assert (await ask(gateway, "/api/suggest?q=pg+")).json == ["pg ", ["pg ing", "爬虫"]]
+    assert backend.orders == [SuggestTexts(7, "crawl"), SuggestTexts(7, "pg ")]
+    for nothing in ("", "?q=", "?q=" + "x" * 65):
+        assert (await ask(gateway, "/api/suggest" + nothing)).json[1] == []
+    assert len(backend.orders) == 2
 
 
 async def test_search_can_be_followed_as_a_feed_of_its_newest_pages(
