@@ -3,7 +3,9 @@
 A short query does not tell its language, but the pages do: words are in more of them by the stem of their own
 language than by the English one, which pages of all languages have. What is required and scores is then that
 stem; and for a word that is a compound its parts score too, if both are words of some page. Numbers over
-the whole mesh decide, so the outcome is the same however many peers there are.
+the whole mesh decide, so the outcome is the same however many peers there are. Stems of two languages may be
+one entry (`pars` is the Portuguese stem of `parser` and the English one of `parse`), so a stem counts for a
+language in no more pages than are in that language: a single Portuguese page does not outweigh English ones.
 
 Measured on the German LibreOffice help (6,604 queries of its index, every twelfth), MRR@10 by BM25F: .554
 with English stems only, .582 with German ones, .604 with parts; .619 by the full model. With the parts of the
@@ -127,6 +129,7 @@ def _meant(readings: Sequence[NativeForms], doc_freqs: Mapping[str, int]) -> Nat
     """Return the language that a query is in; None when its words are as good in English.
 
     Where the forms tell nothing, being the same, it is the language of most pages, if that has compounds.
+    A form in a language is at most in the pages of that language: what is beyond has another's form.
 
     Args:
       doc_freqs: of all entries, over the mesh.
@@ -135,8 +138,11 @@ def _meant(readings: Sequence[NativeForms], doc_freqs: Mapping[str, int]) -> Nat
     chosen = None
     n_english = doc_freqs.get(_ENGLISH, 0)
     for each in readings:
-        gain = sum(_log(doc_freqs, native) - _log(doc_freqs, form) for form, native in each.forms)
         n_pages = doc_freqs.get(LANGUAGE_PREFIX + each.language, 0)
+        gain = sum(
+            _log(min(doc_freqs.get(native, 0), n_pages)) - _log(doc_freqs.get(form, 0))
+            for form, native in each.forms
+        )
         if n_pages and (gain, n_pages) > best and (gain > 0 or n_pages > n_english):
             best, chosen = (gain, n_pages), each
     return chosen
@@ -152,6 +158,6 @@ def _parts_in(reading: NativeForms, doc_freqs: Mapping[str, int]) -> dict[str, f
     return parts
 
 
-def _log(doc_freqs: Mapping[str, int], entry: str) -> float:
+def _log(doc_freq: int) -> float:
     # To 2^-24, as of all logarithms that decide: those of different C libraries may differ in the last bit.
-    return round(log1p(doc_freqs.get(entry, 0)) * (1 << 24)) / (1 << 24)
+    return round(log1p(doc_freq) * (1 << 24)) / (1 << 24)

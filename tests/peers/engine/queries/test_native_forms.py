@@ -73,6 +73,14 @@ def test_an_english_word_stays_english() -> None:
     assert meant(view, "nosuchword") == parse_query("nosuchword")
 
 
+@pytest.mark.parametrize("language", ["pt", "de"])
+def test_one_page_in_another_language_changes_no_english_word(language: str) -> None:
+    # The stem of `parser` in these languages is the English one of `parse`.
+    pages = ["parser", "parsers fail", "a parser", *["parse this", "parsed", "parsing"] * 3]
+    view = view_of(("en", pages), (language, ["parser"]))
+    assert meant(view, "parser") == parse_query("parser")
+
+
 def test_parts_of_a_compound_score_where_both_are_words_of_the_pages() -> None:
     view = view_of(("de", GERMAN))
     query = meant(view, "Zellbereiche")
