@@ -190,7 +190,7 @@ class Conduct:
         return charge is None or self._spend(peer, *charge(message), now)
 
     def admits_bytes(self, peer: str, n_bytes: int, now: float, *, n_messages: int = 1) -> bool:
-        """May messages that took so much of the wire together be looked at? The smallest count as 8 KiB each."""
+        """May messages that took so many bytes together be looked at? The smallest count as 8 KiB each."""
         return self._spend(peer, Quota.BYTES, max(n_bytes, n_messages * MESSAGE_BYTES_MIN), now)
 
     def note(

@@ -314,7 +314,7 @@ class Runtime:
                 self.deliver(Address(self._node.peer, "runtime"), actor, DiskFilled(str(error)))
 
     async def _commit(self) -> None:
-        """Make all changes so far durable, then let out what was waiting for it; only promises need that."""
+        """Make all changes so far durable, then let out all that is held; only promises need that."""
         now = self.clock.now()
         self._carry_out(self._node.before_commit(now))
         self._wake_if_due(now)
@@ -335,7 +335,7 @@ class Runtime:
         self._let_out(held)
 
     def _let_out(self, held: Iterable[Outgoing]) -> None:
-        """Send what has waited: all that is for one peer as one message, if it fits."""
+        """Send all that was held: messages for one peer as one, if they fit."""
         by_peer: dict[str, list[Outgoing]] = defaultdict(list)
         for item in held:
             source, target, message = item

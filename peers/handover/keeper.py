@@ -145,7 +145,7 @@ class Keeper:
         return self._mirror is not None and self._mirror.has_news
 
     def before_commit(self, now: float) -> list[Send]:
-        """Ship what has changed; every `before_commit` of an actor with a mirror calls this."""
+        """Ship rows that have changed; every `before_commit` of an actor with a mirror calls this."""
         return self._mirror.ship(now) if self.has_news and self._mirror is not None else []
 
     def end_turn(self, now: float) -> list[Send]:
