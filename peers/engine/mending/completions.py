@@ -29,6 +29,7 @@ from peers.text.runs import runs_of
 
 TYPED_CHARS_MAX: Final = 64  # more is no beginning any more
 COMPLETIONS_MAX: Final = 8  # of each kind, from one index
+TAKING_TURNS: Final = 4  # words that are shown if there are enough texts, and the other way round
 SCANNED_MAX: Final = 16_384  # entries of one segment that begin alike: the first of them, by their letters
 LETTERS_MIN: Final = 3  # of a Latin word, before it is looked for inside of titles or among its like
 INSIDE_WORDS: Final = 3  # of the dictionary that begin with the last letters typed
@@ -76,13 +77,16 @@ def _in_turn(views: Sequence[SegmentView], key: str, effort: Effort) -> Iterator
         n_texts += 1
         yield each
     before, last = _split(key)
-    words = _commonest(views, last, effort) if last else []
+    n_words_max = max(COMPLETIONS_MAX - n_texts, TAKING_TURNS)
+    words = _commonest(views, last, n_words_max, effort) if last else []
     for each in _words(views, before, words, Nearness.WORD, effort):
         n_words += 1
         yield each
-    if n_texts < COMPLETIONS_MAX and (len(key) >= LETTERS_MIN or not key.isascii()):
+    # No more of a kind are looked for than could be shown behind those that are nearer.
+    is_long = len(key) >= LETTERS_MIN or not key.isascii()
+    if is_long and n_texts + n_words < COMPLETIONS_MAX:
         yield from _inside(views, [before + word for word in words[:INSIDE_WORDS]] if last else [key], effort)
-    if n_words < COMPLETIONS_MAX and (len(last) >= LETTERS_MIN or not last.isascii()):
+    if last and is_long and n_words < TAKING_TURNS:
         yield from _alike(views, before, last, effort)
 
 
@@ -96,7 +100,7 @@ def _texts(
     views: Sequence[SegmentView], key: str, nearness: Nearness, effort: Effort
 ) -> Iterator[Completion]:
     """Yield the texts that begin with a key and are those of most pages."""
-    for entry in _commonest(views, TEXT_PREFIX + key, effort):
+    for entry in _commonest(views, TEXT_PREFIX + key, COMPLETIONS_MAX, effort):
         pages, samples = _pages_with(views, (entry,), effort)
         if pages:
             yield Completion(text_of_entry(entry), nearness, pages, samples)
@@ -123,17 +127,17 @@ def _alike(views: Sequence[SegmentView], before: str, last: str, effort: Effort)
         yield from _texts(views, before + word, Nearness.LIKE, effort)
 
 
-def _commonest(views: Sequence[SegmentView], prefix: str, effort: Effort) -> list[str]:
+def _commonest(views: Sequence[SegmentView], prefix: str, n_max: int, effort: Effort) -> list[str]:
     """Return the entries that begin alike and are of most documents."""
     sums: defaultdict[str, int] = defaultdict(int)
     for view in views:
         known = view.segment.beginning_with(prefix, SCANNED_MAX)
         effort.spend(len(known) // _ENTRY_VISITS + 2)
-        best = known.at(np.argsort(-known.doc_freqs, kind="stable")[: 2 * COMPLETIONS_MAX])
+        best = known.at(np.argsort(-known.doc_freqs, kind="stable")[:n_max])
         names = view.segment.names(best.numbers)
         for name, doc_freq in zip(names, best.doc_freqs.tolist(), strict=True):
             sums[name] += doc_freq
-    return sorted(sums, key=lambda name: (-sums[name], len(name), name))[:COMPLETIONS_MAX]
+    return sorted(sums, key=lambda name: (-sums[name], len(name), name))[:n_max]
 
 
 def _pages_with(

@@ -108,7 +108,8 @@ class SegmentView:
     @cached_property
     def without_copies(self) -> SegmentView:
         """The same view without documents that are copies of others, here or on another peer."""
-        return self._without(self.live.copies == COPY)
+        is_copy = self.live.copies == COPY
+        return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
 
     @cached_property
     def quotable(self) -> SegmentView:
@@ -117,17 +118,12 @@ class SegmentView:
         if not known.doc_freqs[0]:
             return self
         self.segment.check_postings(known)
-        documents = np.empty(int(known.doc_freqs[0]) + 4, np.int64)
         segment, n = self.segment, int(known.doc_freqs[0])
+        documents = np.empty(n + 4, np.int64)
         documents_of(segment.postings, segment.postings_words, int(known.starts[0]), n, documents)
-        is_left_out = np.zeros(segment.document_count, np.bool_)
-        is_left_out[documents[:n]] = True
-        return self._without(is_left_out)
-
-    def _without(self, is_left_out: NDArray[np.bool_]) -> SegmentView:
-        if not (is_left_out & self.allowed).any():
-            return self
-        return SegmentView(self.live, self.allowed & ~is_left_out)
+        quotable = self.allowed.copy()
+        quotable[documents[:n]] = 0
+        return SegmentView(self.live, quotable)
 
 
 def stands_for_others(n_copies: int) -> bool:
