@@ -16,8 +16,9 @@ from peers.gateway.model.messages import FoundPage
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.pages import Reader, Wish
 
-# Of XML 1.0, 2.2: all other characters are allowed.
-_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Of XML 1.0, 2.2: all other characters are allowed. These are named: a pattern of all but those that are
+# allowed takes 7 ms to compile.
+_NOT_XML: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def rss(reader: Reader, wish: Wish, hits: Iterable[FoundPage], base: str) -> str:

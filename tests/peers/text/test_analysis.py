@@ -233,7 +233,7 @@ def test_jieba_takes_over_where_rjieba_is_missing(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "rjieba", None)
     segmenter = available_segmenter()
     assert isinstance(segmenter, JiebaSegmenter)
-    monkeypatch.setattr("peers.text.segmentation._segmenter", segmenter)
+    monkeypatch.setattr("peers.text.segmentation._segmenter", lambda: segmenter)
     assert analyse(text) == expected
 
 
