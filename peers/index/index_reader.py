@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from mesh.slot_set import SlotMask
+from peers.engine.excerpts.sections import Outline, Section
 from peers.engine.excerpts.snippet import SearchedText, highlights_of, snippet_of
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
@@ -28,6 +29,7 @@ from peers.index.sized_cache import SizedCache
 from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit, Similar
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
+SECTION_ID_CHARS_MAX: Final = 200  # likewise; not every document was parsed here
 TYPE_CHARS_MAX: Final = 255  # as well
 PUBLISHED_CHARS_MAX: Final = 40
 # Pages shown before are shown again, and neighbours of them: reading a block takes 80 us, the rest of an
@@ -55,11 +57,12 @@ class ShownPage(NamedTuple):
     published: str
     type: str
     language: str
+    outline: Outline
 
     @property
     def size_bytes(self) -> int:
         """About how many bytes it takes in memory."""
-        return 1_000 + self.title.size_bytes + self.text.size_bytes
+        return 1_000 + self.title.size_bytes + self.text.size_bytes + self.outline.size_bytes
 
 
 class IndexReader:
@@ -230,11 +233,14 @@ def _shown_page(document: Document, title: str) -> ShownPage:
         document.published[:PUBLISHED_CHARS_MAX],
         document.type[:TYPE_CHARS_MAX],
         document.language[:TYPE_CHARS_MAX],
+        Outline(document),
     )
 
 
 def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort) -> Excerpt:
     snippet = snippet_of(page.text, query, effort=effort)
+    is_marked = snippet.place >= 0
+    section = page.outline.section_at(page.text.text, snippet.place) if is_marked else Section()
     return Excerpt(
         url,
         page.title.text,
@@ -246,6 +252,8 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort) -> Excerpt
         page.type,
         page.language,
         published=page.published,
+        section=section.title.removesuffix("¶").rstrip()[:TITLE_CHARS_MAX],  # Sphinx's link to itself
+        section_id=section.id if len(section.id) <= SECTION_ID_CHARS_MAX else "",
     )
 
 

@@ -147,6 +147,8 @@ class Excerpt(Message, frozen=True, array_like=True):
     language: Annotated[str, Meta(max_length=255)] = ""
     explanation: Annotated[bytes, Meta(max_length=EXPLANATION_BYTES_MAX)] = b""  # an `Explanation`, if asked
     published: Annotated[str, Meta(max_length=40)] = ""  # as in `Document`
+    section: Annotated[str, Meta(max_length=1_000)] = ""  # the heading above the words; "" at the beginning
+    section_id: Annotated[str, Meta(max_length=200)] = ""  # that leads there
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):

@@ -212,6 +212,8 @@ class MergedHits:
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
             also_at=self._also_at(ranked) if ranked.under else (),
+            section=harmless(excerpt.section),
+            section_id=excerpt.section_id,
             is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
         )
 

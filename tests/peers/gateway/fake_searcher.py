@@ -57,7 +57,16 @@ LINKS_HTML = b"""<a href='crawling.html#fetch'>a</a> <a href="unknown">b</a> <a 
 HOSTILE_URL = "http://evil.test/?a=1&b=%27%22"
 
 
-def _found(url: str, title: str, snippet: str, *words: str, score: float, peer: str = "bob") -> FoundPage:
+def _found(
+    url: str,
+    title: str,
+    snippet: str,
+    *words: str,
+    score: float,
+    peer: str = "bob",
+    section: str = "",
+    section_id: str = "",
+) -> FoundPage:
     return FoundPage(
         url=url,
         title=title,
@@ -68,6 +77,8 @@ def _found(url: str, title: str, snippet: str, *words: str, score: float, peer: 
         host=url[: url.index("/", 8)],
         fetched_at=DAY,
         peer=peer,
+        section=section,
+        section_id=section_id,
     )
 
 
@@ -97,6 +108,8 @@ ENGLISH = _found(
     "crawler",
     score=5.5,
     peer="ann",
+    section="How to be polite",
+    section_id="polite",
 )
 HOSTILE = FoundPage(
     url=HOSTILE_URL,
@@ -255,7 +268,7 @@ def _search(ticket: int, text: str, offset: int) -> PagesFound:
         case "partly":
             return PagesFound(ticket, (text,), 1, 0.004, Coverage(50_000, 33_333, 16_667), (ENGLISH,))
         case "everything":
-            return EVERYTHING
+            return msgspec.structs.replace(EVERYTHING, ticket=ticket)
         case "any words":
             return PagesFound(
                 ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), relaxed=Relaxed(is_any=True)

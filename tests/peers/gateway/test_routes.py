@@ -121,6 +121,8 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "is_confirmed",
         "also_at",
         "published",
+        "section",
+        "section_url",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
