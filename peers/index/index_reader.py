@@ -13,6 +13,7 @@ import numpy as np
 from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
 from peers.engine.excerpts.snippet import SearchedText, highlights_of, snippet_of
+from peers.engine.excerpts.synopsis import synopsis_of
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
 from peers.engine.pages.document import Document
@@ -144,13 +145,14 @@ class SnapshotReader:
         urls: Sequence[str],
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
+        name: str = "",
     ) -> list[Excerpt]:
         effort = effort or Effort()
         excerpts: list[Excerpt] = []
         try:
             pages = self._pages(urls, effort)
             for url in (url for url in urls if url in pages):
-                excerpts.append(_excerpt(query, url, pages[url], effort))
+                excerpts.append(_excerpt(query, url, pages[url], effort, name))
             if explained_by is not None:
                 excerpts = self._explained(excerpts, query, explained_by, effort)
         except EffortSpentError:
@@ -237,7 +239,7 @@ def _shown_page(document: Document, title: str) -> ShownPage:
     )
 
 
-def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort) -> Excerpt:
+def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str) -> Excerpt:
     snippet = snippet_of(page.text, query, effort=effort)
     is_marked = snippet.place >= 0
     section = page.outline.section_at(page.text.text, snippet.place) if is_marked else Section()
@@ -254,6 +256,7 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort) -> Excerpt
         published=page.published,
         section=section.title.removesuffix("¶").rstrip()[:TITLE_CHARS_MAX],  # Sphinx's link to itself
         section_id=section.id if len(section.id) <= SECTION_ID_CHARS_MAX else "",
+        synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text.text) if name else "",
     )
 
 

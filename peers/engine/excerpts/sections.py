@@ -20,12 +20,17 @@ class Section(NamedTuple):
 
 
 class Outline:
-    """The headings of a page, but for the first, at which the page begins."""
+    """The headings of a page; at the first it begins.
+
+    Attributes:
+      headings: in order; one that is empty where there are none.
+    """
 
     def __init__(self, document: Document) -> None:
         """Begin; takes time in proportion to the headings."""
         headings = document.headings.split("\n")
         ids = document.heading_ids.split("\n")
+        self.headings = headings
         self._first = headings[0]
         self._ids_of: dict[str, list[str]] = {}
         for number, heading in enumerate(headings):
@@ -35,7 +40,7 @@ class Outline:
     @property
     def size_bytes(self) -> int:
         """About how many bytes it takes in memory."""
-        return 200 * len(self._ids_of)
+        return 300 * len(self._ids_of)
 
     def section_at(self, text: str, place: int) -> Section:
         """Return the section that a place in the page's text is in; takes time in proportion to the text.

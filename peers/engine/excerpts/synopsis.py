@@ -15,12 +15,14 @@ _NAME: Final = re.compile(r"[\w.:+#$@/-]+(?: [\w.:+#$@/-]+){0,2}(?:\(\))?")
 _OPERATOR: Final = re.compile(r"(?:^|\s)-|\w:(?!:)")
 _JOINTS: Final = re.compile(r"[\s_-]+")
 # What follows a name in a title or heading: ls(1), ls - list files, fs.readFile(path), CREATE INDEX — define.
-_BEHIND_NAME: Final = re.compile(r"\s*(?:\(| [-–—|] |[—–|:](?!:)).*", re.DOTALL)
-_HEADINGS: Final = frozenset(("synopsis", "syntax", "usage", "概要", "语法", "語法", "用法", "使用方法", "大纲"))
+_BEHIND_NAME: Final = re.compile(r"\s*(?:\(| - |[—–|]|:(?:\s|$)).*", re.DOTALL)
+_HEADINGS: Final = frozenset(
+    ("synopsis", "syntax", "usage", "概要", "语法", "語法", "用法", "使用方法", "大纲")
+)
 
 
 def name_in(query: str) -> str:
-    """Return the name that a query is, as `normal_name` writes it; "" for a query that is none."""
+    """Return the name that a query is, without its signs between words; "" for a query that is none."""
     typed = query.strip()
     if len(typed) > NAME_CHARS_MAX or not _NAME.fullmatch(typed) or _OPERATOR.search(typed):
         return ""
@@ -30,8 +32,9 @@ def name_in(query: str) -> str:
 def synopsis_of(name: str, title: str, headings: Sequence[str], text: str) -> str:
     """Return the lines by which a page says how something of that name is called; "" for none.
 
-    That is the text below a heading such as `Synopsis` on a page with that name as its title or first heading, or
-    a heading that is the name with its arguments, as `fs.readFile(path)`. Time in proportion to the text.
+    That is the text below a heading such as `Synopsis` on a page with that name as its title or first
+    heading, or a heading that is the name with its arguments, as `fs.readFile(path)`. Takes time in
+    proportion to the text.
 
     Args:
       name: as `name_in` has it.
@@ -51,7 +54,7 @@ def synopsis_of(name: str, title: str, headings: Sequence[str], text: str) -> st
 
 
 def _is_named(name: str, title: str) -> bool:
-    """Tell whether a title begins with that name, and goes on with nothing but what it is."""
+    """Tell whether a title begins with that name, and only says of it, if anything, which kind it is."""
     return _normal(_BEHIND_NAME.sub("", title[: 4 * NAME_CHARS_MAX].strip(" ¶#"))) == name
 
 

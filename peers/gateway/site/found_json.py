@@ -59,6 +59,7 @@ class HitJson(msgspec.Struct, frozen=True):
     published: str = ""  # when the page says it was published, ISO 8601; "" when it does not
     section: str = ""  # the heading above the words of the snippet; "" at the beginning of the page
     section_url: str = ""  # that leads there; "" where nothing does
+    synopsis: str = ""  # where `q` names a command or function: how the page says it is called, in lines
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -159,6 +160,7 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.published,
         hit.section,
         section_url(hit),
+        hit.synopsis,
     )
 
 

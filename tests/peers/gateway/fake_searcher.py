@@ -111,6 +111,7 @@ ENGLISH = _found(
     section="How to be polite",
     section_id="polite",
 )
+MANUAL_PAGE = msgspec.structs.replace(ENGLISH, synopsis="crawl [-v] <url>\ncrawl --help")
 HOSTILE = FoundPage(
     url=HOSTILE_URL,
     title="</a><script>alert('title')</script>",
@@ -269,6 +270,8 @@ def _search(ticket: int, text: str, offset: int) -> PagesFound:
             return PagesFound(ticket, (text,), 1, 0.004, Coverage(50_000, 33_333, 16_667), (ENGLISH,))
         case "everything":
             return msgspec.structs.replace(EVERYTHING, ticket=ticket)
+        case "crawl":
+            return PagesFound(ticket, (text,), 2, 0.004, FULL, (CHINESE, MANUAL_PAGE))
         case "any words":
             return PagesFound(
                 ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), relaxed=Relaxed(is_any=True)

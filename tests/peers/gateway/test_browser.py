@@ -167,6 +167,7 @@ def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str) -> None:
         (
             "/",
             "/search?q=everything",
+            "/search?q=crawl",
             "/search?q=many",
             "/search?q=zilch",
             "/help",

@@ -124,6 +124,7 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "published",
         "section",
         "section_url",
+        "synopsis",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"

@@ -854,3 +854,18 @@ def test_excerpts_name_the_section_that_they_are_from() -> None:
         ("Options", ""),
         ("", ""),
     ]
+
+
+def test_excerpts_say_how_that_is_called_what_the_question_names() -> None:
+    index = Index(MemoryStorage())
+    text = "ls\nSynopsis\nls [-a]\nNotes"
+    index.add([(0, Document("http://a.test/", title="ls(1)", headings="ls\nSynopsis\nNotes", text=text))])
+    index.commit()
+    driven = Driven(IndexReader(index))
+    driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    query = msgspec.msgpack.encode(parse_query("ls"))
+    for name, synopsis in (("ls", "ls [-a]"), ("", ""), ("rm", "")):
+        read = answer(driven, ReadExcerpts(1, query, ("http://a.test/",), name=name))
+        assert isinstance(read, ExcerptsRead)
+        assert [each.synopsis for each in read.excerpts] == [synopsis]

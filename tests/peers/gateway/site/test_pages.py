@@ -218,3 +218,11 @@ def test_results_can_be_narrowed_to_dates_without_script(language: str, past_yea
     assert 'name="from" type="date" value="2025-11-12"' in page
     assert 'name="to" type="date" value=""' in page
     assert 'name="from"' not in _page_of(_hit(), "x", language, FacetCounts((), (), (), ()))
+
+
+@pytest.mark.parametrize(("language", "heading"), [("en", "How it is written"), ("zh", "写法")])
+def test_the_synopsis_of_a_manual_stands_above_the_results(language: str, heading: str) -> None:
+    page = _page_of(_hit(synopsis="ls [-a] <file>\nls --help"), "ls", language)
+    assert page.index(heading) < page.index('<ol class="results"')
+    assert "ls [-a] &lt;file&gt;\nls --help</pre>" in page
+    assert 'class="answer"' not in _page_of(_hit(), "ls", language)
