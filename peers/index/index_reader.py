@@ -13,7 +13,7 @@ import numpy as np
 from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
 from peers.engine.excerpts.snippet import SearchedText, highlights_of, snippet_of
-from peers.engine.excerpts.synopsis import synopsis_of
+from peers.engine.excerpts.synopsis import has_synopsis, synopsis_of
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
 from peers.engine.pages.document import Document
@@ -59,11 +59,18 @@ class ShownPage(NamedTuple):
     type: str
     language: str
     outline: Outline
+    beside: str  # text around the main text, where a synopsis may be
 
     @property
     def size_bytes(self) -> int:
         """About how many bytes it takes in memory."""
-        return 1_000 + self.title.size_bytes + self.text.size_bytes + self.outline.size_bytes
+        return (
+            1_000
+            + self.title.size_bytes
+            + self.text.size_bytes
+            + self.outline.size_bytes
+            + 2 * len(self.beside)
+        )
 
 
 class IndexReader:
@@ -227,6 +234,7 @@ def _hit(page: Best, features: tuple[float, ...]) -> Hit:
 
 
 def _shown_page(document: Document, title: str) -> ShownPage:
+    outline = Outline(document)
     return ShownPage(
         SearchedText(title[:TITLE_CHARS_MAX]),
         SearchedText((document.text or document.boilerplate) if document.is_quotable else ""),
@@ -235,7 +243,8 @@ def _shown_page(document: Document, title: str) -> ShownPage:
         document.published[:PUBLISHED_CHARS_MAX],
         document.type[:TYPE_CHARS_MAX],
         document.language[:TYPE_CHARS_MAX],
-        Outline(document),
+        outline,
+        document.boilerplate if document.is_quotable and has_synopsis(outline.headings) else "",
     )
 
 
@@ -256,7 +265,9 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str)
         published=page.published,
         section=section.title.removesuffix("¶").rstrip()[:TITLE_CHARS_MAX],  # Sphinx's link to itself
         section_id=section.id if len(section.id) <= SECTION_ID_CHARS_MAX else "",
-        synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text.text) if name else "",
+        synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text.text, page.beside)
+        if name
+        else "",
     )
 
 

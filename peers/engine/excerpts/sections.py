@@ -1,15 +1,18 @@
 """The section of a page that an excerpt is from: the heading above it, and the id that links lead to it by.
 
 Headings stand in the text as lines of their own. The one above a place is the nearest line before it that
-reads as one of them; a line of a table of contents counts as well, and names the same section. Of headings
-that read alike, as `Options` in a manual, the ids are told apart by how many such lines are still to come.
+reads as one of them, if the next such line is the heading after that: of some pages headings count as what is
+around the main text and are not in it, and a table of contents has lines like headings. Headings that read
+alike, as `Options` in a manual, are told apart by the one that follows, else from the end.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from peers.engine.pages.document import Document
+
+UNSEEN_AT_END_MAX: Final = 3  # headings behind the main text, as of a list of links
 
 
 class Section(NamedTuple):
@@ -31,16 +34,19 @@ class Outline:
         headings = document.headings.split("\n")
         ids = document.heading_ids.split("\n")
         self.headings = headings
-        self._first = headings[0]
-        self._ids_of: dict[str, list[str]] = {}
+        self._ids = ids
+        self._numbers_of: dict[str, list[int]] = {}
         for number, heading in enumerate(headings):
             if heading:
-                self._ids_of.setdefault(heading, []).append(ids[number] if number < len(ids) else "")
+                self._numbers_of.setdefault(heading, []).append(number)
+        # Links of headings to themselves, which sites write behind all of them.
+        last = {heading[-1:] for heading in headings[1:]}
+        self._sign = last.pop() if last in ({"#"}, {"¶"}, {"§"}) else ""
 
     @property
     def size_bytes(self) -> int:
         """About how many bytes it takes in memory."""
-        return 300 * len(self._ids_of)
+        return 300 * len(self._numbers_of)
 
     def section_at(self, text: str, place: int) -> Section:
         """Return the section that a place in the page's text is in; takes time in proportion to the text.
@@ -49,15 +55,22 @@ class Outline:
           text: lines, headings among them.
           place: in characters.
         """
-        if len(self._ids_of) < 2:
+        if len(self._numbers_of) < 2:
             return Section()
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
-        for line in reversed(text[:end].split("\n")):
-            ids = self._ids_of.get(line)
-            if ids is not None:
-                n_later = text[end:].split("\n").count(line) if len(ids) > 1 else 0
-                number = len(ids) - 1 - n_later
-                is_beginning = line == self._first and number <= 0
-                return Section() if is_beginning else Section(line, ids[number] if number >= 0 else "")
-        return Section()
+        above = next((line for line in reversed(text[:end].split("\n")) if line in self._numbers_of), "")
+        number = self._number_of(above, text[end + 1 :].split("\n")) if above else 0
+        if number == 0:
+            return Section()
+        return Section(above.removesuffix(self._sign), self._ids[number] if number < len(self._ids) else "")
+
+    def _number_of(self, heading: str, below: list[str]) -> int:
+        """Return which of the headings one is by the lines below a place; 0 where that is not sure."""
+        numbers = self._numbers_of[heading]
+        following = next((line for line in below if line in self._numbers_of), "")
+        if not following:
+            return numbers[-1] if numbers[-1] >= len(self.headings) - 1 - UNSEEN_AT_END_MAX else 0
+        numbers = [each for each in numbers if self.headings[each + 1 : each + 2] == [following]]
+        n_below = below.count(heading) if len(numbers) > 1 else 0
+        return numbers[-1 - n_below] if n_below < len(numbers) else 0

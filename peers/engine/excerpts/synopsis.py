@@ -21,6 +21,11 @@ _HEADINGS: Final = frozenset(
 )
 
 
+def has_synopsis(headings: Sequence[str]) -> bool:
+    """Tell whether one of the headings is of a synopsis."""
+    return any(_is_of_synopsis(each) for each in headings)
+
+
 def name_in(query: str) -> str:
     """Return the name that a query is, without its signs between words; "" for a query that is none."""
     typed = query.strip()
@@ -29,7 +34,7 @@ def name_in(query: str) -> str:
     return _normal(typed.removesuffix("()"))
 
 
-def synopsis_of(name: str, title: str, headings: Sequence[str], text: str) -> str:
+def synopsis_of(name: str, title: str, headings: Sequence[str], text: str, beside: str = "") -> str:
     """Return the lines by which a page says how something of that name is called; "" for none.
 
     That is the text below a heading such as `Synopsis` on a page with that name as its title or first
@@ -39,23 +44,33 @@ def synopsis_of(name: str, title: str, headings: Sequence[str], text: str) -> st
     Args:
       name: as `name_in` has it.
       headings: those of the page, in order.
-      text: with the headings as lines.
+      text: with the headings as lines; of a page whose text is not to be shown "".
+      beside: text that does not count as main text, as lines of code often do not.
     """
     known = frozenset(headings)
     lines = text.split("\n")
     if any(_is_named(name, each) for each in (title, *headings[:1])):
         for number, line in enumerate(lines):
-            if line in known and line.strip(" :：¶#").casefold() in _HEADINGS:
-                return _shown(_until_heading(lines[number + 1 : number + 1 + SYNOPSIS_LINES_MAX], known))
+            if line in known and _is_of_synopsis(line):
+                below = _until_heading(lines[number + 1 : number + 1 + SYNOPSIS_LINES_MAX], known)
+                return _shown(below or [each for each in beside.split("\n") if _begins_with(name, each)])
     called = next((each for each in headings if "(" in each and _is_named(name, each)), "")
     # A manual's section, as `ls(1)`, has no arguments.
     has_arguments = bool(called) and re.search(r"\(\d\w?\)", called) is None
-    return _shown([called.rstrip(" ¶#")]) if has_arguments and called in lines else ""
+    return _shown([called.rstrip(" ¶#")]) if has_arguments and text else ""
+
+
+def _is_of_synopsis(heading: str) -> bool:
+    return heading.strip(" :：¶#").casefold() in _HEADINGS
 
 
 def _is_named(name: str, title: str) -> bool:
     """Tell whether a title begins with that name, and only says of it, if anything, which kind it is."""
     return _normal(_BEHIND_NAME.sub("", title[: 4 * NAME_CHARS_MAX].strip(" ¶#"))) == name
+
+
+def _begins_with(name: str, line: str) -> bool:
+    return _normal(line[: 4 * NAME_CHARS_MAX]).startswith(f"{name} ")
 
 
 def _normal(name: str) -> str:
@@ -68,4 +83,4 @@ def _until_heading(lines: Sequence[str], headings: frozenset[str]) -> list[str]:
 
 
 def _shown(lines: Sequence[str]) -> str:
-    return "\n".join(lines)[:SYNOPSIS_CHARS_MAX].rstrip()
+    return "\n".join(lines[:SYNOPSIS_LINES_MAX])[:SYNOPSIS_CHARS_MAX].rstrip()

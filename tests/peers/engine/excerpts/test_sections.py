@@ -28,7 +28,7 @@ MANUAL = Document(
         ("ends", Section("stop", "stop")),
         ("slow", Section("Options", "stop-options")),
         ("none", Section("Notes")),
-        ("about", Section("Notes")),  # below the table of contents, whose lines read as headings
+        ("about", Section()),  # below the table of contents, whose lines read as headings
     ],
 )
 def test_a_place_is_in_the_section_of_the_heading_above_it(words: str, section: Section) -> None:
@@ -58,3 +58,17 @@ def test_a_section_of_a_hostile_page_costs_linear_time() -> None:
         return processor_seconds(lambda: Outline(page).section_at(page.text, n))
 
     assert seconds(40_000) < 40 * max(seconds(4_000), 0.001)
+
+
+def test_no_section_is_named_where_headings_are_missing_in_the_text() -> None:
+    headings = "T#\nA#\nB#\nC#\nD#\nE#\nF#\nG#"
+    page = Document(
+        "http://a.test/", headings=headings, text="T#\nA#\nof a or of b\nC#\nof c\nD#\nof d or more"
+    )
+    outline = Outline(page)
+    places = {words: page.text.index(words) for words in ("of a", "of c", "of d")}
+    assert outline.section_at(page.text, places["of a"]) == Section()
+    assert outline.section_at(page.text, places["of c"]) == Section("C"), "the sign of its link is left out"
+    assert outline.section_at(page.text, places["of d"]) == Section("D")
+    longer = Document("http://a.test/", headings=f"{headings}\nH#", text=page.text)
+    assert Outline(longer).section_at(page.text, places["of d"]) == Section()

@@ -59,6 +59,7 @@ def test_a_function_is_called_as_its_heading_says() -> None:
     text = "\n".join([headings[0], headings[1], "Reads it.", *headings[2:]])
     assert synopsis_of("fs.readfile", "Node", headings, text) == "fs.readFile(path[, options])"
     assert synopsis_of("std::swap", "Node", headings, text) == "std::swap(a, b)"
+    assert synopsis_of("std::swap", "Node", headings, "") == "", "its text is not to be shown"
     assert synopsis_of("ls", "Manual", ["Manual", "ls(1)"], "Manual\nls(1)\nlists") == ""
 
 
@@ -72,3 +73,13 @@ def test_a_synopsis_of_a_hostile_page_is_short_and_costs_linear_time() -> None:
         )
 
     assert seconds(40_000) < 40 * max(seconds(4_000), 0.001)
+
+
+def test_a_synopsis_that_does_not_count_as_main_text_is_found_beside_it() -> None:
+    text, beside = (
+        "DROP RULE\nSynopsis\nDescription\nlong",
+        "Home\nDROP RULE\nDROP RULE [ IF EXISTS ] name\nNext",
+    )
+    headings = ["DROP RULE", "Synopsis", "Description"]
+    assert synopsis_of("drop rule", "DROP RULE", headings, text, beside) == "DROP RULE [ IF EXISTS ] name"
+    assert synopsis_of("drop rule", "DROP RULE", headings, text) == ""
