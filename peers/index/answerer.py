@@ -91,11 +91,13 @@ class SlotsView(Protocol):
         urls: Sequence[str],
         explained_by: ranking.CollectionStatistics | None = None,
         effort: Effort | None = None,
+        name: str = "",
     ) -> list[Excerpt]:
         """Return the excerpts of these pages, in this order; pages not there are left out.
 
         Args:
           explained_by: the statistics of the search, when its scores are to be explained.
+          name: as in `ReadExcerpts`.
         """
 
 
@@ -163,7 +165,7 @@ def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Messag
     if isinstance(question, SearchSlots):
         return _search(order, question, query, view, effort)
     statistics = statistics_in(question) if question.terms else None
-    excerpts = view.excerpts(query, question.urls, statistics, effort)
+    excerpts = view.excerpts(query, question.urls, statistics, effort, question.name)
     here = {excerpt.url for excerpt in excerpts}
     unsettled = question.urls if effort.is_spent else order.unsettled
     return ExcerptsRead(question.request, tuple(excerpts), tuple(url for url in unsettled if url not in here))

@@ -141,5 +141,6 @@ class CountingIndex:
         urls: Sequence[str],
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
+        name: str = "",
     ) -> list[Excerpt]:
         return []

@@ -149,6 +149,9 @@ class Excerpt(Message, frozen=True, array_like=True):
     language: Annotated[str, Meta(max_length=255)] = ""
     explanation: Annotated[bytes, Meta(max_length=EXPLANATION_BYTES_MAX)] = b""  # an `Explanation`, if asked
     published: Annotated[str, Meta(max_length=40)] = ""  # as in `Document`
+    section: Annotated[str, Meta(max_length=1_000)] = ""  # the heading above the words; "" at the beginning
+    section_id: Annotated[str, Meta(max_length=200)] = ""  # that leads there
+    synopsis: Annotated[str, Meta(max_length=1_000)] = ""  # of what the question names, if the page has one
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
@@ -162,6 +165,8 @@ class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)] = ()
     document_count: Count = 0
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)] = ()
+    # A command or function, as `synopsis.name_in` has it: how is it called? "" where nobody wants to know.
+    name: Annotated[str, Meta(max_length=200)] = ""
 
 
 class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):

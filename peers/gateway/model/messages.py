@@ -60,6 +60,9 @@ class FoundPage(msgspec.Struct, frozen=True):
     also_at: tuple[str, ...] = ()  # URLs of copies in other domains
     is_confirmed: bool = False  # the gateway or a second member knows the page, too
     published: str = ""  # when the page says it was published, ISO 8601 by its clock; "" when it does not
+    section: str = ""  # the heading above the words of the snippet; "" at the beginning of the page
+    section_id: str = ""  # that leads there behind #; "" where the heading has none
+    synopsis: str = ""  # how it is called what the query names, in lines; "" where the page does not say
 
 
 class Relaxed(msgspec.Struct, frozen=True):

@@ -59,7 +59,16 @@ LINKS_HTML = b"""<a href='crawling.html#fetch'>a</a> <a href="unknown">b</a> <a 
 HOSTILE_URL = "http://evil.test/?a=1&b=%27%22"
 
 
-def _found(url: str, title: str, snippet: str, *words: str, score: float, peer: str = "bob") -> FoundPage:
+def _found(
+    url: str,
+    title: str,
+    snippet: str,
+    *words: str,
+    score: float,
+    peer: str = "bob",
+    section: str = "",
+    section_id: str = "",
+) -> FoundPage:
     return FoundPage(
         url=url,
         title=title,
@@ -70,6 +79,8 @@ def _found(url: str, title: str, snippet: str, *words: str, score: float, peer: 
         host=url[: url.index("/", 8)],
         fetched_at=DAY,
         peer=peer,
+        section=section,
+        section_id=section_id,
     )
 
 
@@ -99,7 +110,10 @@ ENGLISH = _found(
     "crawler",
     score=5.5,
     peer="ann",
+    section="How to be polite",
+    section_id="polite",
 )
+MANUAL_PAGE = msgspec.structs.replace(ENGLISH, synopsis="crawl [-v] <url>\ncrawl --help")
 HOSTILE = FoundPage(
     url=HOSTILE_URL,
     title="</a><script>alert('title')</script>",
@@ -259,7 +273,9 @@ def _search(ticket: int, text: str, offset: int) -> PagesFound:
         case "partly":
             return PagesFound(ticket, (text,), 1, 0.004, Coverage(50_000, 33_333, 16_667), (ENGLISH,))
         case "everything":
-            return EVERYTHING
+            return msgspec.structs.replace(EVERYTHING, ticket=ticket)
+        case "crawl":
+            return PagesFound(ticket, (text,), 2, 0.004, FULL, (CHINESE, MANUAL_PAGE))
         case "any words":
             return PagesFound(
                 ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), relaxed=Relaxed(is_any=True)

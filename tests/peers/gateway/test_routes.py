@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 from xml.etree import ElementTree
 
+import brotli
 import msgspec
 import pytest
 import yaml
@@ -122,6 +123,9 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "is_confirmed",
         "also_at",
         "published",
+        "section",
+        "section_url",
+        "synopsis",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
@@ -218,7 +222,9 @@ async def test_language_follows_the_browser_unless_chosen(gateway: Starlette) ->
     chosen = await ask(gateway, "/search?q=many&lang=en", headers=ZH)
     assert '<html lang="en">' in chosen.text
     assert "/search?q=many&amp;page=2&amp;lang=en" in chosen.text
-    assert chosen.headers["vary"] == "Accept-Language"
+    assert chosen.headers["vary"] == "Accept-Language, Accept-Encoding"
+    missing = await ask(gateway, "/nothing", headers={"Accept": "text/html"})
+    assert missing.headers["vary"] == "Accept-Language, Accept"
 
 
 async def test_page_of_results_is_asked_by_its_offset(gateway: Starlette, backend: FakeBackend) -> None:
@@ -1136,3 +1142,20 @@ async def test_peers_are_asked_for_their_history_once_in_a_moment() -> None:
 async def test_history_of_a_busy_gateway_is_not_there() -> None:
     for target in ("/history", "/api/history"):
         assert (await ask(application(BusyBackend()), target)).status == 503
+
+
+@pytest.mark.parametrize(("headers", "is_packed"), [({}, True), ({"Cookie": "a=b"}, False)])
+async def test_pages_are_packed_for_browsers_that_show_no_cookie(
+    gateway: Starlette, headers: dict[str, str], is_packed: bool
+) -> None:
+    for path in (
+        "/",
+        "/search?q=everything",
+        "/static/style.css",
+        f"/page?url={quote(CHINESE_URL, safe='')}",
+    ):
+        reply = await ask(gateway, path, headers={"Accept-Encoding": "gzip, br", **headers})
+        assert (reply.headers.get("content-encoding") == "br") == is_packed, path
+        assert "Accept-Encoding" in reply.headers["vary"]
+        text = brotli.decompress(reply.body) if is_packed else reply.body
+        assert len(text) > 1_000
