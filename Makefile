@@ -18,8 +18,9 @@ demo: .venv/product
 
 # Those with real peers wait most of the time: three at once on two cores, the longest first. What is timed goes one
 # by one: it needs the machine for itself.
-LONGEST = $(patsubst %,tests/live/test_%.py,campaign lab_launch backup crash descriptors documented_commands \
-  addresses) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,by_hand nasty importing damaged_table)
+LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
+  documented_commands) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing \
+  regenerated_sites visiting_again aliases relay by_hand unreachable inventing_member damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
 test: quick
 	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \

@@ -8,6 +8,6 @@
 - `demo_web`: the bundled web, served on loopback (`make_demo_web` built it, see DEMO_WEB.md)
 - `doctor`: what is wrong with a machine, its nodes and their mesh
 - `service`: nodes as services of a machine
-- `cli`, `start_command`, `service_commands`, `config_commands`, `owner_commands`: the commands; `screen`
-  shows how a crawl goes, `standstill` that it does not
+- `commands`, `start_command`, `service_commands`, `config_commands`, `owner_commands`, of which `cli` tells
+  before they are loaded; `screen` shows how a crawl goes, `standstill` that it does not
 """

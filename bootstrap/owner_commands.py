@@ -53,6 +53,17 @@ from peers.options import (
 )
 from peers.policy.policy_issuer import PolicyIssuer
 
+EXPEL_EPILOG: Final = (
+    "Examples: tianmesh expel k3v2 --reason 'it answers with spam'   "
+    "tianmesh expel $KEY, the 64 hexadecimal digits in the first line of an administrator's admin.key"
+)
+RENEW_EPILOG: Final = "Examples: tianmesh renew k3v2 --weight-max 200   tianmesh renew --all"
+INVITE_EPILOG: Final = (
+    "Examples: tianmesh invite --data mymesh   tianmesh invite --uses 10 --expires 1 --data mymesh"
+)
+JOIN_EPILOG: Final = (
+    "Examples: tianmesh join   (asks for the token)   tianmesh join @token.txt --host 10.0.0.7"
+)
 INVITATION_DAYS: Final = 7.0
 CLOCK_AHEAD_MAX: Final = timedelta(days=1)  # of a member, by which it dates its visits
 
@@ -61,21 +72,6 @@ WeightMaxOption = Annotated[
     int | None,
     typer.Option(min=0, max=65_536, help="The largest weight that it may have.", show_default="as before"),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the application."""
-    app.command(
-        epilog="Examples: tianmesh expel k3v2 --reason 'it answers with spam'   "
-        "tianmesh expel $KEY, the 64 hexadecimal digits in the first line of an administrator's admin.key"
-    )(expel)
-    app.command(epilog="Examples: tianmesh renew k3v2 --weight-max 200   tianmesh renew --all")(renew)
-    app.command(
-        epilog="Examples: tianmesh invite --data mymesh   tianmesh invite --uses 10 --expires 1 --data mymesh"
-    )(invite)
-    app.command(
-        epilog="Examples: tianmesh join   (asks for the token)   tianmesh join @token.txt --host 10.0.0.7"
-    )(join)
 
 
 def expel(

@@ -14,6 +14,7 @@ The way of a query:
 
     http -SearchPages-> searcher -CountTerms, SearchSlots-> every indexer -> searcher
     -ReadExcerpts-> the indexers of the hits -> searcher -PagesFound-> http
+    http -SuggestTexts-> searcher -CompleteTyped-> every indexer -> searcher -TextsSuggested-> http
 
 The way of a slot to a new owner:
 

@@ -1,63 +1,131 @@
 """The commands of `tianmesh`, put together. [io]
 
-A command is loaded when it is called for, so that none waits for what the others need. Commands of other
-packages (up, demo, init, start, sim) join through the entry points of the group `tianmesh.commands`, so that
-this package need not know them: each names a function that adds its commands to an application.
+A command is loaded when it is called for, so that none waits for what the others need; a table tells where
+each one is, and what the list of all says of it. Commands of other packages (up, demo, init, start, sim) join
+through the entry points of the group `tianmesh.commands`, so that this package need not know them: each names
+a function that adds their rows to the table.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from mesh.errors import ConfigError, TianmeshError
 
-# Where each command of this package is: module, function, and what stands below its help; or the application
-# with those below it.
+
+class LateCommand(NamedTuple):
+    """A command that is not loaded yet."""
+
+    place: str  # module, function, and what stands below its help; or the application with those below it
+    sentence: str  # how its help begins
+
+
 BUILT_IN: Final = {
-    "peer": "peers.commands.peer:peer:EPILOG",
-    "seed": "peers.commands.seed:seed:EPILOG",
-    "search": "peers.commands.search:search:EPILOG",
-    "status": "peers.commands.status:status:EPILOG",
-    "events": "peers.commands.events:events:EPILOG",
-    "why": "peers.commands.why:why:EPILOG",
-    "drain": "peers.commands.drain:drain:EPILOG",
-    "policy": "peers.commands.policy:app",
-    "mcp": "peers.commands.mcp:mcp:EPILOG",
-    "token": "peers.commands.token:token:EPILOG",
-    "audit": "peers.commands.audit:app",
-    "takedown": "peers.commands.policy:takedown:TAKEDOWN_EPILOG",
-    "pause": "peers.commands.policy:pause:PAUSE_EPILOG",
-    "resume": "peers.commands.policy:resume:RESUME_EPILOG",
-    "import": "peers.importing.command:import_files:EPILOG",
-    "export": "peers.exporting.command:export_files:EPILOG",
-    "backup": "peers.backup.commands:backup:BACKUP_EPILOG",
-    "restore": "peers.backup.commands:restore:RESTORE_EPILOG",
+    "peer": LateCommand(
+        "peers.commands.peer:peer:EPILOG",
+        "Run one peer in the foreground until Ctrl-C.",
+    ),
+    "seed": LateCommand(
+        "peers.commands.seed:seed:EPILOG",
+        "Give the mesh pages to start from; the crawl stays on their domains unless you say otherwise.",
+    ),
+    "search": LateCommand(
+        "peers.commands.search:search:EPILOG",
+        "Search the whole mesh through one gateway.",
+    ),
+    "status": LateCommand(
+        "peers.commands.status:status:EPILOG",
+        "Show every member of the mesh, those that are down too, with advice on problems.",
+    ),
+    "events": LateCommand(
+        "peers.commands.events:events:EPILOG",
+        "Show the events of the mesh, the last at the end.",
+    ),
+    "why": LateCommand(
+        "peers.commands.why:why:EPILOG",
+        "Say how a URL was found, how its visits ended and when it is due; or why so little is fetched.",
+    ),
+    "drain": LateCommand(
+        "peers.commands.drain:drain:EPILOG",
+        "Empty a peer before its machine is taken away: the others take over all that it has.",
+    ),
+    "policy": LateCommand(
+        "peers.commands.policy:app",
+        "What the mesh crawls, how gently, and what it does not show",
+    ),
+    "mcp": LateCommand(
+        "peers.commands.mcp:mcp:EPILOG",
+        "Serve the tools search, page, site and why to an assistant, until it is stopped.",
+    ),
+    "token": LateCommand(
+        "peers.commands.token:token:EPILOG",
+        "Print a token that every gateway of the mesh takes, for browsers and scripts.",
+    ),
+    "audit": LateCommand(
+        "peers.commands.audit:app",
+        "Prove that promises to others were kept.",
+    ),
+    "takedown": LateCommand(
+        "peers.commands.policy:takedown:TAKEDOWN_EPILOG",
+        "Take pages out of all answers, stored copies and exports of the whole mesh, and crawl them no more.",
+    ),
+    "pause": LateCommand(
+        "peers.commands.policy:pause:PAUSE_EPILOG",
+        "Stop all requests to a host, or to every host; known URLs stay queued, and searches go on.",
+    ),
+    "resume": LateCommand(
+        "peers.commands.policy:resume:RESUME_EPILOG",
+        "Take a pause back.",
+    ),
+    "import": LateCommand(
+        "peers.importing.command:import_files:EPILOG",
+        "Bring pages of archives and collections into the mesh, without fetching them.",
+    ),
+    "export": LateCommand(
+        "peers.exporting.command:export_files:EPILOG",
+        "Write the data of peers on this machine into files that other engines, Spark or DuckDB read.",
+    ),
+    "backup": LateCommand(
+        "peers.backup.commands:backup:BACKUP_EPILOG",
+        "Copy peers of this machine, with keys and settings, into a folder; they may run meanwhile.",
+    ),
+    "restore": LateCommand(
+        "peers.backup.commands:restore:RESTORE_EPILOG",
+        "Make the peers of a backup anew, in a folder that is empty or not there.",
+    ),
 }
 
 
 class LateGroup(TyperGroup):
     """All commands, each of which is loaded when somebody asks for it."""
 
+    _is_listing = False
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, None if there is none of this name."""
-        if cmd_name not in self.commands and cmd_name in BUILT_IN:
-            self.commands.update(_loaded(cmd_name))
-        plugins = sorted(entry_points(group="tianmesh.commands"), key=lambda each: each.name)
-        while cmd_name not in self.commands and plugins:
-            self.commands.update(_commands_of(plugins.pop(0).load()))
+        late = _late_commands()
+        if self._is_listing:
+            return TyperCommand(cmd_name, help=late[cmd_name].sentence)
+        if cmd_name not in self.commands and cmd_name in late:
+            self.commands[cmd_name] = _loaded(cmd_name, late[cmd_name])
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Load all, and return their names: those of this package first."""
-        for name in (*BUILT_IN, ""):  # nothing is called so: no package is left out
-            self.get_command(ctx, name)
-        return sorted(self.commands, key=lambda name: name not in BUILT_IN)
+        """Return all names, those of this package first."""
+        return list(_late_commands())
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """List the commands by their sentences: none is loaded for it."""
+        self._is_listing = True
+        super().format_help(ctx, formatter)
+        self._is_listing = False
 
 
 app = typer.Typer(
@@ -92,24 +160,23 @@ def run() -> None:
         sys.exit(2 if isinstance(error, ConfigError) else 1)
 
 
-def _loaded(name: str) -> dict[str, Any]:
-    """Load the command of this name that this package has."""
-    module_name, attribute, *epilog = BUILT_IN[name].split(":")
+@cache
+def _late_commands() -> dict[str, LateCommand]:
+    """The table of all commands, those of other packages in the order of their names."""
+    commands = dict(BUILT_IN)
+    for each in sorted(entry_points(group="tianmesh.commands"), key=lambda each: each.name):
+        each.load()(commands)
+    return commands
+
+
+def _loaded(name: str, late: LateCommand) -> Any:
+    module_name, attribute, *epilog = late.place.split(":")
     module = import_module(module_name)
     found = getattr(module, attribute)
-
-    def register(adding: typer.Typer) -> None:
-        if isinstance(found, typer.Typer):
-            adding.add_typer(found, name=name)
-        else:
-            adding.command(name, epilog=getattr(module, epilog[0]))(found)
-
-    return _commands_of(register)
-
-
-def _commands_of(register: Any) -> dict[str, Any]:
-    """The commands that a function adds to an application."""
     adding = typer.Typer(add_completion=False)
     adding.callback()(lambda: None)
-    register(adding)
-    return dict(typer.main.get_group(adding).commands)
+    if isinstance(found, typer.Typer):
+        adding.add_typer(found, name=name)
+    else:
+        adding.command(name, epilog=getattr(module, epilog[0]))(found)
+    return typer.main.get_group(adding).commands[name]

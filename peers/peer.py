@@ -9,7 +9,7 @@ from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 from secrets import token_bytes
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 import trio
@@ -44,7 +44,6 @@ from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetching.contact import Visitor, visitor_of
 from peers.crawler.fetching.fetcher import Fetcher
 from peers.crawler.fetching.fetcher_port import FetcherPort, decoding_in
-from peers.crawler.fetching.proxy import Proxy
 from peers.crawler.fetching.recorder import TraceRecorder
 from peers.crawler.fetching.resolver import FixedResolver, Resolver, SystemResolver
 from peers.crawler.model.messages import StopCrawl, WebReached
@@ -73,9 +72,13 @@ from peers.storage.compaction import RetentionSettings
 from peers.storage.ledger.ledger import last_extent
 from peers.storage.settings import CellSettings
 from peers.text.fingerprint import FINGERPRINT, fingerprint
+from peers.text.segmentation import load_dictionary
 from peers.text.version import ANALYSIS_VERSION
 from peers.vitals import Vitals, vitals_of
 from peers.wire_tags import WIRE_TAGS
+
+if TYPE_CHECKING:
+    from peers.crawler.fetching.proxy import Proxy
 
 UNSPECIFIED: Final = ("0.0.0.0", "::", "[::]")
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
@@ -95,6 +98,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     """
     config_file = config_in(config_file)
     config = _config_in(config_file)
+    load_dictionary()
     gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
     with listen(gateway_host, int(gateway_port)) as listener:
         gateway = url_of(listener, _host_of(gateway_host, config.member))
@@ -320,8 +324,14 @@ def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visit
         decode_beginning=decoding_in(workshop),
         addresses=AddressPolicy.of(config.allow_private, is_anonymous=visitor.is_anonymous),
         turns=AddressQueues((lambda _: True) if config.spares_private else is_public, is_leasing=True),
-        proxy=Proxy(config.proxy) if config.proxy else None,
+        proxy=_proxy(config.proxy) if config.proxy else None,
     )
+
+
+def _proxy(url: str) -> Proxy:
+    from peers.crawler.fetching.proxy import Proxy
+
+    return Proxy(url)
 
 
 def _reach(folder: Path, config: WebConfig) -> bytes:

@@ -72,12 +72,14 @@ from peers.handover.wire_messages import (
 from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.index.wire_messages import (
+    CompleteTyped,
     CountTerms,
     ExcerptsRead,
     HitsFound,
     ReadExcerpts,
     SearchSlots,
     TermsCounted,
+    TypedCompleted,
 )
 from peers.storage.wire_messages import (
     CheckPages,
@@ -138,6 +140,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         43: HitsFound,
         44: ReadExcerpts,
         45: ExcerptsRead,
+        46: CompleteTyped,
+        47: TypedCompleted,
         # Status
         50: StatusWanted,
         51: StatusTold,

@@ -1,7 +1,7 @@
 """The peers' own actors in virtual time: as live, on a clock, a network and a web from one seed.
 
-The command `tianmesh sim` is `cli`; `report` makes one page of many runs. The rooms, each over those before
-it, and none knows this folder:
+The command `tianmesh sim` is `commands`, of which `cli` tells; `report` makes one page of many runs. The
+rooms, each over those before it, and none knows this folder:
 
 - `webs`: synthetic webs, and recorded ones that are played back
 - `world`: many nodes on a virtual clock and network; a crawl from seeds to rest and its checks

@@ -28,7 +28,9 @@ PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob(
 @pytest.fixture(scope="module")
 def program() -> Any:
     program: Any = typer.main.get_command(app)
-    program.list_commands(typer.Context(program))
+    context = typer.Context(program)
+    for name in program.list_commands(context):
+        program.get_command(context, name)
     return program
 
 

@@ -21,12 +21,12 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from struct import Struct
 from typing import Final, TypeAlias
 
 import msgspec
 import trio
 import zmq
-from zmq.utils.monitor import parse_monitor_message
 
 from mesh.actors.actor import Statistics
 from mesh.errors import ConfigError
@@ -88,6 +88,9 @@ _BOUND_OPTIONS = {
 # connection cannot take the place of another by claiming its routing id.
 
 HANDSHAKE_FAILURES = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+# Number and value of an event, as the monitor of a socket tells it: zmq_socket_monitor(3).
+# What pyzmq has for it loads asyncio.
+MONITOR_EVENT: Final = Struct("=hi")
 MONITORED = HANDSHAKE_FAILURES | zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED
 
 
@@ -439,12 +442,12 @@ class Transport:
         """Count handshakes that failed, and follow which connections there are."""
         while True:
             for message in await monitor.receive_batch():
-                told = parse_monitor_message(message)
-                if told["event"] & HANDSHAKE_FAILURES:
+                event, value = MONITOR_EVENT.unpack(message[0])
+                if event & HANDSHAKE_FAILURES:
                     self._counts["handshakes_failed"] += 1
                 else:
-                    inflow.note_event(told["event"], told["value"], time.monotonic())
-                    self._handshakes.note_event(told["event"], told["value"])
+                    inflow.note_event(event, value, time.monotonic())
+                    self._handshakes.note_event(event, value)
 
     async def _cut_endless(self) -> None:
         """Shut down connections that bring messages without an end."""

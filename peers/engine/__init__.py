@@ -36,7 +36,7 @@ made with statistics: the view's own, or the sums of several, so that parts rank
     Counter({'en': 1, 'zh': 1})
     >>> document = view.stored("http://a.test/en")
     >>> snippet_of(SearchedText(document.text), query)
-    Snippet(text='Tianwang is a search engine.', highlights=((14, 20), (21, 27)))
+    Snippet(text='Tianwang is a search engine.', highlights=((14, 20), (21, 27)), place=14)
 
 What is where
   pages      `document`: one as the index sees it, of one of the `kinds`; `linkers`: what links tell of it,
@@ -58,7 +58,8 @@ What is where
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
              made of their `features`, `proximity` among them)
   correcting `similar_words`, found by a `dictionary_scan`: words spelled or sounding like one that was typed
-  showing    `snippet` (excerpts; `windows` chooses them), `shared_titles` that do not tell pages apart
+  showing    `snippet` (excerpts; `windows` chooses them), `sections` that they are from, and titles that
+             do not tell pages apart, `shared_titles`
   kernels    go through open `lists`: `searching` finds the best documents, by `scoring` them and bounding
              what they could score, `intersection` those that match, `positions` phrases, `occurrence_lookup`
              what features are made of

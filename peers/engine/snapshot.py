@@ -27,6 +27,7 @@ from peers.engine.matching.facets import Facets, facets_of, sum_facets
 from peers.engine.matching.matching import matching
 from peers.engine.matching.matching_cost import matching_cost
 from peers.engine.matching.segment_search import Place, plan_of, search_segment
+from peers.engine.mending.completions import Completion, completions
 from peers.engine.mending.similar_words import SimilarWord, similar_words
 from peers.engine.merging.export import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.native.kernels import LENGTH_COUNT
@@ -222,6 +223,10 @@ class View:
     def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[SimilarWord]:
         """Do as `similar_words.similar_words`."""
         return similar_words(self._segments, typed, beside, effort)
+
+    def completions(self, typed: str, effort: Effort) -> list[Completion]:
+        """Do as `completions.completions`."""
+        return completions(self._segments, typed, effort)
 
     def stored(self, url: str) -> Document | None:
         """Return the document of a URL, None when the view has none. DamagedSegmentError."""

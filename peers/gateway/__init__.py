@@ -8,6 +8,7 @@ port sees. The rooms, each over those before it, and none knows this folder:
 - `model`: messages, settings, how peers and members are
 - `errands`: what is asked of one peer, a team or all, and what its answers come to
 - `search`: an errand in stages, exact over all members
+- `suggesting`: how what is being typed may go on
 - `http`: the server, what a client has left and may do, metrics
 - `site`: pages, JSON, feeds and stored copies
 - `why`: why things are as they are

@@ -35,6 +35,8 @@ from peers.gateway.model.messages import (
     PagesFound,
     SearchPages,
     SeedsAdded,
+    SuggestTexts,
+    TextsSuggested,
     WhyAnswered,
     WhyIdleAnswered,
 )
@@ -49,6 +51,7 @@ from peers.gateway.requests import (
     now_s,
     number_in,
     query_in,
+    typed_in,
     url_parameter,
 )
 from peers.gateway.site.command_json import (
@@ -67,7 +70,7 @@ from peers.gateway.site.history_view import HistorySpan
 from peers.gateway.why.why_json import idle_json, url_json
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
-from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, TYPED_CHARS_MAX
 from peers.policy.decreed import policy_of
 
 POSTED_DECREE_MAX: Final = DECREE_BYTES_MAX + 1_024  # names, times, keys and signatures have under 600
@@ -99,6 +102,15 @@ class ApiRoutes:
             lambda ticket: SearchPages(ticket, query, *wishes, is_verbatim=wish.verbatim), PagesFound
         )
         return responses.json(found_json(query, found, self._backend.now() - began))
+
+    async def suggest(self, request: Request) -> Response:
+        """Return how a query may go on, as OpenSearch suggestions: [typed, [text, ..]]."""
+        typed = typed_in(request)
+        texts: tuple[str, ...] = ()
+        if 0 < len(typed) <= TYPED_CHARS_MAX:
+            suggested = await self._backend.ask(lambda ticket: SuggestTexts(ticket, typed), TextsSuggested)
+            texts = suggested.texts
+        return responses.suggestions(typed, texts)
 
     async def status(self, request: Request) -> Response:
         return responses.json(await self._reports.report(request))

@@ -53,6 +53,8 @@ from peers.gateway.model.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    SuggestTexts,
+    TextsSuggested,
     VersionsFound,
     WhyAnswered,
     WhyIdleAnswered,
@@ -203,7 +205,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
-            case VersionsFound() | LinksChecked():
+            case VersionsFound() | LinksChecked() | TextsSuggested():
                 self._hand_over(message.ticket, message)
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
@@ -265,7 +267,7 @@ class Http:
     def _for_client(self, client: str, order: Message) -> Message:
         """Add to an order the domains that the policy hides from a client at this address."""
         if client == ADMINISTRATOR or not isinstance(
-            order, SearchPages | FindPage | FindVersions | CheckLinks
+            order, SearchPages | SuggestTexts | FindPage | FindVersions | CheckLinks
         ):
             return order
         hidden = self._policy.hidden_from(client)

@@ -15,6 +15,7 @@ import msgspec
 from peers.engine.queries.query import Sort
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
+from peers.gateway.responses import SUGGESTIONS_TYPE
 from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
@@ -107,6 +108,13 @@ _OPERATIONS: Final = (
         FoundJson,
         takes=(SearchRequest,),
         failures=(400, 413, 502),
+    ),
+    _Operation(
+        "/api/suggest",
+        "get",
+        "How what is being typed may go on: [typed, [text, ..]], as OpenSearch suggestions have it",
+        SUGGESTIONS_TYPE,
+        (_Parameter("q", "what is typed so far", {"type": "string"}, is_required=True),),
     ),
     _Operation("/api/status", "get", "How the mesh is; addresses and hosts are for administrators", Report),
     _Operation(

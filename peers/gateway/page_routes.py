@@ -38,6 +38,7 @@ from peers.gateway.requests import (
 )
 from peers.gateway.site import pages
 from peers.gateway.site.bot_page import bot_page, visits_of
+from peers.gateway.site.date_range import dated_query
 from peers.gateway.site.feeds import atom, opensearch_description, rss
 from peers.gateway.site.history_view import HistorySpan
 from peers.gateway.site.pages import HITS_PER_PAGE, PAGES_MAX, Wish
@@ -72,8 +73,9 @@ class PageRoutes:
 
     async def search(self, request: Request) -> Response:
         reader = reader_of(request)
-        query = query_in(request)
-        form = request.query_params.get("format", "")
+        parameters = request.query_params
+        query = dated_query(query_in(request), parameters.get("from", ""), parameters.get("to", ""))
+        form = parameters.get("format", "")
         if form == "json":
             return await self._search_json(request)
         if not query:
@@ -81,7 +83,7 @@ class PageRoutes:
         wish = _wish(request, query)
         if form in ("rss", "atom"):  # the newest first, and nothing that only a page shows
             wish = Wish(query, order=Sort.DATE, wants_facets=False)
-        cursor = request.query_params.get("cursor", "")
+        cursor = parameters.get("cursor", "")
         began = self._backend.now()
         try:
             found = await self._backend.ask(lambda ticket: _order(ticket, wish, cursor), PagesFound)

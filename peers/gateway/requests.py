@@ -41,7 +41,12 @@ def reader_of(request: Request) -> Reader:
 
 
 def query_in(request: Request) -> str:
-    """Return the text to search for, parameter `q`, in UTF-8 or, as old Chinese pages send it, GB 18030."""
+    """Return the text to search for, as `typed_in` without blanks around it."""
+    return typed_in(request).strip()
+
+
+def typed_in(request: Request) -> str:
+    """Return the typed text, parameter `q`, in UTF-8 or, as old Chinese pages send it, GB 18030."""
     query = request.query_params.get("q", "")
     if "\ufffd" in query:
         pairs: bytes = request.scope["query_string"]
@@ -50,7 +55,7 @@ def query_in(request: Request) -> str:
         for encoding in ("gb18030", "utf-8"):  # in the latter the sign itself may have been typed
             with suppress(UnicodeDecodeError):
                 query = raw.decode(encoding)
-    return query.strip()
+    return query
 
 
 def base_of(request: Request) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +27,8 @@ STORED_POLICY: Final = (
     "style-src 'self' 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'none'"
 )
 _FILE_POLICY: Final = "sandbox; default-src 'none'; form-action 'none'; frame-ancestors 'none'"
+SUGGESTIONS_TYPE: Final = "application/x-suggestions+json"
+SUGGESTED_S: Final = 60  # as old as suggestions may be
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -79,6 +82,13 @@ def xml(text: str, media_type: str) -> Response:
     return Response(
         text.encode("utf-8", "replace"), media_type=f"{media_type}; charset=utf-8", headers=headers
     )
+
+
+def suggestions(typed: str, texts: Sequence[str]) -> Response:
+    """Suggestions in the form of OpenSearch 1.1; a browser may keep them while the same is typed again."""
+    headers = {"Cache-Control": f"private, max-age={SUGGESTED_S}", **SAFE_HEADERS}
+    content = _encoder.encode((typed, texts))
+    return Response(content, headers=headers, media_type=SUGGESTIONS_TYPE)
 
 
 def json(value: Any, status_code: int = 200) -> Response:

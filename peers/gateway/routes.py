@@ -22,6 +22,7 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
+from peers.gateway.http.compression import Compression
 from peers.gateway.page_routes import PageRoutes
 from peers.gateway.reports import Reports
 from peers.gateway.requests import Refusal, is_ours, reader_of
@@ -41,6 +42,7 @@ def application(backend: Backend) -> Starlette:
     return Starlette(
         routes=[
             Route("/api/search", api.search, methods=["GET", "POST"]),
+            Route("/api/suggest", api.suggest),
             Route("/search", pages.search),
             Route("/", pages.start),
             Route("/page", stored.page),
@@ -75,7 +77,11 @@ def application(backend: Backend) -> Starlette:
             Route("/metrics", api.metrics),
             Route("/openapi.json", api.openapi),
         ],
-        middleware=[Middleware(_HostCheck, backend=backend), Middleware(_CrossOrigin, backend=backend)],
+        middleware=[
+            Middleware(_HostCheck, backend=backend),
+            Middleware(Compression, run_beside=backend.render),
+            Middleware(_CrossOrigin, backend=backend),
+        ],
         exception_handlers={
             Refusal: _on_refusal,
             Busy: _on_busy,
@@ -108,7 +114,9 @@ class _HostCheck:
 
 
 # What a page of another site may read, where the settings name that site: nothing that orders.
-_SHARED_PATHS: Final = frozenset(("/api/search", "/api/page", "/api/versions", "/api/keywords"))
+_SHARED_PATHS: Final = frozenset(
+    ("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords")
+)
 
 
 class _CrossOrigin(CORSMiddleware):
@@ -132,7 +140,9 @@ def _error(request: Request, status_code: int, detail: str, key: str) -> Respons
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return responses.json(Failure(detail), status_code)
     reader = reader_of(request)
-    return responses.html(message_page(reader, reader.say(key)), status_code)
+    response = responses.html(message_page(reader, reader.say(key)), status_code)
+    response.headers.add_vary_header("Accept")
+    return response
 
 
 async def _on_refusal(request: Request, error: Exception) -> Response:

@@ -47,6 +47,7 @@ from peers.gateway.model.messages import (
     RequestRefused,
     SearchedInVain,
     SearchPages,
+    SuggestTexts,
 )
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
@@ -56,8 +57,9 @@ from peers.gateway.search.searched_words import SearchedWords
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.stand_in_check import SEARCHES_EACH, StandInCheck
 from peers.gateway.search.witness_recheck import WitnessRecheck
+from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
-from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted
+from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import EVERYTHING
@@ -76,6 +78,7 @@ METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is 
 
 Order: TypeAlias = (
     SearchPages
+    | SuggestTexts
     | FindPage
     | FindVersions
     | CheckLinks
@@ -176,7 +179,11 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case StatusTold(request=request) | HistoryTold(request=request) | PagesChecked(request=request):
                 return self._receive_answer(source, request, message, now)
-            case UrlExplained(request=request) | CrawlExplained(request=request):
+            case (
+                UrlExplained(request=request)
+                | CrawlExplained(request=request)
+                | TypedCompleted(request=request)
+            ):
                 return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
@@ -190,7 +197,7 @@ class Searcher(Actor):
                 | DrainOrder()
             ):
                 return self._begin(message, now)
-            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks():
+            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts():
                 return self._begin(message, now)
             case DecreesInForce():
                 self._change_policy(message)
@@ -303,6 +310,8 @@ class Searcher(Actor):
             case SearchPages():
                 reading = read_query(order.text, order.order, order.hidden)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
+            case SuggestTexts():
+                return SuggestionErrand(number, self._me, order, view)
             case FindPage():
                 return PageLookup(number, self._me, order, view.ownership, view.policy)
             case FindVersions():

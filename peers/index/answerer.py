@@ -23,6 +23,8 @@ from peers.engine.searching import ranking
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.index.messages import AnswerQuestion, DamageMet, QuestionAnswered
 from peers.index.wire_messages import (
+    Completed,
+    CompleteTyped,
     CountTerms,
     Excerpt,
     ExcerptsRead,
@@ -33,6 +35,7 @@ from peers.index.wire_messages import (
     SearchSlots,
     Similar,
     TermsCounted,
+    TypedCompleted,
 )
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
@@ -79,17 +82,22 @@ class SlotsView(Protocol):
     def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
         """Return words like one that may be mistyped; `beside` are entries of the rest of the query."""
 
+    def completions(self, typed: str, effort: Effort) -> list[Completed]:
+        """Return the completions of a beginning."""
+
     def excerpts(
         self,
         query: Query,
         urls: Sequence[str],
         explained_by: ranking.CollectionStatistics | None = None,
         effort: Effort | None = None,
+        name: str = "",
     ) -> list[Excerpt]:
         """Return the excerpts of these pages, in this order; pages not there are left out.
 
         Args:
           explained_by: the statistics of the search, when its scores are to be explained.
+          name: as in `ReadExcerpts`.
         """
 
 
@@ -149,13 +157,15 @@ def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Messag
     question = order.question
     if isinstance(question, CountTerms):
         return _count(order, question, view, effort)
+    if isinstance(question, CompleteTyped):
+        return TypedCompleted(question.request, tuple(view.completions(question.typed, effort)))
     query = query_of(question.query)
     if query is None:
         return None
     if isinstance(question, SearchSlots):
         return _search(order, question, query, view, effort)
     statistics = statistics_in(question) if question.terms else None
-    excerpts = view.excerpts(query, question.urls, statistics, effort)
+    excerpts = view.excerpts(query, question.urls, statistics, effort, question.name)
     here = {excerpt.url for excerpt in excerpts}
     unsettled = question.urls if effort.is_spent else order.unsettled
     return ExcerptsRead(question.request, tuple(excerpts), tuple(url for url in unsettled if url not in here))

@@ -27,7 +27,7 @@ from peers.index.messages import (
     SlotsRepaired,
     StopExport,
 )
-from peers.index.wire_messages import Excerpt, FacetCounts, Hit, Similar
+from peers.index.wire_messages import Completed, Excerpt, FacetCounts, Hit, Similar
 
 _NO_LENGTHS: Final = (0, 0, 0, 0, 0)
 _EXPORTED_MAX: Final = 1_000  # pages in one part of an export
@@ -132,11 +132,15 @@ class CountingIndex:
     def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
         return []
 
+    def completions(self, typed: str, effort: Effort) -> list[Completed]:
+        return []
+
     def excerpts(
         self,
         query: Query,
         urls: Sequence[str],
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
+        name: str = "",
     ) -> list[Excerpt]:
         return []

@@ -11,7 +11,9 @@ import msgspec
 import numpy as np
 
 from mesh.slot_set import SlotMask
+from peers.engine.excerpts.sections import Outline, Section
 from peers.engine.excerpts.snippet import SearchedText, highlights_of, snippet_of
+from peers.engine.excerpts.synopsis import has_synopsis, synopsis_of
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
 from peers.engine.pages.document import Document
@@ -25,9 +27,10 @@ from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, Snapshot
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
-from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit, Similar
+from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Completed, Excerpt, FacetCounts, Hit, Similar
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
+SECTION_ID_CHARS_MAX: Final = 200  # likewise; not every document was parsed here
 TYPE_CHARS_MAX: Final = 255  # as well
 PUBLISHED_CHARS_MAX: Final = 40
 # Pages shown before are shown again, and neighbours of them: reading a block takes 80 us, the rest of an
@@ -55,11 +58,19 @@ class ShownPage(NamedTuple):
     published: str
     type: str
     language: str
+    outline: Outline
+    beside: str  # text around the main text, where a synopsis may be
 
     @property
     def size_bytes(self) -> int:
         """About how many bytes it takes in memory."""
-        return 1_000 + self.title.size_bytes + self.text.size_bytes
+        return (
+            1_000
+            + self.title.size_bytes
+            + self.text.size_bytes
+            + self.outline.size_bytes
+            + 2 * len(self.beside)
+        )
 
 
 class IndexReader:
@@ -135,19 +146,23 @@ class SnapshotReader:
         found = self._view.similar_words(typed, beside, effort)
         return [Similar(each.word, *each.part, each.pages, each.together, each.samples) for each in found]
 
+    def completions(self, typed: str, effort: Effort) -> list[Completed]:
+        return [Completed(*each) for each in self._view.completions(typed, effort)]
+
     def excerpts(
         self,
         query: Query,
         urls: Sequence[str],
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
+        name: str = "",
     ) -> list[Excerpt]:
         effort = effort or Effort()
         excerpts: list[Excerpt] = []
         try:
             pages = self._pages(urls, effort)
             for url in (url for url in urls if url in pages):
-                excerpts.append(_excerpt(query, url, pages[url], effort))
+                excerpts.append(_excerpt(query, url, pages[url], effort, name))
             if explained_by is not None:
                 excerpts = self._explained(excerpts, query, explained_by, effort)
         except EffortSpentError:
@@ -222,6 +237,7 @@ def _hit(page: Best, features: tuple[float, ...]) -> Hit:
 
 
 def _shown_page(document: Document, title: str) -> ShownPage:
+    outline = Outline(document)
     return ShownPage(
         SearchedText(title[:TITLE_CHARS_MAX]),
         SearchedText((document.text or document.boilerplate) if document.is_quotable else ""),
@@ -230,11 +246,15 @@ def _shown_page(document: Document, title: str) -> ShownPage:
         document.published[:PUBLISHED_CHARS_MAX],
         document.type[:TYPE_CHARS_MAX],
         document.language[:TYPE_CHARS_MAX],
+        outline,
+        document.boilerplate if document.is_quotable and has_synopsis(outline.headings) else "",
     )
 
 
-def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort) -> Excerpt:
+def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str) -> Excerpt:
     snippet = snippet_of(page.text, query, effort=effort)
+    is_marked = snippet.place >= 0
+    section = page.outline.section_at(page.text.text, snippet.place) if is_marked else Section()
     return Excerpt(
         url,
         page.title.text,
@@ -246,6 +266,11 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort) -> Excerpt
         page.type,
         page.language,
         published=page.published,
+        section=section.title.removesuffix("¶").rstrip()[:TITLE_CHARS_MAX],  # Sphinx's link to itself
+        section_id=section.id if len(section.id) <= SECTION_ID_CHARS_MAX else "",
+        synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text.text, page.beside)
+        if name
+        else "",
     )
 
 

@@ -59,7 +59,7 @@ from peers.index.messages import (
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
+from peers.index.wire_messages import CompleteTyped, CountTerms, Question, ReadExcerpts, SearchSlots
 
 # Pages; with as many that wait none is said to be not in the mesh: a cell brings twice as many, and may have
 # more.
@@ -146,7 +146,9 @@ class Indexer(Actor):
     """Keeps the index of a peer up to date and searches it."""
 
     name: ClassVar[str] = "indexer"
-    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({CountTerms, SearchSlots, ReadExcerpts})
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
+        {CountTerms, SearchSlots, ReadExcerpts, CompleteTyped}
+    )
 
     def __init__(self, peer: str, index: IndexView, settings: IndexerSettings | None = None) -> None:
         self._index = index
@@ -193,7 +195,7 @@ class Indexer(Actor):
                 return self._gathered(now)
             case DocumentsCommitted(number, generation):
                 return self._note_committed(number, generation, now)
-            case CountTerms() | SearchSlots() | ReadExcerpts():
+            case CountTerms() | SearchSlots() | ReadExcerpts() | CompleteTyped():
                 return self._ask(source, message)
             case QuestionAnswered(gateway, answer):
                 return self._pass_on(gateway, answer)
@@ -398,7 +400,7 @@ class Indexer(Actor):
 
     # --- Answering
 
-    def _ask(self, gateway: Address, question: CountTerms | SearchSlots | ReadExcerpts) -> list[Send]:
+    def _ask(self, gateway: Address, question: Question) -> list[Send]:
         """Have a question answered, over the slots that this peer answers for at this moment."""
         ownership = self._ownership
         if ownership is None:

@@ -11,7 +11,7 @@ from mesh.slot_set import NO_SLOTS
 from mesh.stamp import Stamp
 from peers.engine.merging.copies import CopyMark
 from peers.engine.pages.document import Document
-from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
+from peers.index.wire_messages import Question
 
 
 class IndexPage(Message, frozen=True):
@@ -108,7 +108,7 @@ class AnswerQuestion(Message, frozen=True):
     """
 
     gateway: Address
-    question: CountTerms | SearchSlots | ReadExcerpts
+    question: Question
     slots: bytes
     missing: int  # slots that were asked for and are not among them
     epoch: bytes  # the serving epoch that this follows from

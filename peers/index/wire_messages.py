@@ -23,6 +23,8 @@ MISTYPED_MAX: Final = 3  # words of one query
 BESIDE_MAX: Final = 16
 SIMILAR_MAX: Final = 64
 SAMPLES_MAX: Final = 4
+COMPLETIONS_MAX: Final = 64  # of one beginning, from one index
+TYPED_CHARS_MAX: Final = 64  # of a beginning: more is none any more
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Term: TypeAlias = Annotated[str, Meta(max_length=256)]
@@ -147,6 +149,9 @@ class Excerpt(Message, frozen=True, array_like=True):
     language: Annotated[str, Meta(max_length=255)] = ""
     explanation: Annotated[bytes, Meta(max_length=EXPLANATION_BYTES_MAX)] = b""  # an `Explanation`, if asked
     published: Annotated[str, Meta(max_length=40)] = ""  # as in `Document`
+    section: Annotated[str, Meta(max_length=1_000)] = ""  # the heading above the words; "" at the beginning
+    section_id: Annotated[str, Meta(max_length=200)] = ""  # that leads there
+    synopsis: Annotated[str, Meta(max_length=1_000)] = ""  # of what the question names, if the page has one
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
@@ -160,6 +165,8 @@ class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)] = ()
     document_count: Count = 0
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)] = ()
+    # A command or function, as `synopsis.name_in` has it: how is it called? "" where nobody wants to know.
+    name: Annotated[str, Meta(max_length=200)] = ""
 
 
 class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):
@@ -169,3 +176,30 @@ class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):
     excerpts: Annotated[tuple[Excerpt, ...], Meta(max_length=SNIPPETS_MAX)]
     # Pages that it can say nothing of: it lacks some of their slots, or they are on their way.
     unsettled: Annotated[tuple[Url, ...], Meta(max_length=SNIPPETS_MAX)] = ()
+
+
+class Completed(Message, frozen=True, array_like=True):
+    """A completion of a beginning, a text or a word, and the pages that have it."""
+
+    text: Term
+    nearness: Count  # a `completions.Nearness`
+    pages: Count
+    samples: Annotated[tuple[Url, ...], Meta(max_length=SAMPLES_MAX)] = ()  # some of the pages
+
+
+class CompleteTyped(Message, frozen=True, array_like=True, tag=46):
+    """A gateway to every indexer: how may this go on, over the slots you answer for?"""
+
+    request: Count
+    typed: Annotated[str, Meta(max_length=TYPED_CHARS_MAX)]
+    absent: Annotated[tuple[Name, ...], Meta(max_length=ABSENT_MAX)] = ()  # as in `CountTerms`
+
+
+class TypedCompleted(Message, frozen=True, array_like=True, tag=47):
+    """An indexer's answer, the nearest first; of texts that several peers have the pages add up."""
+
+    request: Count
+    completed: Annotated[tuple[Completed, ...], Meta(max_length=COMPLETIONS_MAX)]
+
+
+Question: TypeAlias = CountTerms | SearchSlots | ReadExcerpts | CompleteTyped

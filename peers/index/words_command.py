@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from mesh.errors import ConfigError
+from peers.application import LateCommand
 from peers.options import JsonOption, print_json
 
 words_app: Final = typer.Typer(
@@ -18,9 +19,9 @@ words_app: Final = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the application."""
-    app.add_typer(words_app, name="words")
+def register(commands: dict[str, LateCommand]) -> None:
+    """Add the commands of this module to those of `tianmesh`."""
+    commands["words"] = LateCommand("peers.index.words_command:words_app", "Words that the dictionary lacks.")
 
 
 @words_app.callback()

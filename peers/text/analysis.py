@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from peers.text.compounds import Meaning, compounds_of, spans_of
 from peers.text.folding import fold, other_forms
 from peers.text.function_words import function_words_of
+from peers.text.regional_words import OTHERS_MAX, RegionalWord, regional_words
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of, kind_of, runs_of
 from peers.text.segmentation import segment_han, words_of
 from peers.text.spellings import spellings_of
@@ -48,6 +49,7 @@ from peers.text.stemming import form_of, native_form_of, native_language
 
 # No natural word is longer; a base64 blob cut here costs one dictionary entry of bounded size.
 TERM_CHARS_MAX = 64
+WAYS_MAX = 1 + OTHERS_MAX  # of a word, in which pages may have it
 
 
 def analyse(text: str) -> list[str]:
@@ -56,10 +58,9 @@ def analyse(text: str) -> list[str]:
 
 
 class EitherOf(NamedTuple):
-    """A word that pages have as one or in parts; of those that must all occur."""
+    """A word that pages have in one of several ways; of those that must all occur."""
 
-    whole: str  # its entry
-    parts: tuple[str, ...]  # words, side by side
+    ways: tuple[tuple[str, ...], ...]  # at most WAYS_MAX, as it was typed first: entries side by side
 
 
 class QueryTerms(NamedTuple):
@@ -77,8 +78,9 @@ def query_terms(text: str) -> QueryTerms:
     A word scores by itself and by its form, a Han word by itself and by the pairs of its characters and
     those around it: what is segmented otherwise than in the page still counts. Required is what every
     page has in which the words stand, in whatever form and however segmented: forms, and the pairs inside
-    words. Function words are required only of who types nothing else; beside `SENTENCE_WORDS` others they do
-    not score either. What is typed twice counts twice.
+    words; of a word that is another one in another region, either. Function words are required only of who
+    types nothing else; beside `SENTENCE_WORDS` others they do not score either. What is typed twice counts
+    twice.
     """
     return _Reading(fold(text), () if text.isascii() else spellings_of(text)).terms()
 
@@ -97,6 +99,9 @@ COMPOUND_WEIGHT = 0.5
 PART_FACTOR = 0.5
 # Of a pair as it is written in Chinese or in Japanese, where that is not what was typed: behind all that is.
 OTHER_FORM_WEIGHT = 0.25
+# Of a pair of the word that another region has. Chosen on a quarter of the queries of one source and kept on
+# another quarter; for figures see `tests/benchmarks/HISTORY.md`, words of the mainland and of Taiwan.
+REGIONAL_WEIGHT = 0.5
 # Of a word as it is written: it decides between pages that are alike. MRR@10 of the LibreOffice help, queries
 # with such words, without and with it: German .572 and .576, French .553 and .554, Greek .606 and .606.
 SPELLING_WEIGHT = 0.1
@@ -131,6 +136,7 @@ class _Reading:
         greatest_last = sorted(compounds, key=itemgetter(-1))
         of_run = {run: c.meaning for c in greatest_last for run in range(c.first, c.last + 1)}
         self._alternatives: dict[EitherOf, None] = {}
+        self._elsewhere: dict[str, None] = {}  # pairs of words that others have for those typed
         for i, span in enumerate(spans):
             run = folded[span.start : span.end]
             if span.kind is RunKind.WORD:
@@ -147,7 +153,7 @@ class _Reading:
             if compound.meaning is Meaning.EITHER:
                 parts = spans[compound.first : compound.last + 1]
                 words = tuple(folded[part.start : part.end] for part in parts)
-                self._alternatives[EitherOf(compound.entry, words)] = None
+                self._alternatives[EitherOf(((compound.entry,), words))] = None
             is_form = compound.meaning is Meaning.EITHER
             self._score(compound.entry, FORM_WEIGHT if is_form else COMPOUND_WEIGHT)
         for entry in spellings:
@@ -156,6 +162,9 @@ class _Reading:
     def terms(self) -> QueryTerms:
         """Return the terms collected; those of a sentence score without its function words."""
         required = self._required or ({} if self._alternatives else self._optional)
+        for entry in self._elsewhere:
+            if entry not in self._scoring:
+                self._score(entry, REGIONAL_WEIGHT)
         scoring = self._scoring
         if len(self._content_words) >= SENTENCE_WORDS:
             scoring = {entry: weight for entry, weight in scoring.items() if entry in self._content}
@@ -179,22 +188,33 @@ class _Reading:
 
     def _add_han(self, run: str) -> None:
         pairs = pair_atoms(run)[:-1]
-        start = 0
-        for word in words_of(run):
+        words = words_of(run)
+        ends = list(accumulate(map(len, words)))
+        regional = regional_words(run, {0, *ends})
+        for word, end in zip(words, ends, strict=True):
+            start = end - len(word)
             is_content = word not in self._function_words
             self._score(word, HAN_WORD_WEIGHT if pairs else 1.0, is_content=is_content)
-            inside = pairs[start : start + len(word) - 1] or [word]
+            inside = pairs[start : end - 1] or [word]
             wanted = self._required if is_content else self._optional
-            wanted.update(dict.fromkeys(inside))
+            if not any(each.start <= start and end <= each.end for each in regional):
+                wanted.update(dict.fromkeys(inside))
             if is_content:
                 self._content_words.add(word)
-            start += len(word)
+        self._add_regional(run, regional)
         for pair in pairs:
             self._score(pair, HAN_PAIR_WEIGHT)
         for other in other_forms(run):
             for entry in pair_atoms(other)[:-1] or [other]:
                 if entry not in self._scoring:
                     self._score(entry, OTHER_FORM_WEIGHT)
+
+    def _add_regional(self, run: str, regional: Sequence[RegionalWord]) -> None:
+        for start, end, others in regional:
+            ways = [pair_atoms(word)[:-1] for word in (run[start:end], *others)]
+            self._alternatives[EitherOf(tuple(map(tuple, ways)))] = None
+            for entry in dict.fromkeys(chain.from_iterable(ways[1:])):
+                self._elsewhere[entry] = None
 
     def _add_other_cjk(self, run: str) -> None:
         pairs = pair_atoms(run)

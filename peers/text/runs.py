@@ -86,13 +86,16 @@ class RunKind(IntEnum):
 
 
 _RANGES = ((RunKind.HAN, _HAN), (RunKind.OTHER_CJK, OTHER_CJK), (RunKind.UNSPACED, _UNSPACED))
-_LETTERS_END = 0x40000  # Unicode has none from plane 4 on: not worth a look at each start of a command
+# Where words may be: not in the large blocks that the ranges above cover, nor from plane 2 on. All of
+# Unicode would take each start of a peer 46 ms, these take 13.
+_BLOCKS = ((0, 0x3400), (0xA000, 0xAC00), (0xFB00, 0x20000))
 
 
 def _kinds_of_characters() -> bytes:
     kinds = bytearray(sys.maxunicode + 1)
-    for run in RUN.finditer("".join(map(chr, range(_LETTERS_END)))):
-        kinds[run.start() : run.end()] = bytes([RunKind.WORD]) * len(run[0])
+    for start, end in _BLOCKS:
+        for run in RUN.finditer("".join(map(chr, range(start, end)))):
+            kinds[start + run.start() : start + run.end()] = bytes([RunKind.WORD]) * len(run[0])
     for kind, ranges in _RANGES:
         for first, last in re.findall("(.)(?:-(.))?", ranges):
             size = ord(last or first) + 1 - ord(first)

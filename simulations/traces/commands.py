@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mesh.errors import ConfigError
+from mesh.process.collector import relax_collector
 from simulations.traces.statistics import QuantitySpread, TraceInfo
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 DAMAGES_SHOWN: Final = 5
 
 app = typer.Typer(
+    callback=relax_collector,
     help="Look at recorded crawls, cut and merge them, grow them, make them of other files.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

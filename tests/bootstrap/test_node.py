@@ -39,4 +39,6 @@ def test_a_node_reads_its_configuration_after_the_word_and_tells_what_is_wrong_b
 def test_a_node_of_a_lab_loads_no_commands(kind: str) -> None:
     command = [sys.executable, "-c", LOADED, kind]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    assert not {"typer", "rich", "tomlkit", "peers.application", "bootstrap.cli"} & set(done.stdout.split())
+    assert not {"typer", "rich", "tomlkit", "peers.application", "bootstrap.commands"} & set(
+        done.stdout.split()
+    )

@@ -9,10 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from bootstrap import owner_commands
 from bootstrap.provision import (
     MeshFolder,
     certificate_of,
@@ -30,6 +28,7 @@ from mesh.keys.key_file import load_administrator
 from mesh.keys.signed_token import TokenJudge
 from mesh.membership.model.decrees import Decrees
 from mesh.tables.memory_table import MemoryTable
+from peers.application import app
 from peers.config import PeerConfig
 from peers.policy.rules import policy_in
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
@@ -54,8 +53,6 @@ def mesh(tmp_path: Path) -> MeshFolder:
 
 def run(*arguments: str | Path) -> str:
     """What a command that goes well writes; raises what it raises."""
-    app = typer.Typer()
-    owner_commands.register(app)
     result = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "200"})
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception

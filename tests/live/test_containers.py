@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bootstrap import cli, newcomer
+from bootstrap import commands, newcomer
 from peers.gateway.model.settings import GatewaySettings
 from tests.live.lab_process import wait_for
 from tests.live.namespaces import small_internet
@@ -55,7 +55,9 @@ def test_the_image_opens_the_ports_that_peers_take_and_is_run_by_no_root() -> No
     text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
     ports = re.findall(r"^EXPOSE (.*)$", text, re.M)[0].split()
     gateway = GatewaySettings().listen.rpartition(":")[2]
-    assert ports == [f"{first}-{first + 2}" for first in (cli.FIRST_PORT, newcomer.FIRST_PORT)] + [gateway]
+    assert ports == [f"{first}-{first + 2}" for first in (commands.FIRST_PORT, newcomer.FIRST_PORT)] + [
+        gateway
+    ]
     users = re.findall(r"^(?:USER|FROM) (\S+)", text, re.M)
     assert users[-1] == "tianmesh"
     for service in COMPOSE["services"].values():

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from peers import application
+from peers.application import BUILT_IN, app
 
 
 def test_the_version_is_told() -> None:
@@ -28,8 +32,32 @@ def _loaded_by(words: list[str]) -> set[str]:
 def test_a_command_loads_little_besides_what_it_needs(words: list[str], modules_max: int) -> None:
     """Seconds would be those of the machine: a module is half a millisecond or so."""
     loaded = _loaded_by(words)
-    assert not {"numpy", "trio", "zmq", "lmdb", "rjieba", "bootstrap.cli", "simulations.cli"} & loaded
+    assert (
+        not {"numpy", "trio", "zmq", "lmdb", "rjieba", "bootstrap.commands", "simulations.commands"} & loaded
+    )
     assert len(loaded) < modules_max
+
+
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    loaded = _loaded_by(["--help"])
+    assert not {each.place.partition(":")[0] for each in BUILT_IN.values()} & loaded
+    assert not {"numpy", "trio", "bootstrap.commands", "simulations.commands"} & loaded
+    assert len(loaded) < 500
+
+
+def test_each_command_is_listed_with_the_beginning_of_its_help() -> None:
+    group: Any = typer.main.get_command(app)
+    context = typer.Context(group)
+    names = group.list_commands(context)
+    helps = {name: " ".join(group.get_command(context, name).help.split()) for name in names}
+    with CliRunner().isolation(env={"COLUMNS": "200"}) as (output, *_):
+        print(group.get_help(context))
+        listed = output.getvalue().decode()
+    assert {"peer", "up", "lab", "sim", "eval", "words"} <= set(names)
+    for name, help_text in helps.items():
+        sentence = re.search(rf"^│ {name} +(.+?) +│$", listed, re.MULTILINE)
+        assert sentence, name
+        assert help_text.startswith(sentence[1]), name
 
 
 @pytest.mark.parametrize("words", [["lab", "--help"], ["config", "--help"], ["bootstrap", "--help"]])

@@ -26,13 +26,18 @@ from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksFound
 from peers.engine.pages.document import Document
 from peers.gateway.model.wire_messages import StatusTold
 from peers.index.wire_messages import (
+    COMPLETIONS_MAX,
     HITS_MAX,
     SNIPPETS_MAX,
     TERMS_MAX,
+    TYPED_CHARS_MAX,
+    Completed,
+    CompleteTyped,
     CountTerms,
     Hit,
     HitsFound,
     ReadExcerpts,
+    TypedCompleted,
 )
 from peers.storage.wire_messages import ReplicatePage, StoredPage
 from peers.wire_tags import WIRE_TAGS
@@ -84,6 +89,8 @@ TAGS = {
     "HitsFound": 43,
     "ReadExcerpts": 44,
     "ExcerptsRead": 45,
+    "CompleteTyped": 46,
+    "TypedCompleted": 47,
     "StatusWanted": 50,
     "StatusTold": 51,
     "HistoryWanted": 52,
@@ -267,6 +274,8 @@ def test_well_formed_nonsense_is_refused_or_read(tag: int, nonsense: Any) -> Non
         LinksFound(1, (FoundLink(""),)),
         CountTerms(1, ("x" * 257,)),
         CountTerms(1, ("x",) * (TERMS_MAX + 1)),
+        CompleteTyped(1, "x" * (TYPED_CHARS_MAX + 1)),
+        TypedCompleted(1, (Completed("x", 0, 1),) * (COMPLETIONS_MAX + 1)),
         ReadExcerpts(1, b"", ("http://a/",) * (SNIPPETS_MAX + 1)),
         HitsFound(1, b"", 0, 0, (Hit("http://a/", 1.0),) * (HITS_MAX + 1)),
         StatusTold(1, bytes(65_537)),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from peers.evaluation.cli import HELP_VARIABLE
+from peers.evaluation.commands import HELP_VARIABLE
 from peers.evaluation.engines import Ours, Ranker, Tantivy, rank_all
 from peers.evaluation.judged import HELP_PAGES, Collection, read_help, read_suite
 from peers.evaluation.measures import means, measured

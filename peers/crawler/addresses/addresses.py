@@ -49,6 +49,11 @@ BAD_PORTS: Final = frozenset([
 
 
 @lru_cache(maxsize=4096)
+def is_own_name(hostname: str) -> bool:
+    """Tell whether a name leads to the machine that looks it up, RFC 6761, 6.3."""
+    return hostname.rstrip(".").rpartition(".")[2] == "localhost"
+
+
 def is_public(address: str) -> bool:
     """Tell whether an IP address, as text, belongs to a machine of the public Internet.
 

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import h11
 import trio
@@ -23,7 +23,7 @@ import trio
 from mesh.actors.actor import Statistics
 from mesh.urls import host_of, hostname_of, origin_of
 from peers.crawler.addresses.address_queues import AddressQueues
-from peers.crawler.addresses.addresses import BAD_PORTS, AddressPolicy, advice_on, is_among
+from peers.crawler.addresses.addresses import BAD_PORTS, AddressPolicy, advice_on, is_among, is_own_name
 from peers.crawler.fetching.body_budget import BodyBudget
 from peers.crawler.fetching.connection import (
     Connection,
@@ -38,7 +38,6 @@ from peers.crawler.fetching.connection import (
 )
 from peers.crawler.fetching.contact import ADVICE
 from peers.crawler.fetching.content_encoding import Decoded, Undecodable, decode_beginning
-from peers.crawler.fetching.proxy import Proxy, is_own_name
 from peers.crawler.fetching.resolver import (
     LOOK_AGAIN_S,
     Endpoints,
@@ -57,6 +56,9 @@ from peers.documents.formats import (
     may_be_document,
     named_media_type,
 )
+
+if TYPE_CHECKING:
+    from peers.crawler.fetching.proxy import Proxy
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"

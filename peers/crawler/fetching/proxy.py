@@ -79,11 +79,6 @@ class Proxy:
             raise ExchangeError(FailureReason.LOCAL, f"the proxy is not there: {error}") from error
 
 
-def is_own_name(hostname: str) -> bool:
-    """Tell whether a name leads to the machine that looks it up, RFC 6761, 6.3."""
-    return hostname.rstrip(".").rpartition(".")[2] == "localhost"
-
-
 def _is_our_fault(error: ProxyError) -> bool:
     """Tell whether the proxy refuses us altogether, not only the host we ask for."""
     return error.error_code == 407 or "auth" in str(error).lower()

@@ -28,6 +28,8 @@
 
 #define LOOKED_AT_MAX 256 /* open elements that an end tag may close */
 #define NOTED_MAX 10000 /* elements given to Python */
+#define ID_BYTES_MAX 100 /* of the id of a heading: longer ones are not kept */
+#define ID_DISTANCE_MAX 64 /* bytes of white space between an id and its heading */
 #define DATED_MAX 12 /* elements with dates: later ones are of lists */
 #define DATED_BYTES_MAX 200 /* of the text of one: a longer one says more than a date */
 #define DATA_BYTES_MAX (1 << 18) /* of JSON-LD in one script */
@@ -223,7 +225,7 @@ typedef struct {
 
 /* Attributes that mean something, the first of each name; `at` is NULL when there is none. */
 typedef struct {
-    Span href, source, rel, alt, type, names, id, role, style, language, title, property, moment, content;
+    Span href, source, rel, alt, type, names, id, anchor, role, style, language, title, property, moment, content;
     bool is_hidden; /* by the attribute of that name */
     PyObject *all; /* a dict, of elements that are given to Python */
     bool is_closed; /* <x/> */
@@ -269,7 +271,9 @@ typedef struct {
     Py_ssize_t heading_at, title_at; /* in text; -1 when none is open */
     size_t caption_at; /* in unseen_text: the title of a drawing */
     PyObject *links; /* dict of (href, text) */
-    PyObject *headings, *noted; /* lists */
+    Span heading_id, last_id; /* of the open heading; the last one beside headings, and where in text it is */
+    size_t last_id_at;
+    PyObject *headings, *heading_ids, *noted; /* lists */
     PyObject *title; /* NULL until there is one */
     bool is_cut, has_doctype;
     int64_t errors[N_ERRORS];
@@ -884,6 +888,17 @@ static bool start_special(Reader *r, const Tag *tag, const Attributes *attribute
     }
 }
 
+/* Keep a heading and the name by which links lead to it; false for a failure. */
+static bool add_heading(Reader *r, PyObject *text)
+{
+    Span none = {"", 0};
+    bool is_short = r->heading_id.size <= ID_BYTES_MAX && !memchr(r->heading_id.at, '\n', r->heading_id.size);
+    PyObject *id = value_of(r, is_short ? r->heading_id : none);
+    bool is_kept = id && PyList_Append(r->headings, text) == 0 && PyList_Append(r->heading_ids, id) == 0;
+    Py_XDECREF(id);
+    return is_kept;
+}
+
 /* Do what the end of an element means, be there an end tag or not. */
 static bool end_element(Reader *r, const Tag *tag)
 {
@@ -894,7 +909,7 @@ static bool end_element(Reader *r, const Tag *tag)
     if (tag->meaning & HEADING && r->heading_at >= 0) {
         PyObject *text = text_since(r, (size_t)r->heading_at);
         r->heading_at = -1;
-        bool is_kept = text && (PyUnicode_GetLength(text) == 0 || PyList_Append(r->headings, text) == 0);
+        bool is_kept = text && (PyUnicode_GetLength(text) == 0 || add_heading(r, text));
         Py_XDECREF(text);
         if (!is_kept)
             return false;
@@ -1139,6 +1154,8 @@ static bool take_attribute(Reader *r, Span name, Span value, Attributes *to)
         place = &to->names;
     else if (name.size == 2 && starts_with(name.at, end, "id"))
         place = &to->id;
+    else if (name.size == 4 && starts_with(name.at, end, "name"))
+        place = &to->anchor;
     else if (name.size == 4 && starts_with(name.at, end, "role"))
         place = &to->role;
     else if (name.size == 5 && starts_with(name.at, end, "style"))
@@ -1284,8 +1301,28 @@ static const char *raw_end(const char *at, const char *end, const Tag *tag)
     return end;
 }
 
+/* Note by which name links lead to an element: `id`, of <a> also `name` (HTML standard, 7.4.6.3). */
+static void note_id(Reader *r, const Tag *tag, const Attributes *attributes)
+{
+    Span id = attributes->id.size || tag->kind != A ? attributes->id : attributes->anchor;
+    if (id.size == 0 || r->hidden > 0 || r->inert > 0)
+        return;
+    if (r->heading_at < 0) {
+        r->last_id = id;
+        r->last_id_at = r->text.size;
+    } else if (r->heading_id.size == 0) {
+        r->heading_id = id;
+    }
+}
+
+/* Begin a heading; without a name of its own it has the one right before it, as that of its section. */
 static void start_heading(Reader *r, const Tag *tag)
 {
+    Span none = {"", 0};
+    size_t between = r->text.size - r->last_id_at;
+    bool is_near = r->last_id.size && r->last_id_at <= r->text.size && between <= ID_DISTANCE_MAX
+        && is_blank(r->text.at + r->last_id_at, between);
+    r->heading_id = is_near ? r->last_id : none;
     r->heading_at = (Py_ssize_t)r->text.size;
     r->in_headline = tag->name[1] == '1' && !r->has_headline;
     r->has_headline = r->has_headline || r->in_headline;
@@ -1311,8 +1348,13 @@ static bool start_element(Reader *r, Name name, Attributes *attributes)
     r->has_body = r->has_body || (r->hidden == 0 && !(tag->meaning & OF_HEAD));
     if ((!r->is_foreign && !close_before(r, name)) || (tag->meaning & BLOCK && !break_text(r)))
         return false;
-    if (tag->meaning & HEADING)
+    if (tag->meaning & HEADING) {
         start_heading(r, tag);
+        if (attributes->id.size)
+            r->heading_id = attributes->id;
+    } else {
+        note_id(r, tag, attributes);
+    }
     while (tag->kind == RUBY_TEXT && r->rubies > 0 && r->text.size && is_space(r->text.at[r->text.size - 1]))
         r->text.size--; /* CSS Ruby, 2.2 */
     if (!start_special(r, tag, attributes))
@@ -1571,7 +1613,7 @@ static PyObject *result_of(Reader *r, const Network *networks, bool is_measured)
     PyObject *title = r->title ? r->title : Py_None, *is_cut = r->is_cut ? Py_True : Py_False;
     const int64_t *errors = r->errors;
     return Py_BuildValue(
-        "OONNNOOO(LLLLL)", title, r->headings, text, scores, unseen, r->links, r->noted, is_cut,
+        "OOONNNOOO(LLLLL)", title, r->headings, r->heading_ids, text, scores, unseen, r->links, r->noted, is_cut,
         (long long)errors[UNCLOSED], (long long)errors[STRAY], (long long)errors[MISNESTED],
         (long long)errors[IN_TAG], (long long)errors[IN_DECLARATION]);
 }
@@ -1580,6 +1622,7 @@ static void free_all(Reader *r)
 {
     Py_XDECREF(r->links);
     Py_XDECREF(r->headings);
+    Py_XDECREF(r->heading_ids);
     Py_XDECREF(r->noted);
     Py_XDECREF(r->title);
     Py_XDECREF(r->href);
@@ -1607,8 +1650,9 @@ static PyObject *read_page(PyObject *arguments, bool is_measured)
     r.end = r.at + markup.len;
     r.links = PyDict_New();
     r.headings = PyList_New(0);
+    r.heading_ids = PyList_New(0);
     r.noted = PyList_New(0);
-    bool is_ready = r.links && r.headings && r.noted && make_room(&r.text, (size_t)markup.len / 2);
+    bool is_ready = r.links && r.headings && r.heading_ids && r.noted && make_room(&r.text, (size_t)markup.len / 2);
     is_ready = is_ready && take_network(&first, FIRST_FEATURES, &networks[0])
         && take_network(&second, SECOND_FEATURES, &networks[1]);
     PyObject *result = is_ready && read_all(&r) ? result_of(&r, networks, is_measured) : NULL;

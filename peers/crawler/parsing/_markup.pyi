@@ -20,6 +20,7 @@ def read_markup(
 ) -> tuple[
     str | None,
     list[str],
+    list[str],
     str,
     list[float],
     str,
@@ -36,11 +37,12 @@ def read_markup(
       first, second: weights of the networks, see `main_text`; b"" for none.
 
     Returns:
-      (title, headings in page order, text with a line for each block, how much of each line is main text,
-      text beside that: `hidden`, readings, titles of drawings; links as (href, text) in page order; elements
-      html, base, meta and time with all attributes, link of a canonical address with its href, and
-      whether these are outside of noscript; whether it was cut; errors of its syntax: unclosed elements,
-      stray end tags, misnested elements, errors in tags, and in declarations)
+      (title, headings in page order, for each the id that links lead to it by, or "", text with a line for
+      each block, how much of each line is main text, text beside that: `hidden`, readings, titles of
+      drawings; links as (href, text) in page order; elements html, base, meta and time with all attributes,
+      link of a canonical address with its href, and whether these are outside of noscript; whether it was
+      cut; errors of its syntax: unclosed elements, stray end tags, misnested elements, errors in tags, and
+      in declarations)
     """
 
 def measure_blocks(

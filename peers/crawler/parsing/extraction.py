@@ -294,6 +294,7 @@ def document_of(
         visit=stamp.visit,
         boilerplate=page.boilerplate,
         is_quotable=not page.is_nosnippet,
+        heading_ids=page.heading_ids,
         canonical=page.canonical or canonical_in_headers(page.url, links),
     )
 

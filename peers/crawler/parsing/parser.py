@@ -31,6 +31,7 @@ from peers.documents.titles import title_of_page
 TEXT_CHARS_MAX: Final = 500_000  # kept of a page's text; Marginalia
 TITLE_CHARS_MAX: Final = 1_000
 HEADINGS_CHARS_MAX: Final = 20_000
+HEADING_IDS_CHARS_MAX: Final = 10_000
 LINKS_MAX: Final = 6_000  # per page, counted before duplicates go; Heritrix
 ANCHORS_PER_URL_MAX: Final = 4  # distinct texts of links from one page to another
 ELEMENTS_MAX: Final = 500_000  # the largest real page seen has a fifth of that
@@ -87,6 +88,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     base: str = ""  # canonical URL that its links are relative to; "" for its own
     published: tuple[str, ...] = ()  # what the page says of when it was published, best first
     syntax_errors: tuple[int, int, int, int, int] | None = None  # `SyntaxErrors`; None of what is no HTML
+    heading_ids: str = ""  # as in `Document`
 
 
 class RobotsWish(NamedTuple):
@@ -118,8 +120,7 @@ def parse_page(
       NotHtml: binary data under the name of text.
     """
     media_type = named_media_type(content_type)
-    kind = binary_kind(body, content_type)
-    if kind is not None:
+    if (kind := binary_kind(body, content_type)) is not None:
         raise NotHtml(kind)
     decoded = decode_text(body, content_type)
     if decoded.is_noise:
@@ -157,6 +158,7 @@ def parse_page(
         canonical=page.canonical,
         base=page.base,
         syntax_errors=page.syntax_errors,
+        heading_ids=page.heading_ids,
     )
 
 
@@ -250,6 +252,7 @@ def refreshed_to(content: str) -> str:
 class _Page(msgspec.Struct):
     title: str = ""
     headings: str = ""
+    heading_ids: str = ""
     text: str = ""
     boilerplate: str = ""
     links: tuple[Link, ...] = ()
@@ -269,7 +272,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
     Args:
       encoding: that it came in, in which the queries of its links are asked.
     """
-    title, headings, text, scores, unseen, hrefs, noted, is_cut, errors = read_markup(
+    title, headings, ids, text, scores, unseen, hrefs, noted, is_cut, errors = read_markup(
         markup,
         html5,
         2 * TEXT_CHARS_MAX,  # twice: white space goes later
@@ -290,6 +293,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
     return _Page(
         title=title_of_page(title or "", lines, body),
         headings=lines,
+        heading_ids=_lines_of_ids(ids) if len(ids) > 1 else "",
         text=body,
         boilerplate="\n".join(filter(None, (boilerplate, unseen))),
         links=resolved_links(base or url, [*((target, "") for target in notes.refreshes), *hrefs], encoding),
@@ -301,6 +305,17 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
         syntax_errors=errors,
+    )
+
+
+def _lines_of_ids(ids: Sequence[str]) -> str:
+    """Return a line for each heading, with its id; empty lines at the end are left out.
+
+    The first heading has none: at its place a page begins.
+    """
+    lines = "\n".join(("", *ids[1:])).rstrip("\n")
+    return (
+        lines if len(lines) <= HEADING_IDS_CHARS_MAX else lines[: lines.rfind("\n", 0, HEADING_IDS_CHARS_MAX)]
     )
 
 

@@ -85,6 +85,7 @@ class Snippet(msgspec.Struct, frozen=True, array_like=True):
 
     text: str = ""  # one line; begins or ends with "…" where the page goes on
     highlights: tuple[tuple[int, int], ...] = ()  # text[start:end], ascending, apart from each other
+    place: int = -1  # in the page: of the first highlight in the piece that has the most; -1 for none
 
 
 class SearchedText:
@@ -166,12 +167,16 @@ def snippet_of(
         2 * len(matches),
     )
     n_fragments, has_after, *numbers = chosen
-    line = ""
+    line, place, n_most = "", -1, 0
     for at in range(0, n_fragments * FRAGMENT_COLUMNS, FRAGMENT_COLUMNS):
         start, end, has_before = numbers[at : at + FRAGMENT_COLUMNS]
-        line += (_ELLIPSIS if has_before else "") + searched.text[start:end]
+        line += _ELLIPSIS if has_before else ""
+        begin, line = len(line), line + searched.text[start:end]
+        marks = [each for each in spans[::2] if begin <= each < len(line)]
+        if len(marks) > n_most:
+            place, n_most = start + marks[0] - begin, len(marks)
     line = _OTHER_SPACE.sub(" ", line) + (_ELLIPSIS if has_after else "")
-    return Snippet(line, tuple(zip(spans[::2], spans[1::2], strict=True)))
+    return Snippet(line, tuple(zip(spans[::2], spans[1::2], strict=True)), place)
 
 
 def highlights_of(text: str | SearchedText, query: Query) -> tuple[tuple[int, int], ...]:

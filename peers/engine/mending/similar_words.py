@@ -26,8 +26,7 @@ from peers.engine.mending.dictionary_scan import (
     near_entries,
     sounding_entries,
 )
-from peers.engine.pages.filter_entries import UNQUOTABLE
-from peers.engine.queries.query import Literal, LiteralKind, Query
+from peers.engine.queries.query import Query
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.engine.segments.live_segment import SegmentView
 from peers.engine.segments.segment import Segment
@@ -43,7 +42,6 @@ SOUND_CHARS_MAX: Final = 30  # of pinyin
 SAMPLES: Final = 4  # pages of a word that are named
 _ROOM: Final = 4_096  # entries that one scan may find
 _HAN: Final = ("\u4e00", "\ua000")
-_QUOTABLE: Final = ((Literal(LiteralKind.SITE, (UNQUOTABLE,), negated=True),),)
 
 Part: TypeAlias = tuple[int, int]
 _Sounds: TypeAlias = tuple[Sums, Ints, Ints]  # the last arguments of `sounding_entries` before `found`
@@ -70,9 +68,10 @@ def similar_words(
       beside: entries that the other words of the query require.
     """
     found: list[SimilarWord] = []
+    quotable = [view.quotable for view in segments]
     try:
         for word, part in _candidates(segments, typed, effort):
-            counted = _counted(segments, word, part, beside, effort)
+            counted = _counted(quotable, word, part, beside, effort)
             if counted.pages:
                 found.append(counted)
     except EffortSpentError:
@@ -110,10 +109,9 @@ def _counted(
     samples: list[str] = []
     required = tuple(dict.fromkeys((word, *beside)))
     for view in segments:
-        clauses = _QUOTABLE if view.segment.look_up([UNQUOTABLE]).doc_freqs[0] else ()
         counts = []
         for entries in (word,), required:
-            query = Query(required=entries, clauses=clauses)
+            query = Query(required=entries)
             effort.spend(matching_cost(view, query))
             counts.append(found_by(view, query).documents)
         alone, with_all = counts

@@ -31,6 +31,8 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     canonical: str = ""  # URL of the page that it says is shown for it, perhaps itself; "" when it says none
     # When the page says it was published, in ISO 8601 by the clock of who says so; "" when it does not.
     published: str = ""
+    # Of the headings, one a line: the id that leads to it behind # (HTML), "" for none and for the first.
+    heading_ids: str = ""
 
     @property
     def text_chars(self) -> int:

@@ -56,7 +56,7 @@ from peers.engine.queries.query_language import (
     Words,
     read,
 )
-from peers.text.analysis import EitherOf, query_terms
+from peers.text.analysis import WAYS_MAX, EitherOf, query_terms
 
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
 QUERY_CHARS_MAX: Final = 1000
@@ -179,7 +179,7 @@ class _Compiler:
         if name := name_in(" ".join([*self._bare, *self._scoring])):
             scoring[name] = NAME_WEIGHT
         clauses = tuple(self._fitting_clauses())
-        room = min(CLAUSES_MAX - len(clauses), (LITERALS_MAX - sum(map(len, clauses))) // 2)
+        room = min(CLAUSES_MAX - len(clauses), (LITERALS_MAX - sum(map(len, clauses))) // WAYS_MAX)
         is_over = len(terms.required) > REQUIRED_MAX or len(terms.alternatives) > room
         if is_over or len(scoring) > SCORING_MAX:
             self._remarks.note(Oddity.TOO_MANY_WORDS)
@@ -322,9 +322,13 @@ def _clauses_of_words(text: str) -> list[_Clause] | None:
 
 
 def _either(word: EitherOf) -> _Clause:
-    """Return the clause for a word that pages have as one or in parts."""
-    distances = tuple(range(len(word.parts)))
-    return Literal(LiteralKind.WORDS, (word.whole,)), Literal(LiteralKind.PHRASE, word.parts, distances)
+    """Return the clause for a word that pages have in one of several ways."""
+    return tuple(
+        Literal(LiteralKind.PHRASE, way, tuple(range(len(way))))
+        if len(way) > 1
+        else Literal(LiteralKind.WORDS, way)
+        for way in word.ways
+    )
 
 
 def _clause_of(literals: Sequence[Literal | None]) -> list[_Clause] | None:

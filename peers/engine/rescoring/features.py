@@ -28,7 +28,7 @@ from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, View
 from peers.kernel import FewFloats, Ints, Lengths, Numbers, Strings
 from peers.text.runs import RunKind, kind_of
-from peers.text.stemming import FORM_PREFIX, native_form_of
+from peers.text.stemming import FORM_PREFIX, form_of, native_form_of
 
 TITLE: Final = 0
 URL: Final = 4
@@ -142,7 +142,10 @@ def _plan(query: Query, statistics: CollectionStatistics) -> _Plan:
     entries, units = list(scoring), [NO_UNIT] * len(scoring)
     unit_idf: list[float] = []
     number_of = {entry: number for number, entry in enumerate(scoring)}
+    beside = _beside(number_of, query.language)
     for number, entry in enumerate(scoring):
+        if entry in beside:
+            continue
         words = _words_of(entry, number_of, query.language)
         if words is None:
             continue
@@ -158,11 +161,20 @@ def _plan(query: Query, statistics: CollectionStatistics) -> _Plan:
         tuple(entries),
         units,
         shares,
-        [_is_counted(entry, number_of, query.language) for entry in scoring],
+        [entry not in beside and _is_counted(entry, number_of, query.language) for entry in scoring],
         unit_idf,
         float(np.array(unit_idf).sum()),
         total_body / max(1, statistics.document_count) or 1.0,
     )
+
+
+def _beside(scoring: dict[str, int], language: str) -> set[str]:
+    """Return the English forms that score beside the own ones of their words in a language."""
+    if not language:
+        return set()
+    words = [entry for entry in scoring if entry[0] > " "]
+    natives = {native_form_of(word, language) for word in words}
+    return {form for word in words if (form := form_of(word)) in scoring and form not in natives}
 
 
 def _words_of(entry: str, scoring: dict[str, int], language: str) -> Sequence[str] | None:

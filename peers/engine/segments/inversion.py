@@ -33,6 +33,7 @@ from peers.engine.native.kernels import (
 )
 from peers.engine.pages.document import Document
 from peers.engine.pages.site_names import names_of
+from peers.engine.pages.suggested_texts import texts_of_links, texts_of_title
 from peers.engine.postings.word_numbers import DistinctWords
 from peers.kernel import Codes, Ints
 from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX, cluster_atoms, cluster_terms
@@ -260,6 +261,7 @@ class Inverter:
         """Add a document; its fields in the order of the lengths in `segment_format`."""
         self._begin(number, document)
         self._add_text(number, 0, document.title)
+        self._add_names(number, 0, texts_of_title(document))
         self._add_anchors(number, document)
         self._add_text(number, 2, document.headings)
         self._add_text(number, BODY, document.text)
@@ -316,11 +318,14 @@ class Inverter:
                 break
 
     def _end(self, number: int, document: Document) -> None:
-        names = names_of(document)
-        self._names += names
-        self._name_keys += [number << DOCUMENT_SHIFT | URL << FIELD_SHIFT] * len(names)
+        self._add_names(number, ANCHORS, texts_of_links(document))
+        self._add_names(number, URL, names_of(document))
         if self._batch_chars > _BATCH_CHARS:
             self._flush_batch()
+
+    def _add_names(self, number: int, field: int, names: Sequence[str]) -> None:
+        self._names += names
+        self._name_keys += [number << DOCUMENT_SHIFT | field << FIELD_SHIFT] * len(names)
 
     def _add_text(self, number: int, field: int, text: str) -> None:
         if text:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from mesh.slot_set import SlotMask
 from peers.engine.native.kernels import FIELD_COUNT, sum_lengths
+from peers.engine.pages.filter_entries import UNQUOTABLE
+from peers.engine.postings.format import documents_of
 from peers.engine.searching.batch import SearchScope
 from peers.engine.searching.effort import Effort
 from peers.engine.searching.scoring import normalise
@@ -108,6 +110,20 @@ class SegmentView:
         """The same view without documents that are copies of others, here or on another peer."""
         is_copy = self.live.copies == COPY
         return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
+
+    @cached_property
+    def quotable(self) -> SegmentView:
+        """The same view without documents of which no text may be shown. DamagedSegmentError."""
+        known = self.segment.look_up([UNQUOTABLE])
+        if not known.doc_freqs[0]:
+            return self
+        self.segment.check_postings(known)
+        segment, n = self.segment, int(known.doc_freqs[0])
+        documents = np.empty(n + 4, np.int64)
+        documents_of(segment.postings, segment.postings_words, int(known.starts[0]), n, documents)
+        quotable = self.allowed.copy()
+        quotable[documents[:n]] = 0
+        return SegmentView(self.live, quotable)
 
 
 def stands_for_others(n_copies: int) -> bool:

@@ -195,16 +195,9 @@ class Segment:
 
     def term(self, number: int) -> bytes:
         """Return an entry of the dictionary in UTF-8."""
-        name = b""
-        at = int(self.dictionary_blocks[number // BLOCK_ENTRIES * BLOCK_NUMBERS])
-        for _ in range(number % BLOCK_ENTRIES + 1):
-            shared, at = _varint(self.dictionary, at)
-            rest, at = _varint(self.dictionary, at)
-            name = name[:shared] + self.dictionary[at : at + rest].tobytes()
-            at += rest
-            for _ in range(3):
-                _, at = _varint(self.dictionary, at)
-        return name
+        block, place = divmod(number, BLOCK_ENTRIES)
+        here = self.entries_of_blocks(block, block + 1)
+        return here.terms[here.term_starts[place] : here.term_starts[place + 1]].tobytes()
 
     def _listed(self, first: int, end: int) -> Entries:
         found = np.empty(max(end - first, 0) * FOUND_COLUMNS, np.int64)
@@ -327,16 +320,6 @@ class Segment:
         if xxhash.xxh3_64_intdigest(compressed) != int(self.block_sums[block]):
             raise self._damaged(f"block {block} of its documents")
         return compressed
-
-
-def _varint(data: Bytes, at: int) -> tuple[int, int]:
-    """Read a varint of the dictionary, where calling a kernel would cost more; return (value, next)."""
-    value, shift = int(data[at]) & 127, 7
-    while data[at] >= 128:
-        at += 1
-        value |= (int(data[at]) & 127) << shift
-        shift += 7
-    return value, at + 1
 
 
 def _find(blob: Bytes, starts: Ints, wanted: Strings) -> Ints:

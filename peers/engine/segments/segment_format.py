@@ -47,7 +47,7 @@ from peers.engine.postings.dictionary import Dictionary, pack_dictionary
 from peers.kernel import Bytes, Floats, Ints, Lengths, Sums
 from peers.text.version import ANALYSIS_VERSION
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 # Of a segment that is sent to another index, where the sender says nothing else.
 EXPORTED_BYTES_MAX = 9 << 20

@@ -60,6 +60,9 @@ class FoundPage(msgspec.Struct, frozen=True):
     also_at: tuple[str, ...] = ()  # URLs of copies in other domains
     is_confirmed: bool = False  # the gateway or a second member knows the page, too
     published: str = ""  # when the page says it was published, ISO 8601 by its clock; "" when it does not
+    section: str = ""  # the heading above the words of the snippet; "" at the beginning of the page
+    section_id: str = ""  # that leads there behind #; "" where the heading has none
+    synopsis: str = ""  # how it is called what the query names, in lines; "" where the page does not say
 
 
 class Relaxed(msgspec.Struct, frozen=True):
@@ -96,6 +99,21 @@ class PagesFound(Message, frozen=True):
     is_cached: bool = False
     corrected: str = ""  # the query that was searched for instead: a word that was typed is on no page
     suggestion: str = ""  # a query that finds far more pages
+
+
+class SuggestTexts(Message, frozen=True):
+    """HTTP to searcher: how may this go on? Answered by `TextsSuggested`."""
+
+    ticket: int
+    typed: str  # at most `index.wire_messages.TYPED_CHARS_MAX` characters
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class TextsSuggested(Message, frozen=True):
+    """Searcher to HTTP: the likeliest first."""
+
+    ticket: int
+    texts: tuple[str, ...]
 
 
 class RequestRefused(Message, frozen=True):

@@ -8,6 +8,7 @@ import msgspec
 
 from mesh.actors.actor import Send
 from mesh.urls import host_of
+from peers.engine.excerpts.synopsis import name_in
 from peers.gateway.search.doubts import Doubt
 from peers.gateway.search.hit_list import RankedHit
 from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
@@ -125,7 +126,8 @@ class ExcerptStage(Stage):
         return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
 
     def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
-        question = ReadExcerpts(request, self._encoded_query, tuple(urls))
+        name = name_in(self._task.order.text)
+        question = ReadExcerpts(request, self._encoded_query, tuple(urls), name=name)
         if not self._task.order.wants_explanations:
             return question
         return msgspec.structs.replace(

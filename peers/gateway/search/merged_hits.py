@@ -212,6 +212,9 @@ class MergedHits:
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
             also_at=self._also_at(ranked) if ranked.under else (),
+            section=harmless(excerpt.section),
+            section_id=excerpt.section_id,
+            synopsis="\n".join(map(harmless, excerpt.synopsis.split("\n"))),
             is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
         )
 

@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from peers.engine.queries.query import Literal, Mode, Query
+from peers.engine.queries.query import Literal, LiteralKind, Mode, Query
 from peers.text.analysis import OTHER_FORM_WEIGHT
 
 ENOUGH: Final = 20  # pages; see above
@@ -108,7 +108,7 @@ def _steps(query: Query, doc_freqs: Mapping[str, int]) -> tuple[Step, ...]:
         return (any_of,) if has_others else (Step(query, tuple(nowhere)),)
     all_that_are = msgspec.structs.replace(query, required=kept, alternatives=tuple(alternatives))
     all_of = Step(all_that_are, tuple(nowhere))
-    is_for_one = len(pages) == 1 and not alternatives
+    is_for_one = len(pages) == 1 and all(each.kind is LiteralKind.WORDS for e in alternatives for each in e)
     if is_for_one and not (OTHER_FORM_WEIGHT in query.weights and _is_written_otherwise(query, doc_freqs)):
         return (all_of,)
     return (any_of,) if min(pages) < ENOUGH else (all_of, any_of)

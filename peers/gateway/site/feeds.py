@@ -16,8 +16,9 @@ from peers.gateway.model.messages import FoundPage
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.pages import Reader, Wish
 
-# Of XML 1.0, 2.2: all other characters are allowed.
-_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Of XML 1.0, 2.2: all other characters are allowed. These are named: a pattern of all but those that are
+# allowed takes 7 ms to compile.
+_NOT_XML: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def rss(reader: Reader, wish: Wish, hits: Iterable[FoundPage], base: str) -> str:
@@ -67,6 +68,7 @@ def opensearch_description(reader: Reader, base: str) -> str:
     """An OpenSearch 1.1 description of this gateway."""
     template = escape(f"{base}/search?q={{searchTerms}}", _QUOTES)
     paged = escape(f"{base}/api/search?q={{searchTerms}}&k={{count?}}&offset={{startIndex?}}", _QUOTES)
+    suggested = escape(f"{base}/api/suggest?q={{searchTerms}}", _QUOTES)
     icon = escape(f"{base}/favicon.ico")
     return "\n".join(
         [
@@ -80,6 +82,7 @@ def opensearch_description(reader: Reader, base: str) -> str:
             f'<Url type="application/rss+xml" template="{template}&amp;format=rss"/>',
             f'<Url type="application/atom+xml" template="{template}&amp;format=atom"/>',
             f'<Url type="application/json" indexOffset="0" template="{paged}"/>',
+            f'<Url type="application/x-suggestions+json" rel="suggestions" template="{suggested}"/>',
             "</OpenSearchDescription>\n",
         ]
     )

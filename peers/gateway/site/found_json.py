@@ -11,6 +11,7 @@ from peers.engine.queries.query import Sort
 from peers.engine.rescoring.explanation import Explanation, printable
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, remark_text, word_of
+from peers.gateway.site.sections import section_url
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, FacetCounts, FacetValues
 
 _ENGLISH = Reader("en", False)
@@ -56,6 +57,9 @@ class HitJson(msgspec.Struct, frozen=True):
     is_confirmed: bool = False  # the gateway or a second member of the mesh knows the page, too
     also_at: list[str] = []  # URLs in other domains with the same title and text, one of each
     published: str = ""  # when the page says it was published, ISO 8601; "" when it does not
+    section: str = ""  # the heading above the words of the snippet; "" at the beginning of the page
+    section_url: str = ""  # that leads there; "" where nothing does
+    synopsis: str = ""  # where `q` names a command or function: how the page says it is called, in lines
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -154,6 +158,9 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.is_confirmed,
         list(hit.also_at),
         hit.published,
+        hit.section,
+        section_url(hit),
+        hit.synopsis,
     )
 
 

@@ -38,11 +38,14 @@ from peers.gateway.model.quantity import columns, text_of
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
+from peers.gateway.site.date_range import date_range
+from peers.gateway.site.sections import section_url
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
 
 HITS_PER_PAGE: Final = 10
+ANSWERS_AMONG: Final = 3  # of the first hits, one whose synopsis is shown above all
 PAGES_MAX: Final = HITS_MAX // HITS_PER_PAGE
 PAGES_AROUND: Final = 2  # linked on both sides of the current one; ten numbers do not fit a phone
 ADDRESS_CHARS_MAX: Final = 90
@@ -139,6 +142,9 @@ class _Result(NamedTuple):
     title: Markup
     plain_title: str
     snippet: Markup
+    section: str  # the heading above its words; empty where nothing leads there
+    section_url: str
+    synopsis: str
     language: str  # for screen readers; empty where it is none or the reader's
     letter: str  # stands for its site
     hue: int  # of the letter, below `HUES`
@@ -321,6 +327,9 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
     searched = found.corrected or wish.query
     meant = found.corrected or found.suggestion
     has_next = page < last or bool(found.next)
+    results = [
+        _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
+    ]
     return render(
         "results.html",
         reader,
@@ -329,9 +338,8 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         wish=wish,
         page=page,
         start=(page - 1) * HITS_PER_PAGE + 1,
-        results=[
-            _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
-        ],
+        results=results,
+        answer=next((each for each in results[:ANSWERS_AMONG] if each.synopsis), None),
         total=found.total,
         count=_count(reader, found),
         given_up=_given_up(reader, found.relaxed),
@@ -342,6 +350,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         verbatim=wish._replace(is_verbatim=True).link(reader),
         filters=list(_filters(reader, wish)),
         facets=_facets(reader, wish, found.facets) if found.facets else [],
+        dates=date_range(wish.query, today) if found.facets and found.facets.years else None,
         sorts=[
             _Choice(reader.say(text), wish._replace(order=order).link(reader), order is wish.order)
             for order, text in _ORDER_TEXTS.items()
@@ -525,6 +534,9 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
+        section=hit.section,
+        section_url=section_url(hit),
+        synopsis=hit.synopsis,
         language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
         letter=site[:1].upper(),
         hue=blake2b(site.encode("utf-8", "replace"), digest_size=1).digest()[0] % HUES,

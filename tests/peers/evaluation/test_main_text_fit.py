@@ -19,7 +19,7 @@ KNOWN = KnownPage("a", PAGE.encode(), f"River\n{SENTENCES}\n{SENTENCES}")
 
 
 def logits(markup: bytes, network: bytes) -> list[float]:
-    scores = read_markup(markup, html5, 1_000, 100, 100, 100, b"", network)[3]
+    scores = read_markup(markup, html5, 1_000, 100, 100, 100, b"", network)[4]
     return [log(score / (1 - score)) for score in scores]
 
 
@@ -42,7 +42,7 @@ def test_networks_side_by_side_say_their_mean() -> None:
 def test_a_bare_page_has_its_main_text_and_nothing_around_it() -> None:
     bare = bare_of(KNOWN)
     assert bare is not None
-    title, _, text, *_ = read_markup(bare.body, html5, 1_000, 100, 100, 100, b"", b"")
+    title, _, _, text, *_ = read_markup(bare.body, html5, 1_000, 100, 100, 100, b"", b"")
     assert text.split("\n") == ["River", SENTENCES.strip(), SENTENCES.strip()]
     assert title == "A & B"
     assert bare_of(KnownPage("a", f"<p>{SENTENCES}</p>".encode(), "")) is None

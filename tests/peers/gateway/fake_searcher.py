@@ -34,6 +34,8 @@ from peers.gateway.model.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    SuggestTexts,
+    TextsSuggested,
     WhyAnswered,
     WhyIdleAnswered,
 )
@@ -57,7 +59,16 @@ LINKS_HTML = b"""<a href='crawling.html#fetch'>a</a> <a href="unknown">b</a> <a 
 HOSTILE_URL = "http://evil.test/?a=1&b=%27%22"
 
 
-def _found(url: str, title: str, snippet: str, *words: str, score: float, peer: str = "bob") -> FoundPage:
+def _found(
+    url: str,
+    title: str,
+    snippet: str,
+    *words: str,
+    score: float,
+    peer: str = "bob",
+    section: str = "",
+    section_id: str = "",
+) -> FoundPage:
     return FoundPage(
         url=url,
         title=title,
@@ -68,6 +79,8 @@ def _found(url: str, title: str, snippet: str, *words: str, score: float, peer: 
         host=url[: url.index("/", 8)],
         fetched_at=DAY,
         peer=peer,
+        section=section,
+        section_id=section_id,
     )
 
 
@@ -97,7 +110,10 @@ ENGLISH = _found(
     "crawler",
     score=5.5,
     peer="ann",
+    section="How to be polite",
+    section_id="polite",
 )
+MANUAL_PAGE = msgspec.structs.replace(ENGLISH, synopsis="crawl [-v] <url>\ncrawl --help")
 HOSTILE = FoundPage(
     url=HOSTILE_URL,
     title="</a><script>alert('title')</script>",
@@ -216,6 +232,8 @@ def answer_to(order: Message) -> Message:
     match order:
         case SearchPages(ticket=ticket, text=text):
             return _search(ticket, text, order.offset)
+        case SuggestTexts(ticket=ticket, typed=typed):
+            return TextsSuggested(ticket, (typed + "ing", "爬虫"))
         case FindPage(ticket=ticket, url=url):
             gone_at = 2 * 86_400.0 if url == GONE_URL else 0.0
             return PageFound(ticket, url, DAY, STORED.get(url, b""), gone_at)
@@ -255,7 +273,9 @@ def _search(ticket: int, text: str, offset: int) -> PagesFound:
         case "partly":
             return PagesFound(ticket, (text,), 1, 0.004, Coverage(50_000, 33_333, 16_667), (ENGLISH,))
         case "everything":
-            return EVERYTHING
+            return msgspec.structs.replace(EVERYTHING, ticket=ticket)
+        case "crawl":
+            return PagesFound(ticket, (text,), 2, 0.004, FULL, (CHINESE, MANUAL_PAGE))
         case "any words":
             return PagesFound(
                 ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), relaxed=Relaxed(is_any=True)

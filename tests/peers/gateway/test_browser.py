@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import trio
@@ -91,6 +92,20 @@ def _search_and_open_the_stored_copy(browser: webdriver.Chrome, gateway: str) ->
     browser.switch_to.default_content()
 
 
+def _a_stored_copy_is_dark_where_the_reader_wants_it(browser: webdriver.Chrome, gateway: str) -> None:
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get(f"{gateway}/page?url={quote(CHINESE_URL, safe='')}")
+        frame = browser.find_element(By.TAG_NAME, "iframe")
+        switch = browser.find_element(By.CSS_SELECTOR, ".colours input")
+        assert switch.is_displayed() == (scheme == "dark")
+        assert ("invert" in frame.value_of_css_property("filter")) == (scheme == "dark")
+    switch.click()
+    assert frame.value_of_css_property("filter") == "none"
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 def _nothing_is_wider_than_a_phone(browser: webdriver.Chrome, gateway: str) -> None:
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
     for path in (
@@ -152,6 +167,7 @@ def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str) -> None:
         (
             "/",
             "/search?q=everything",
+            "/search?q=crawl",
             "/search?q=many",
             "/search?q=zilch",
             "/help",
@@ -191,5 +207,6 @@ async def test_chinese_query_finds_highlighted_hits_and_opens_a_stored_copy(
     async with running(FakeSearcher()) as http:
         gateway = f"http://127.0.0.1:{http.port}"
         await trio.to_thread.run_sync(_search_and_open_the_stored_copy, browser, gateway)
+        await trio.to_thread.run_sync(_a_stored_copy_is_dark_where_the_reader_wants_it, browser, gateway)
         await trio.to_thread.run_sync(_an_administrator_signs_in, browser, gateway)
         await trio.to_thread.run_sync(_nothing_is_wider_than_a_phone, browser, gateway)

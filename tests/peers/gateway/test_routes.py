@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 from xml.etree import ElementTree
 
+import brotli
 import msgspec
 import pytest
 import yaml
@@ -44,6 +45,7 @@ from peers.gateway.model.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    SuggestTexts,
 )
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.requests import BODY_BYTES_MAX
@@ -121,6 +123,9 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "is_confirmed",
         "also_at",
         "published",
+        "section",
+        "section_url",
+        "synopsis",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
@@ -217,7 +222,9 @@ async def test_language_follows_the_browser_unless_chosen(gateway: Starlette) ->
     chosen = await ask(gateway, "/search?q=many&lang=en", headers=ZH)
     assert '<html lang="en">' in chosen.text
     assert "/search?q=many&amp;page=2&amp;lang=en" in chosen.text
-    assert chosen.headers["vary"] == "Accept-Language"
+    assert chosen.headers["vary"] == "Accept-Language, Accept-Encoding"
+    missing = await ask(gateway, "/nothing", headers={"Accept": "text/html"})
+    assert missing.headers["vary"] == "Accept-Language, Accept"
 
 
 async def test_page_of_results_is_asked_by_its_offset(gateway: Starlette, backend: FakeBackend) -> None:
@@ -418,12 +425,24 @@ async def test_browser_can_take_the_gateway_as_its_search_engine(gateway: Starle
         "application/rss+xml",
         "application/atom+xml",
         "application/json",
+        "application/x-suggestions+json",
     }
     for media_type, template in templates.items():  # optional parameters may be left empty (OpenSearch 1.1)
         target = re.sub(r"\{\w+\?\}", "", template.replace("{searchTerms}", "everything"))
         found = await ask(gateway, target.removeprefix("http://127.0.0.1:8017"))
         assert (found.status, found.headers["content-type"].partition(";")[0]) == (200, media_type)
     assert (await ask(gateway, "/favicon.ico")).headers["content-type"].startswith("image/svg+xml")
+
+
+async def test_suggestions_have_the_form_that_browsers_know(gateway: Starlette, backend: FakeBackend) -> None:
+    reply = await ask(gateway, "/api/suggest?q=crawl")
+    assert reply.json == ["crawl", ["crawling", "爬虫"]]
+    assert reply.headers["content-type"] == "application/x-suggestions+json"
+    assert (await ask(gateway, "/api/suggest?q=pg+")).json == ["pg ", ["pg ing", "爬虫"]]
+    assert backend.orders == [SuggestTexts(7, "crawl"), SuggestTexts(7, "pg ")]
+    for nothing in ("", "?q=", "?q=" + "x" * 65):
+        assert (await ask(gateway, "/api/suggest" + nothing)).json[1] == []
+    assert len(backend.orders) == 2
 
 
 async def test_search_can_be_followed_as_a_feed_of_its_newest_pages(
@@ -1123,3 +1142,20 @@ async def test_peers_are_asked_for_their_history_once_in_a_moment() -> None:
 async def test_history_of_a_busy_gateway_is_not_there() -> None:
     for target in ("/history", "/api/history"):
         assert (await ask(application(BusyBackend()), target)).status == 503
+
+
+@pytest.mark.parametrize(("headers", "is_packed"), [({}, True), ({"Cookie": "a=b"}, False)])
+async def test_pages_are_packed_for_browsers_that_show_no_cookie(
+    gateway: Starlette, headers: dict[str, str], is_packed: bool
+) -> None:
+    for path in (
+        "/",
+        "/search?q=everything",
+        "/static/style.css",
+        f"/page?url={quote(CHINESE_URL, safe='')}",
+    ):
+        reply = await ask(gateway, path, headers={"Accept-Encoding": "gzip, br", **headers})
+        assert (reply.headers.get("content-encoding") == "br") == is_packed, path
+        assert "Accept-Encoding" in reply.headers["vary"]
+        text = brotli.decompress(reply.body) if is_packed else reply.body
+        assert len(text) > 1_000

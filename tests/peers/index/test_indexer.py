@@ -833,3 +833,39 @@ def test_odd_queries_of_hostile_gateways_are_answered(driven: Driven, query: Que
     assert isinstance(found, HitsFound)
     assert all(isfinite(hit.score) for hit in found.hits)
     assert isinstance(answer(driven, ReadExcerpts(1, encoded, ("http://host5.example/",))), ExcerptsRead)
+
+
+def test_excerpts_name_the_section_that_they_are_from() -> None:
+    index = Index(MemoryStorage())
+    text = "Manual\nabout\nOptions\nthe rare one\nNotes"
+    page = Document("http://a.test/", headings="Manual\nOptions\nNotes", heading_ids="\nopt", text=text)
+    long = Document("http://b.test/", headings="Manual\nOptions", heading_ids=f"\n{'o' * 999}", text=text)
+    hushed = msgspec.structs.replace(page, url="http://c.test/", is_quotable=False)
+    index.add([(0, page), (0, long), (0, hushed)])
+    index.commit()
+    driven = Driven(IndexReader(index))
+    driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    urls = (page.url, long.url, hushed.url)
+    read = answer(driven, ReadExcerpts(1, msgspec.msgpack.encode(parse_query("rare")), urls))
+    assert isinstance(read, ExcerptsRead)
+    assert [(each.section, each.section_id) for each in read.excerpts] == [
+        ("Options", "opt"),
+        ("Options", ""),
+        ("", ""),
+    ]
+
+
+def test_excerpts_say_how_that_is_called_what_the_question_names() -> None:
+    index = Index(MemoryStorage())
+    text = "ls\nSynopsis\nls [-a]\nNotes"
+    index.add([(0, Document("http://a.test/", title="ls(1)", headings="ls\nSynopsis\nNotes", text=text))])
+    index.commit()
+    driven = Driven(IndexReader(index))
+    driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    query = msgspec.msgpack.encode(parse_query("ls"))
+    for name, synopsis in (("ls", "ls [-a]"), ("", ""), ("rm", "")):
+        read = answer(driven, ReadExcerpts(1, query, ("http://a.test/",), name=name))
+        assert isinstance(read, ExcerptsRead)
+        assert [each.synopsis for each in read.excerpts] == [synopsis]

@@ -3,23 +3,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-import typer
 from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
-from peers.index.words_command import register
+from peers.application import app
 from tests.peers.text.test_word_discovery import TEXTS
 
 
-@pytest.fixture
-def app() -> typer.Typer:
-    app = typer.Typer()
-    register(app)
-    return app
-
-
-def test_the_command_prints_what_it_finds(app: typer.Typer, tmp_path: Path) -> None:
+def test_the_command_prints_what_it_finds(tmp_path: Path) -> None:
     file = tmp_path / "titles.txt"
     # Among many other words a pair is no chance.
     others = [f"{a}{b}" for a in "天地玄黄宇宙洪荒寒来暑往" for b in "日月盈昃辰宿列张云腾致雨秋收冬藏"]
@@ -30,6 +21,6 @@ def test_the_command_prints_what_it_finds(app: typer.Typer, tmp_path: Path) -> N
     assert [found["word"] for found in json.loads(as_json.stdout)] == ["逻辑节点"]
 
 
-def test_a_file_that_cannot_be_read_is_told(app: typer.Typer, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["words", "discover", str(tmp_path / "none")])
     assert isinstance(result.exception, ConfigError)

@@ -14,8 +14,10 @@ from peers.text.analysis import (
     HAN_WORD_WEIGHT,
     OTHER_FORM_WEIGHT,
     PART_FACTOR,
+    REGIONAL_WEIGHT,
     REPEATS_MAX,
     SPELLING_WEIGHT,
+    EitherOf,
     analyse,
     atoms,
     frequency_entries,
@@ -116,6 +118,18 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
             {"resume": EXACT_WEIGHT, "\x03resum": FORM_WEIGHT, "\x08résumé": SPELLING_WEIGHT},
         ),
         ("x900", ["\x03x900"], {"x900": EXACT_WEIGHT, "\x03x900": FORM_WEIGHT}),
+        (
+            "安裝軟體",
+            ["\x01安装"],
+            {
+                "安装": HAN_WORD_WEIGHT,
+                "软体": HAN_WORD_WEIGHT,
+                "\x01安装": HAN_PAIR_WEIGHT,
+                "\x01装软": HAN_PAIR_WEIGHT,
+                "\x01软体": HAN_PAIR_WEIGHT,
+                "\x01软件": REGIONAL_WEIGHT,
+            },
+        ),
         ("", [], {}),
     ],
 )
@@ -125,6 +139,18 @@ def test_a_typed_text_is_searched_by_words_forms_and_compounds(
     terms = query_terms(text)
     assert list(terms.required) == required
     assert dict(zip(terms.scoring, terms.weights, strict=True)) == scoring
+
+
+def test_a_regional_word_is_required_in_one_of_its_ways() -> None:
+    database = ("\x01资料", "\x01料库"), ("\x01数据", "\x01据库")
+    assert query_terms("資料庫").alternatives == (EitherOf(database),)
+    assert query_terms("数据库").alternatives == (EitherOf(database[::-1]),)
+
+
+def test_words_of_the_mainland_and_of_taiwan_find_each_other() -> None:
+    pages = [page(text) for text in ("数据库软件", "資料庫軟體", "数据")]
+    for query in "数据库软件", "資料庫軟體":
+        assert found(pages, query) == {"数据库软件", "資料庫軟體"}
 
 
 @settings(deadline=None)
@@ -233,7 +259,7 @@ def test_jieba_takes_over_where_rjieba_is_missing(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "rjieba", None)
     segmenter = available_segmenter()
     assert isinstance(segmenter, JiebaSegmenter)
-    monkeypatch.setattr("peers.text.segmentation._segmenter", segmenter)
+    monkeypatch.setattr("peers.text.segmentation._segmenter", lambda: segmenter)
     assert analyse(text) == expected
 
 

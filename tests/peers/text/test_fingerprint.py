@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from peers.text.fingerprint import FINGERPRINT, fingerprint
@@ -11,8 +13,8 @@ def test_the_libraries_installed_analyse_as_this_version_does() -> None:
 
 
 def test_both_segmenters_have_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    for segmenter in (JiebaSegmenter(), RjiebaSegmenter()):
-        monkeypatch.setattr("peers.text.segmentation._segmenter", segmenter)
+    for segmenter in (JiebaSegmenter, RjiebaSegmenter):
+        monkeypatch.setattr("peers.text.segmentation._segmenter", cache(segmenter))
         assert fingerprint() == FINGERPRINT
 
 
@@ -24,5 +26,5 @@ def test_another_stemmer_has_another_fingerprint(monkeypatch: pytest.MonkeyPatch
 def test_another_dictionary_has_another_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     segmenter = RjiebaSegmenter()
     segmenter.search = list
-    monkeypatch.setattr("peers.text.segmentation._segmenter", segmenter)
+    monkeypatch.setattr("peers.text.segmentation._segmenter", lambda: segmenter)
     assert fingerprint() != FINGERPRINT

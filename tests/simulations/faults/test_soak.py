@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
-from simulations.cli import sim
+from simulations.commands import sim
 from simulations.faults.fault_runs import Sizes
 from simulations.faults.soak import FRESH_FROM, Finished, Soak
 

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
-from simulations.cli import sim
+from simulations.commands import sim
 from simulations.studies import commands, plan, politeness
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.cluster import check_versions, run_on_cluster

@@ -90,7 +90,7 @@ def test_lines_are_parted_by_their_scores() -> None:
 
 def test_each_line_has_a_score_and_features() -> None:
     markup = b"<p>a<br>b <b>c</b></p> <hr> <ul><li>&nbsp;<li>d</ul><title>e</title>f"
-    _, _, text, scores, *_ = read_markup(markup, html5, *LIMITS, *NETWORKS)
+    _, _, _, text, scores, *_ = read_markup(markup, html5, *LIMITS, *NETWORKS)
     measured, (first, second) = measure_blocks(markup, html5, *LIMITS, *NETWORKS)
     assert text == measured == "a\nb c\nd\nf"
     assert len(scores) == 4
@@ -104,7 +104,7 @@ def test_a_feature_counts_no_more_beyond_what_the_network_was_fitted_to() -> Non
     weights[1, 0] = weights[-1, 0] = 1.0  # the size of a block alone
     network = np.concatenate([weights.ravel(), [0.0], least, greatest]).astype(np.float32).tobytes()
     markup = b"<p>a b<p>" + b"a " * 10 + b"<p>" + b"a " * 1000
-    _, _, _, (few, more, most), *_ = read_markup(markup, html5, *LIMITS, b"", network)
+    _, _, _, _, (few, more, most), *_ = read_markup(markup, html5, *LIMITS, b"", network)
     assert few < more == most == pytest.approx(1 / (1 + exp(-0.5)), abs=1e-3)
 
 
@@ -138,7 +138,7 @@ def test_words_that_are_hidden_in_a_sentence_are_not_in_it() -> None:
 
 def test_a_deep_page_is_not_slow() -> None:
     markup = b"<div>" * 100_000 + b"<p>x y z</p>" * 20_000
-    _, _, text, scores, *_ = read_markup(markup, html5, *LIMITS, *NETWORKS)
+    _, _, _, text, scores, *_ = read_markup(markup, html5, *LIMITS, *NETWORKS)
     assert len(scores) == 20_000 == len(text.split("\n"))
 
 

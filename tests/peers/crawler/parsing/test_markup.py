@@ -12,7 +12,7 @@ from peers.crawler.parsing._markup import read_markup
 def read(
     markup: str, *, chars: int = 1_000_000, elements: int = 1_000, links: int = 100
 ) -> tuple[str | None, list[str], str, list[tuple[str, str]], list[tuple[str, dict[str, str], bool]], bool]:
-    title, headings, text, scores, _, found, noted, is_cut, _ = read_markup(
+    title, headings, _, text, scores, _, found, noted, is_cut, _ = read_markup(
         markup.encode(), html5, chars, elements, links, 20, b"", b""
     )
     assert len(scores) == (len(text.split("\n")) if text else 0)
@@ -138,7 +138,7 @@ def test_the_title_is_the_first_of_html_and_no_text(markup: str, title: str | No
 )
 def test_readings_are_beside_the_words(markup: str, text: str, readings: str) -> None:
     found = read_markup(markup.encode(), html5, 1_000, 1_000, 100, 20, b"", b"")
-    assert (found[2], found[4]) == (text, readings)
+    assert (found[3], found[5]) == (text, readings)
     assert read(f"<h1>{markup}</h1>")[1] == [text]
 
 

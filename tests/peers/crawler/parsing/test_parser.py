@@ -502,3 +502,24 @@ def test_a_page_has_the_document_type_html(doctype: str, count: int) -> None:
 
 def test_what_is_no_html_has_no_errors_of_syntax() -> None:
     assert parse_page(URL, b"<div>", "text/plain").syntax_errors is None
+
+
+def test_headings_are_told_with_the_ids_that_lead_to_them() -> None:
+    page = parsed(
+        """<body id=top><h1 id=first>T</h1><p>x<h2 id=own>A</h2><section id="b b"><h2>B</h2></section>
+        <section id=around><h2>C</h2>text</section><h3><a name=inside></a>D</h3><a name=before></a>
+        <h3>E</h3><h3>F</h3><div id=far>text<h3>G</h3></div><h2 id="&#x5929;网">H</h2><h2 id=none></h2>"""
+    )
+    assert page.headings == "T\nA\nB\nC\nD\nE\nF\nG\nH"
+    assert page.heading_ids == "\nown\nb b\naround\ninside\nbefore\n\n\n天网"
+    assert parsed("<h1 id=a>T</h1><h2>A</h2>").heading_ids == ""
+    assert parsed(f"<h1>T</h1><h2 id={'a' * 101}>A</h2>").heading_ids == ""
+    assert parsed("<h1>T</h1><h2 id='a\nb'>A</h2><h2 id=c>C</h2>").heading_ids == "\n\nc"
+
+
+def test_ids_of_headings_are_cut_between_two() -> None:
+    ids = [f"{number:090}" for number in range(300)]
+    page = parsed("<h1>T</h1>" + "".join(f"<h2 id={each}>A</h2>" for each in ids))
+    kept = page.heading_ids.split("\n")[1:]
+    assert 100 < len(kept) < 300
+    assert kept == ids[: len(kept)]

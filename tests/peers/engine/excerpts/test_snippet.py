@@ -124,7 +124,7 @@ def test_snippets_are_bounded_lines_and_their_highlights_lie_in_them(
 def test_entries_without_a_letter_are_not_looked_for() -> None:
     entries = (COMPOUND_PREFIX, FORM_PREFIX, "word")
     query = Query(scoring=entries, weights=(1.0,) * len(entries), mode=Mode.OR)
-    assert snippet_of("a word", query) == Snippet("a word", ((2, 6),))
+    assert snippet_of("a word", query) == Snippet("a word", ((2, 6),), place=2)
 
 
 def test_a_hostile_text_is_not_slow() -> None:

@@ -14,6 +14,7 @@ from peers.engine.queries.query_parser import COUNTED_MAX, parse_query, read_que
 from peers.engine.rescoring.features import features_of
 from peers.engine.rescoring.model import Features
 from peers.engine.snapshot import View
+from peers.gateway.search.relaxation import steps_of
 from peers.text.analysis import FORM_WEIGHT
 
 GERMAN = [
@@ -47,7 +48,8 @@ def found(view: View, query: Query) -> set[str]:
 def test_a_german_word_finds_its_other_forms_where_most_pages_are_english() -> None:
     view = view_of(("de", GERMAN), ("en", ENGLISH * 3))
     query = meant(view, "Tabellen")
-    assert (query.language, query.required) == ("de", ("\x03tabell",))
+    either = tuple(literal.entries for literal in query.alternatives[0])
+    assert (query.language, query.required, either) == ("de", (), (("\x03tabellen",), ("\x03tabell",)))
     assert found(view, query) == {"http://de.test/0", "http://de.test/1", "http://de.test/2"}
     assert found(view, parse_query("Tabellen")) == {"http://de.test/0"}
 
@@ -71,6 +73,39 @@ def test_an_english_word_stays_english() -> None:
     view = view_of(("de", GERMAN), ("en", ENGLISH * 2))
     assert meant(view, "tables") == parse_query("tables")
     assert meant(view, "nosuchword") == parse_query("nosuchword")
+
+
+def test_english_pages_are_found_by_what_is_read_as_german() -> None:
+    english, german = ["the parser", "parsers fail", "page"], ["parse", "parst", "parsen"]
+    view = view_of(("en", english), ("de", german * 2))
+    pages = {"http://en.test/0", "http://en.test/1"}
+    for text in ("parser", "parser OR nosuchword"):
+        query = meant(view, text)
+        assert query.language == "de"
+        hits = found(view, query)
+        assert pages < hits
+        assert "http://de.test/0" in hits
+        assert "http://en.test/2" not in hits
+        best = view.search(query, view.statistics(query.terms), 2)[2]
+        assert {hit.url for hit in best} == pages  # as they were typed
+    steps = steps_of(meant(view, "parser"), view.statistics(read_query("parser").terms).doc_freqs)
+    assert [step.is_any for step in steps] == [False]  # two forms of one word leave nothing to give up
+
+
+def test_words_in_two_forms_stay_within_the_limits_of_queries() -> None:
+    view = view_of(("de", [*GERMAN, "parsen"]), ("en", ["page"]))
+    conditions = " ".join(f"(Tabellen{n} OR Tabellen OR site:{n}.test)" for n in range(20))
+    query = meant(view, f"Tabellen parser einfügen {conditions}")
+    query.check_limits()
+    assert query.language == "de"
+
+
+@pytest.mark.parametrize("language", ["pt", "de"])
+def test_one_page_in_another_language_changes_no_english_word(language: str) -> None:
+    # The stem of `parser` in these languages is the English one of `parse`.
+    pages = ["parser", "parsers fail", "a parser", *["parse this", "parsed", "parsing"] * 3]
+    view = view_of(("en", pages), (language, ["parser"]))
+    assert meant(view, "parser") == parse_query("parser")
 
 
 def test_parts_of_a_compound_score_where_both_are_words_of_the_pages() -> None:

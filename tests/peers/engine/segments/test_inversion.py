@@ -8,9 +8,18 @@ from urllib.parse import unquote
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from peers.engine.native.kernels import BODY, BOILERPLATE, DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK, URL
+from peers.engine.native.kernels import (
+    ANCHORS,
+    BODY,
+    BOILERPLATE,
+    DOCUMENT_SHIFT,
+    FIELD_SHIFT,
+    POSITION_MASK,
+    URL,
+)
 from peers.engine.pages.document import Document
 from peers.engine.pages.site_names import names_of
+from peers.engine.pages.suggested_texts import texts_of_links, texts_of_title
 from peers.engine.segments.inversion import Inverter
 from peers.text.analysis import analyse, atoms, frequency_entries, is_atom_key
 from peers.text.folding import fold
@@ -76,6 +85,8 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
         others += spellings_of(text, SPELLED_SHARE_MAX if field in (BODY, BOILERPLATE) else 1.0)
         frequencies.update((entry, field) for entry in found + others)
     frequencies.update((name, URL) for name in names_of(document))
+    frequencies.update((text, 0) for text in texts_of_title(document))
+    frequencies.update((text, ANCHORS) for text in texts_of_links(document))
     return frequencies, placed
 
 

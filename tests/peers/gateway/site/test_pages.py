@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from markupsafe import escape
 
 from peers.engine.pages.kinds import NAMES
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, Wish, marked, result_page, word_of
+from peers.gateway.site.sections import section_url
 from peers.index.wire_messages import FacetCounts
 
 TODAY = date(2026, 11, 12)
@@ -73,6 +75,31 @@ def test_a_result_tells_of_its_copies_and_leads_to_more_of_its_site() -> None:
     assert "more cop" not in page
     assert "1 more copy" in _page_of(_hit(copies=2, also_at=("https://b.test/",)))
     assert 'The same at <a href="https://b.test/&lt;c&gt;" rel="noreferrer">' in page
+
+
+@pytest.mark.parametrize(
+    ("more", "url"),
+    [
+        ({}, ""),
+        ({"section": "A b", "section_id": "a<b"}, "http://www.a.test/b#a%3Cb"),
+        ({"section": "A <b>-c, d&e"}, "http://www.a.test/b#:~:text=A%20%3Cb%3E%2Dc%2C%20d%26e"),
+        ({"section": "A", "type": "text/html"}, "http://www.a.test/b#:~:text=A"),
+        ({"section": "A", "type": "application/pdf"}, ""),
+        ({"section": "A", "url": "http://notes-1f2e3d4c.files.localhost/a.html"}, ""),
+    ],
+)
+def test_a_result_leads_to_the_section_that_its_words_are_in(more: dict[str, str], url: str) -> None:
+    hit = _hit(**more)
+    assert section_url(hit) == url
+    page = _page_of(hit)
+    assert ('class="section"' in page) == bool(url)
+    if url:
+        assert (
+            f'In section <a class="section" href="{url}" rel="noreferrer"><bdi>{escape(hit.section)}</bdi>'
+            in page
+        )
+        assert "位于章节 <a" in _page_of(hit, language="zh")
+        assert f'<h2 dir="auto"><a href="{hit.url}"' in page, "the title leads to the page itself"
 
 
 def test_a_file_that_nobody_can_ask_for_is_shown_as_it_is_stored() -> None:
@@ -180,3 +207,22 @@ def test_a_corrected_query_is_shown_with_a_way_to_the_typed_one(language: str) -
     page = result_page(Reader(language, False), Wish("sofware"), suggested, 0.01, TODAY)
     assert '<a href="/search?q=software"><bdi>software</bdi></a>' in page
     assert "verbatim" not in page
+
+
+@pytest.mark.parametrize(("language", "past_year"), [("en", "Past year"), ("zh", "过去一年")])
+def test_results_can_be_narrowed_to_dates_without_script(language: str, past_year: str) -> None:
+    counts = FacetCounts((), (), (), (("2026", 1),))
+    page = _page_of(_hit(), "x after:2025-11-12", language, counts)
+    assert f'<b aria-current="true">{past_year}</b>' in page
+    assert '<input type="hidden" name="q" value="x">' in page
+    assert 'name="from" type="date" value="2025-11-12"' in page
+    assert 'name="to" type="date" value=""' in page
+    assert 'name="from"' not in _page_of(_hit(), "x", language, FacetCounts((), (), (), ()))
+
+
+@pytest.mark.parametrize(("language", "heading"), [("en", "How it is written"), ("zh", "写法")])
+def test_the_synopsis_of_a_manual_stands_above_the_results(language: str, heading: str) -> None:
+    page = _page_of(_hit(synopsis="ls [-a] <file>\nls --help"), "ls", language)
+    assert page.index(heading) < page.index('<ol class="results"')
+    assert "ls [-a] &lt;file&gt;\nls --help</pre>" in page
+    assert 'class="answer"' not in _page_of(_hit(), "ls", language)

@@ -26,7 +26,14 @@ def test_all_languages_put_in_the_same_values() -> None:
 
 def test_every_text_is_used_and_every_used_text_exists() -> None:
     site = Path(pages.__file__).parent
-    modules = ("pages.py", "history_page.py", "history_words.py", "bot_page.py", "versions_page.py")
+    modules = (
+        "pages.py",
+        "date_range.py",
+        "history_page.py",
+        "history_words.py",
+        "bot_page.py",
+        "versions_page.py",
+    )
     others = ("model/member_lines.py", "why/why_page.py")
     sources = [*(site / each for each in modules), *(site.parent / each for each in others)]
     sources += [*site.parent.glob("*routes.py"), *site.glob("templates/*.html")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from bootstrap.cli import copies_warning, init, up
+from bootstrap.commands import copies_warning, init, up
 from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import load_config
 from mesh.errors import ConfigError

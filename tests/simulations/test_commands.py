@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
-from simulations.cli import sim
+from simulations.commands import sim
 
 CRAWL = ["crawl", "--peers", "2", "--pages", "100", "--seed", "5"]
 
@@ -86,7 +86,7 @@ def test_every_command_has_help(command: list[str]) -> None:
 
 def test_in_a_log_a_line_now_and_then_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     minutes = count(0.0, 60.0)
-    monkeypatch.setattr("simulations.cli.time.monotonic", lambda: next(minutes))
+    monkeypatch.setattr("simulations.commands.time.monotonic", lambda: next(minutes))
     result = CliRunner().invoke(sim, CRAWL)
     assert result.exit_code == 0, result.output
     assert "crawling with 2 peers: 100 of 100\n" in result.stderr

@@ -10,10 +10,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from peers.evaluation.cli import register
+from peers.application import app
 
 ANSWERS = {"red": ["http://h/x/a.html", "http://h/x/b.html"], "green": ["http://h/x/c.html"]}
 
@@ -65,9 +64,6 @@ def folder(tmp_path: Path) -> Path:
 
 def run(*arguments: str | Path) -> dict[str, object]:
     """Run `tianmesh eval` with --json and return its answer."""
-    app = typer.Typer()
-    app.command()(lambda: None)
-    register(app)
     result = CliRunner().invoke(app, ["eval", *map(str, arguments), "--json"])
     assert result.exit_code == 0, result.output
     answer: dict[str, object] = json.loads(result.stdout)
@@ -106,9 +102,6 @@ def test_two_runs_are_compared(gateway: str, folder: Path) -> None:
 
 
 def test_either_queries_or_a_run_must_be_given(folder: Path) -> None:
-    app = typer.Typer()
-    app.command()(lambda: None)
-    register(app)
     result = CliRunner().invoke(app, ["eval", "--qrels", str(folder / "qrels")])
     assert result.exit_code == 2
     assert "either --queries or a run" in " ".join(result.output.replace("│", " ").split())

@@ -1,0 +1,70 @@
+"""One short list of the completions that all indexes tell of a beginning. Pure.
+
+What stands in it never is from pages that may not be shown, nor a word that one page alone has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from typing import Final
+
+from peers.engine.mending.completions import Nearness
+from peers.engine.pages.suggested_texts import typed_key
+from peers.index.wire_messages import Completed
+
+SUGGESTIONS_MAX: Final = 8
+WORD_PAGES_MIN: Final = 2  # that have a word; a text may be the title of one page
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The numbers of all indexes together for one text."""
+
+    text: str
+    nearness: int
+    pages: int = 0
+    samples: set[str] = field(default_factory=set)
+
+
+def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool]) -> list[str]:
+    """Return the likeliest completions, at most SUGGESTIONS_MAX, the likeliest first.
+
+    Texts that begin with what was typed and words that go on from it take turns; then come texts that have
+    it inside, then those that are only spelled or sound nearly so. Of each kind those come first that most
+    pages have, and of equal ones the shorter.
+
+    Args:
+      told: by all indexes, in any order: the result depends on their sums alone.
+      is_shown: whether a page may be shown: what only others have is left out.
+    """
+    sums: dict[tuple[int, str], _Sum] = {}
+    for each in told:
+        key = each.nearness, each.text
+        so_far = sums.setdefault(key, _Sum(each.text, each.nearness))
+        so_far.pages += each.pages
+        so_far.samples.update(each.samples)
+    known = sorted(
+        (each for each in sums.values() if _is_of_enough(each, is_shown)),
+        key=lambda each: (-each.pages, len(each.text), each.text),
+    )
+    texts, words, inside, alike = ([e.text for e in known if e.nearness == nearness] for nearness in Nearness)
+    in_turn = filter(None, chain.from_iterable(zip_longest(texts, words)))
+    typed_as = typed_key(typed).rstrip()
+    by_key: dict[str, str] = {}
+    for text in chain(in_turn, inside, alike):
+        by_key.setdefault(typed_key(text), text)
+    return [text for key, text in by_key.items() if key != typed_as or text != typed][:SUGGESTIONS_MAX]
+
+
+def _is_of_enough(each: _Sum, is_shown: Callable[[str], bool]) -> bool:
+    least = WORD_PAGES_MIN if _is_words(each) else 1
+    return each.pages >= least and sum(map(is_shown, each.samples)) >= least
+
+
+def _is_words(each: _Sum) -> bool:
+    """Tell whether it is made of words rather than a page's own text: those are as they are compared."""
+    return each.nearness == Nearness.WORD or (
+        each.nearness == Nearness.LIKE and each.text == typed_key(each.text)
+    )

@@ -1,0 +1,74 @@
+"""Asking every index how a query that is being typed may go on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final
+
+from mesh.actors.actor import Address, Message, Send
+from mesh.urls import host_of
+from peers.gateway.errands.errand import Errand
+from peers.gateway.errands.round import Round
+from peers.gateway.model.messages import SuggestTexts, TextsSuggested
+from peers.gateway.search.shared_state import SharedState
+from peers.gateway.suggesting.merged_suggestions import merged
+from peers.index.wire_messages import COMPLETIONS_MAX, Completed, CompleteTyped, TypedCompleted
+from peers.policy.rules import is_below
+
+# The next letter is typed by then: whoever has not answered has nothing to say.
+SUGGESTING_S_MAX: Final = 0.3
+
+
+class SuggestionErrand(Errand):
+    """Answers one `SuggestTexts` by one `TextsSuggested`.
+
+    Each slot is asked about once: those of peers that are late by habit at their stand-ins.
+    """
+
+    def __init__(self, number: int, me: str, order: SuggestTexts, view: SharedState) -> None:
+        super().__init__(number, me, order.ticket)
+        self._order = order
+        self._shared = view
+        self._rounds: list[Round] = []
+        self._told: list[Completed] = []
+
+    def start(self, now: float) -> list[Send]:
+        plan = self._shared.plan(self._shared.punctuality.tardy)
+        peers = defaultdict(list)
+        for share in plan.slots:
+            peers[share.absent].append(share.peer)
+        sends: list[Send] = []
+        for absent, of_absent in peers.items():
+            question = CompleteTyped(self._number_question(), self._order.typed, absent)
+            questions = dict.fromkeys(of_absent, question)
+            silent = self._shared.punctuality.silent
+            asked = Round(question.request, "indexer", questions, silent, now, SUGGESTING_S_MAX)
+            self._rounds.append(asked)
+            sends += asked.ask()
+        return sends or self._end_if_over(now)
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        if not isinstance(message, TypedCompleted):
+            return None
+        asked = next((each for each in self._rounds if each.accepts(source, message.request)), None)
+        if asked is None:
+            return None
+        asked.settle(source.peer)
+        self._told += message.completed[:COMPLETIONS_MAX]
+        return self._end_if_over(now)
+
+    def wake(self, now: float) -> list[Send]:
+        repeated = [send for asked in self._rounds for send in asked.wake(now)]
+        return self._end_if_over(now) or repeated
+
+    def wake_at(self) -> float:
+        return min(asked.wake_at() for asked in self._rounds if asked.waiting)
+
+    def _end_if_over(self, now: float) -> list[Send]:
+        if not all(asked.is_over(now) for asked in self._rounds):
+            return []
+        texts = merged(self._told, self._order.typed, self._is_shown)
+        return self._end(TextsSuggested(self.ticket, tuple(texts)))
+
+    def _is_shown(self, url: str) -> bool:
+        return not self._shared.policy.is_taken_down(url) and not is_below(host_of(url), self._order.hidden)

@@ -1,0 +1,74 @@
+"""The section of a page that a place in its text is in."""
+
+from __future__ import annotations
+
+import pytest
+
+from peers.engine.excerpts.sections import Outline, Section
+from peers.engine.excerpts.snippet import snippet_of
+from peers.engine.pages.document import Document
+from peers.engine.queries.query_parser import parse_query
+from tests.processor import processor_seconds
+
+MANUAL = Document(
+    "http://a.test/",
+    headings="Manual\nstart\nOptions\nstop\nOptions\nNotes",
+    heading_ids="\nstart\nstart-options\nstop\nstop-options",
+    text="Manual\nstart\nstop\nNotes\nabout it\nstart\nbegins\nOptions\n-a fast\n"
+    "stop\nends\nOptions\n-b slow\nNotes\nnone",
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "section"),
+    [
+        ("Manual", Section()),
+        ("begins", Section("start", "start")),
+        ("fast", Section("Options", "start-options")),
+        ("ends", Section("stop", "stop")),
+        ("slow", Section("Options", "stop-options")),
+        ("none", Section("Notes")),
+        ("about", Section()),  # below the table of contents, whose lines read as headings
+    ],
+)
+def test_a_place_is_in_the_section_of_the_heading_above_it(words: str, section: Section) -> None:
+    assert Outline(MANUAL).section_at(MANUAL.text, MANUAL.text.index(words)) == section
+
+
+def test_a_heading_is_in_its_own_section() -> None:
+    assert Outline(MANUAL).section_at(MANUAL.text, MANUAL.text.rindex("Notes")) == Section("Notes")
+
+
+def test_a_page_with_one_heading_has_no_sections() -> None:
+    page = Document("http://a.test/", headings="Title", text="words\nTitle\nmore")
+    assert Outline(page).section_at(page.text, 14) == Section()
+
+
+def test_the_place_of_a_snippet_is_in_the_piece_with_most_words() -> None:
+    far = "filler words here. " * 60
+    text = f"alpha one\n{far}\nbeta gamma beta\n{far}"
+    snippet = snippet_of(text, parse_query("alpha beta gamma"), columns=60)
+    assert text[snippet.place :].startswith("beta gamma")
+    assert snippet_of(text, parse_query("missing")).place == -1
+
+
+def test_a_section_of_a_hostile_page_costs_linear_time() -> None:
+    def seconds(n: int) -> float:
+        page = Document("http://a.test/", headings="\n".join(["h"] * n), text="x\n" * n + "h\n" * n)
+        return processor_seconds(lambda: Outline(page).section_at(page.text, n))
+
+    assert seconds(40_000) < 40 * max(seconds(4_000), 0.001)
+
+
+def test_no_section_is_named_where_headings_are_missing_in_the_text() -> None:
+    headings = "T#\nA#\nB#\nC#\nD#\nE#\nF#\nG#"
+    page = Document(
+        "http://a.test/", headings=headings, text="T#\nA#\nof a or of b\nC#\nof c\nD#\nof d or more"
+    )
+    outline = Outline(page)
+    places = {words: page.text.index(words) for words in ("of a", "of c", "of d")}
+    assert outline.section_at(page.text, places["of a"]) == Section()
+    assert outline.section_at(page.text, places["of c"]) == Section("C"), "the sign of its link is left out"
+    assert outline.section_at(page.text, places["of d"]) == Section("D")
+    longer = Document("http://a.test/", headings=f"{headings}\nH#", text=page.text)
+    assert Outline(longer).section_at(page.text, places["of d"]) == Section()
