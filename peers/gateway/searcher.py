@@ -128,6 +128,7 @@ class Searcher(Actor):
             TermsCounted,
             HitsFound,
             ExcerptsRead,
+            TypedCompleted,
             PageRead,
             PagesChecked,
             VersionsListed,

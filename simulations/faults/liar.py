@@ -286,6 +286,8 @@ class Liar:
     # --- What becomes of what its node says ---
 
     def _twisted(self, source: Address, target: Address, message: Message) -> Message | None:
+        if self._world.now < min(self._until, self._silent_until) and not isinstance(message, _STILL_SAID):
+            return None  # nor has it denied anything
         if isinstance(message, ExcerptsRead):
             message = self._answers.excerpts(target.peer, message)
         if isinstance(message, HitsFound):
@@ -294,8 +296,6 @@ class Liar:
             return message
         message = self._leases.twisted(self._names.twisted(message))
         message = self._texts.twisted(target.peer, message)
-        if self._world.now < self._silent_until and not isinstance(message, _STILL_SAID):
-            return None
         self._said = [*self._said, (source, target, message)][-SAID_MAX:]
         if isinstance(message, HitsFound):
             return self._with_false_hits(target.peer, message)

@@ -15,7 +15,9 @@ _NAME: Final = re.compile(r"[\w.:+#$@/-]+(?: [\w.:+#$@/-]+){0,2}(?:\(\))?")
 _OPERATOR: Final = re.compile(r"(?:^|\s)-|\w:(?!:)")
 _JOINTS: Final = re.compile(r"[\s_-]+")
 # What follows a name in a title or heading: ls(1), ls - list files, fs.readFile(path), CREATE INDEX — define.
-_BEHIND_NAME: Final = re.compile(r"\s*(?:\(| - |[—–|]|:(?:\s|$)).*", re.DOTALL)
+_BEHIND_NAME: Final = re.compile(r"\(| - |[—–|]|:(?:\s|$)")
+# The section of a manual, as in ls(1): no arguments.
+_SECTION: Final = re.compile(r"\(\d\w?\)")
 _HEADINGS: Final = frozenset(
     ("synopsis", "syntax", "usage", "概要", "语法", "語法", "用法", "使用方法", "大纲")
 )
@@ -55,8 +57,7 @@ def synopsis_of(name: str, title: str, headings: Sequence[str], text: str, besid
                 below = _until_heading(lines[number + 1 : number + 1 + SYNOPSIS_LINES_MAX], known)
                 return _shown(below or [each for each in beside.split("\n") if _begins_with(name, each)])
     called = next((each for each in headings if "(" in each and _is_named(name, each)), "")
-    # A manual's section, as `ls(1)`, has no arguments.
-    has_arguments = bool(called) and re.search(r"\(\d\w?\)", called) is None
+    has_arguments = bool(called) and not _SECTION.search(called)
     return _shown([called.rstrip(" ¶#")]) if has_arguments and text else ""
 
 
@@ -66,7 +67,9 @@ def _is_of_synopsis(heading: str) -> bool:
 
 def _is_named(name: str, title: str) -> bool:
     """Tell whether a title begins with that name, and only says of it, if anything, which kind it is."""
-    return _normal(_BEHIND_NAME.sub("", title[: 4 * NAME_CHARS_MAX].strip(" ¶#"))) == name
+    shown = title[: 4 * NAME_CHARS_MAX].strip(" ¶#")
+    behind = _BEHIND_NAME.search(shown)
+    return _normal(shown[: behind.start()] if behind else shown) == name
 
 
 def _begins_with(name: str, line: str) -> bool:
