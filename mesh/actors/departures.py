@@ -60,11 +60,6 @@ class Departures:
         self.due_s = min(self.due_s, at_s)
 
 
-def is_held(item: Outgoing) -> bool:
-    """Does a message leave with the commit, and not at once?"""
-    return item.message.is_promise or item.message.waits_for_company
-
-
 def envelopes(frames: Iterable[tuple[Frame, int]]) -> Iterator[list[Frame]]:
     """Yield frames for one receiver in runs that go in one envelope; each frame comes with its bytes."""
     envelope: list[Frame] = []

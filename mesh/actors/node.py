@@ -43,7 +43,11 @@ class Node:
             for name, actor in self._actors.items()
             if type(actor).before_commit is not Actor.before_commit
         ]
-        self._has_news = False
+        self._announcing = {
+            name: actor for name, actor in self._actors.items() if type(actor).has_news is not Actor.has_news
+        }
+        # Has any actor something for others that is to leave with a commit? As of the last `wake_at`.
+        self.has_news = False
 
     def send_at_once(self, depart: Callable[[Outgoing], None]) -> None:
         """Hand messages for other peers to `depart` when they are sent, instead of returning them.
@@ -104,13 +108,6 @@ class Node:
             self._ask_stirred()
         return min(self._wake_times.values())
 
-    @property
-    def has_news(self) -> bool:
-        """Does any actor have something for others that is to leave with a commit?"""
-        if self._stirred:
-            self._ask_stirred()
-        return self._has_news
-
     def before_commit(self, now: float) -> list[Outgoing]:
         """Have the actors write the values that go with their changes; to be called before the commit.
 
@@ -123,7 +120,7 @@ class Node:
             if sends:
                 self._stirred.add(name)
                 leaving += self._deliver(self._addresses[name], sends, now)
-        self._has_news = False
+        self.has_news = False
         return leaving
 
     def actor(self, name: str) -> Actor:
@@ -137,11 +134,11 @@ class Node:
         }
 
     def _ask_stirred(self) -> None:
-        actors, wake_times = self._actors, self._wake_times
+        actors, wake_times, announcing = self._actors, self._wake_times, self._announcing
         for name in self._stirred:
-            actor = actors[name]
-            wake_times[name] = actor.wake_at()
-            self._has_news |= actor.has_news
+            wake_times[name] = actors[name].wake_at()
+            if name in announcing and not self.has_news:
+                self.has_news = announcing[name].has_news
         self._stirred.clear()
 
     def _deliver(self, source: Address, sends: list[Send], now: float) -> list[Outgoing]:

@@ -29,7 +29,7 @@ import trio
 from mesh.actors.actor import EVERYBODY, Address, Message, Statistics
 from mesh.actors.codec import Decoder, encode
 from mesh.actors.conduct import Offence
-from mesh.actors.departures import Departures, envelopes, is_held
+from mesh.actors.departures import Departures, envelopes
 from mesh.actors.node import Node, Outgoing
 from mesh.actors.port import DiskFilled, Port
 from mesh.actors.versions import Versions
@@ -187,6 +187,7 @@ class Runtime:
             self._is_delivering = False
         for line in self._node.conduct.take_news():
             logger.warning("%s", line)
+        self._node.wake_at()  # which asks for news, too
         if self._node.has_news or self._table.has_changes:
             self._departures.note_changes(self.clock.now())
         self._arm_commit()
@@ -220,7 +221,7 @@ class Runtime:
 
     def _carry_out(self, outgoing: list[Outgoing]) -> None:
         for item in outgoing:
-            if is_held(item):
+            if item.message.is_promise or item.message.waits_for_company:
                 self._departures.add(item, self.clock.now())
             else:
                 self._send(item)

@@ -41,7 +41,7 @@ import xxhash
 
 from mesh.actors.actor import EVERYBODY, Address, Message
 from mesh.actors.codec import Decoder, encode
-from mesh.actors.departures import Departures, envelopes, is_held
+from mesh.actors.departures import Departures, envelopes
 from mesh.actors.node import Node, Outgoing
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from peers.wire_tags import WIRE_TAGS
@@ -334,7 +334,8 @@ class World:
 
     def repeat(self, source: Address, target: Address, message: Message) -> None:
         """Send something again in the name of an actor that has sent it before."""
-        self._launch([self._framed(source, target, message)], is_multicast=False)
+        frame = _Frame(source, target, type(message).__name__, self._pack(source, target, message))
+        self._launch([frame], is_multicast=False)
 
     def plan(self, at: float, action: Callable[[], None]) -> None:
         """Have something done at a time of the virtual clock: a fault, a measurement."""
@@ -373,10 +374,11 @@ class World:
     def _carry_out(self, peer: _Peer, outgoing: list[Outgoing]) -> None:
         """Carry out the wishes of the actors of a peer, then see when it has to wake next."""
         for item in outgoing:
-            if is_held(item):
+            if item.message.is_promise or item.message.waits_for_company:
                 peer.departures.add(item, self.now)
             else:
                 self._send(peer, item)
+        at = peer.node.wake_at()
         if peer.node.has_news or (peer.table is not None and peer.table.has_changes):
             peer.departures.note_changes(self.now)
         commit_at = peer.departures.due_s
@@ -384,7 +386,6 @@ class World:
             peer.commit_at = commit_at
             slower_s = self._commit_s * (peer.commit_factor - 1.0)
             self._push(commit_at + slower_s, self._commit, peer, commit_at)
-        at = peer.node.wake_at()
         if at < peer.wake_at:
             self._schedule_wake(peer, at)
 
@@ -398,7 +399,7 @@ class World:
         if target.peer != EVERYBODY:
             self._transmit([item])
             return
-        frame = self._skewed(self._framed(source, target, message))
+        frame = self._framed(source, target, message, type(message).__name__)
         for name, other in self._peers.items():
             if other is not peer and other.node.has_actor(
                 target.actor
@@ -412,14 +413,10 @@ class World:
             twist = self._twists.get(source.peer) if self._twists else None
             said = message if twist is None else twist(source, target, message)
             if said is not None:
-                frame = self._skewed(self._framed(source, target, said))
-                frames.append(frame._replace(kind=type(message).__name__))
-        for envelope in envelopes((frame, len(frame.content)) for frame in frames):
+                frame = self._framed(source, target, said, type(message).__name__)
+                frames.append((frame, len(frame.content)))
+        for envelope in envelopes(frames):
             self._launch(envelope, is_multicast=False)
-
-    def _skewed(self, frame: _Frame) -> _Frame:
-        skew = self._skews.get(frame.source.peer) if self._skews else None
-        return frame if skew is None else frame._replace(content=skew(frame.content))
 
     def _launch(self, frames: list[_Frame], *, is_multicast: bool) -> None:
         traffic = self.traffic
@@ -451,19 +448,23 @@ class World:
         if peer is not None and peer.held is not None:
             peer.held.append((self._arrive, (source, target, frames)))
             return
+        n_bytes = 0
         for frame in frames:
             self._note(frame.source, frame.target, frame.content)
+            n_bytes += len(frame.content)
         if peer is None or not peer.is_up:
             self.traffic.lost += 1
             return
-        n_bytes = sum(len(frame.content) for frame in frames)
         conduct = peer.node.conduct
         if not conduct.admits_bytes(source, n_bytes, self._now_of(peer), n_messages=len(frames)):
             self.traffic.refused += 1
             return
-        n_refused = sum([not self._take(peer, frame) for frame in frames if peer.is_up])
-        self.traffic.refused += bool(n_refused)
-        self.traffic.delivered += not n_refused
+        is_taken = True
+        for frame in frames:
+            if peer.is_up and not self._take(peer, frame):
+                is_taken = False
+        self.traffic.refused += not is_taken
+        self.traffic.delivered += is_taken
 
     def _take(self, peer: _Peer, frame: _Frame) -> bool:
         """Hand in a message of another peer; return False when it was refused."""
@@ -550,8 +551,11 @@ class World:
         # When nothing is due (the reason to wake has gone since) this does nothing and looks again.
         self._carry_out(peer, peer.node.wake(self._now_of(peer, at)))
 
-    def _framed(self, source: Address, target: Address, message: Message) -> _Frame:
-        return _Frame(source, target, type(message).__name__, self._pack(source, target, message))
+    def _framed(self, source: Address, target: Address, message: Message, kind: str) -> _Frame:
+        """Encode a message as the version of the peer that says it does."""
+        content = self._pack(source, target, message)
+        skew = self._skews.get(source.peer) if self._skews else None
+        return _Frame(source, target, kind, content if skew is None else skew(content))
 
     def _pack(self, source: Address, target: Address, message: Message) -> bytes:
         return encode(source.actor, target.actor, message)

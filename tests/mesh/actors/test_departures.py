@@ -13,15 +13,10 @@ from mesh.actors.departures import (
     HELD_MAX,
     Departures,
     envelopes,
-    is_held,
 )
 from mesh.actors.node import Outgoing
 
 PAUSE_S = 0.02
-
-
-class Question(Message, frozen=True):
-    """Leaves at once."""
 
 
 class Promise(Message, frozen=True):
@@ -38,10 +33,6 @@ class News(Message, frozen=True):
 
 def for_peer(message: Message, peer: str = "b") -> Outgoing:
     return Outgoing(Address("a", "actor"), Address(peer, "actor"), message)
-
-
-def test_only_promises_and_what_waits_for_company_are_held() -> None:
-    assert [is_held(for_peer(each)) for each in (Question(), Promise(), News())] == [False, True, True]
 
 
 def test_news_wait_for_company_and_leave_with_a_promise_that_does_not() -> None:
