@@ -352,6 +352,7 @@ def _decree_in(body: bytes) -> Decree:
 
 _ROBOTS: Final = """User-agent: *
 Disallow: /search
+Disallow: /yacysearch
 Disallow: /page
 Disallow: /status
 Disallow: /history

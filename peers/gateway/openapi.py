@@ -91,6 +91,13 @@ _FILE: Final = _Parameter("format", "as its server sent it, to be saved", {"enum
 _SPAN: Final = _Parameter("span", "how far back", {"enum": [str(span) for span in HistorySpan]})
 _KIND: Final = _Parameter("kind", "of decree", {"type": "string"})
 _SUBJECT: Final = _Parameter("subject", "whom or what it is about", {"type": "string"})
+_YACY: Final = (
+    _QUERY._replace(name="query"),
+    _Parameter("maximumRecords", "hits", {"type": "integer", "minimum": 0, "default": 10}),
+    _OFFSET._replace(name="startRecord"),
+    _Parameter("lr", "lang_ and the language of pages", {"type": "string", "examples": ["lang_zh"]}),
+    _Parameter("contentdom", "what is searched", {"enum": ["text", "all"], "default": "text"}),
+)
 
 _OPERATIONS: Final = (
     _Operation(
@@ -115,6 +122,10 @@ _OPERATIONS: Final = (
         "How what is being typed may go on: [typed, [text, ..]], as OpenSearch suggestions have it",
         SUGGESTIONS_TYPE,
         (_Parameter("q", "what is typed so far", {"type": "string"}, is_required=True),),
+    ),
+    _Operation("/yacysearch.json", "get", "A search as YaCy answers it", _JSON, _YACY, failures=(400, 502)),
+    _Operation(
+        "/yacysearch.rss", "get", "The same as RSS", "application/rss+xml", _YACY, failures=(400, 502)
     ),
     _Operation("/api/status", "get", "How the mesh is; addresses and hosts are for administrators", Report),
     _Operation(

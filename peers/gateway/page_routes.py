@@ -91,7 +91,7 @@ class PageRoutes:
             again = wish.link(reader, page=wish.page, cursor=cursor)
             return responses.html(pages.message_page(reader, reader.say("busy"), query, again), 503)
         if form == "rss":
-            return responses.xml(rss(reader, wish, found.hits, base_of(request)), "application/rss+xml")
+            return responses.xml(rss(reader, wish, found, base_of(request)), "application/rss+xml")
         if form == "atom":
             return responses.xml(atom(reader, wish, found.hits, base_of(request)), "application/atom+xml")
         took_s = self._backend.now() - began

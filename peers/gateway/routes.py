@@ -22,6 +22,7 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
+from peers.gateway.compatible_routes import CompatibleRoutes
 from peers.gateway.http.compression import Compression
 from peers.gateway.page_routes import PageRoutes
 from peers.gateway.reports import Reports
@@ -38,11 +39,13 @@ def application(backend: Backend) -> Starlette:
     access = ClientAccess(backend)
     reports = Reports(backend, access)
     api, stored = ApiRoutes(backend, access, reports), StoredRoutes(backend)
-    pages = PageRoutes(backend, access, reports, api.search)
+    pages, compatible = PageRoutes(backend, access, reports, api.search), CompatibleRoutes(backend)
     return Starlette(
         routes=[
             Route("/api/search", api.search, methods=["GET", "POST"]),
             Route("/api/suggest", api.suggest),
+            Route("/yacysearch.json", compatible.yacy_json),
+            Route("/yacysearch.rss", compatible.yacy_rss),
             Route("/search", pages.search),
             Route("/", pages.start),
             Route("/page", stored.page),
@@ -115,7 +118,10 @@ class _HostCheck:
 
 # What a page of another site may read, where the settings name that site: nothing that orders.
 _SHARED_PATHS: Final = frozenset(
-    ("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords")
+    (
+        *("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords"),
+        *("/yacysearch.json", "/yacysearch.rss"),
+    )
 )
 
 

@@ -6,36 +6,47 @@ Texts are those of pages on the web: what XML does not have becomes U+FFFD, the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Final
 from xml.sax.saxutils import escape
 
-from peers.gateway.model.messages import FoundPage
+from peers.gateway.model.messages import FoundPage, PagesFound
 from peers.gateway.model.time_words import utc
-from peers.gateway.site.pages import Reader, Wish
+from peers.gateway.site.pages import HITS_PER_PAGE, Reader, Wish
+
+OPENSEARCH: Final = "http://a9.com/-/spec/opensearch/1.1/"
+YACY: Final = "http://www.yacy.net/"
 
 # Of XML 1.0, 2.2: all other characters are allowed. These are named: a pattern of all but those that are
 # allowed takes 7 ms to compile.
 _NOT_XML: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def rss(reader: Reader, wish: Wish, hits: Iterable[FoundPage], base: str) -> str:
-    """The pages that a search has found.
+def rss(
+    reader: Reader, wish: Wish, found: PagesFound, base: str, *, start: int = 0, per_page: int = HITS_PER_PAGE
+) -> str:
+    """The pages that a search has found, with the elements by which OpenSearch 1.1 pages, and YaCy's.
 
     Args:
       base: scheme and authority of this gateway.
+      start: hits that were left out.
+      per_page: hits that were asked for.
     """
     return "\n".join(
         [
             '<?xml version="1.0" encoding="utf-8"?>',
-            '<rss version="2.0"><channel>',
+            f'<rss version="2.0" xmlns:opensearch="{OPENSEARCH}" xmlns:yacy="{YACY}"><channel>',
             _element("title", f"{wish.query} · {reader.say('name')}"),
             _element("link", base + wish.link(reader)),
             _element("description", reader.say("results_of", query=wish.query)),
             _element("language", reader.say("html_lang")),
-            *(line for hit in hits for line in _item(hit)),
+            _element("opensearch:totalResults", str(found.total)),
+            _element("opensearch:startIndex", str(start)),
+            _element("opensearch:itemsPerPage", str(per_page)),
+            f'<opensearch:Query role="request" searchTerms="{_attribute(wish.query)}"/>',
+            *(line for hit in found.hits[:per_page] for line in _item(hit)),
             "</channel></rss>\n",
         ]
     )
@@ -48,7 +59,7 @@ def atom(reader: Reader, wish: Wish, hits: Sequence[FoundPage], base: str) -> st
       base: scheme and authority of this gateway.
     """
     place = escape(base + wish.link(reader), _QUOTES)
-    updated = max((_rfc_3339(_moment_of(hit)) for hit in hits), default=_rfc_3339(0.0))
+    updated = max((_rfc_3339(moment_of(hit)) for hit in hits), default=_rfc_3339(0.0))
     return "\n".join(
         [
             '<?xml version="1.0" encoding="utf-8"?>',
@@ -73,7 +84,7 @@ def opensearch_description(reader: Reader, base: str) -> str:
     return "\n".join(
         [
             '<?xml version="1.0" encoding="utf-8"?>',
-            '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">',
+            f'<OpenSearchDescription xmlns="{OPENSEARCH}">',
             _element("ShortName", "Tianmesh"),
             _element("Description", reader.say("tagline")),
             "<InputEncoding>UTF-8</InputEncoding>",
@@ -88,6 +99,13 @@ def opensearch_description(reader: Reader, base: str) -> str:
     )
 
 
+def yacy_parts(hit: FoundPage) -> dict[str, str]:
+    """Return the parts of an address as YaCy names them: host, path, and the last part of the latter."""
+    path = hit.url.partition("?")[0].partition("://")[2].partition("/")[2]
+    path = f"/{path}"
+    return {"host": hit.host, "path": path, "file": path.rpartition("/")[2]}
+
+
 _QUOTES: Final = {'"': "&quot;"}
 
 
@@ -97,23 +115,25 @@ def _item(hit: FoundPage) -> Iterator[str]:
     yield _element("link", hit.url)
     yield _element("guid", hit.url)
     yield _element("description", hit.snippet)
-    day = _rfc_822(_moment_of(hit))
+    day = rfc_822(moment_of(hit))
     if day:
         yield _element("pubDate", day)
+    for name, part in yacy_parts(hit).items():
+        yield _element(f"yacy:{name}", part)
     yield "</item>"
 
 
 def _entry(hit: FoundPage) -> Iterator[str]:
     yield "<entry>"
     yield _element("title", hit.title.strip() or hit.url)
-    yield f'<link href="{escape(_NOT_XML.sub(chr(0xFFFD), hit.url), _QUOTES)}"/>'
+    yield f'<link href="{_attribute(hit.url)}"/>'
     yield _element("id", hit.url)
-    yield _element("updated", _rfc_3339(_moment_of(hit)))
+    yield _element("updated", _rfc_3339(moment_of(hit)))
     yield _element("summary", hit.snippet)
     yield "</entry>"
 
 
-def _moment_of(hit: FoundPage) -> float:
+def moment_of(hit: FoundPage) -> float:
     """When a page was last changed, else when it was fetched; seconds since the epoch."""
     return hit.date if hit.date > 0 else hit.fetched_at
 
@@ -123,7 +143,7 @@ def _rfc_3339(seconds: float) -> str:
     return f"{utc(seconds) or datetime.fromtimestamp(0, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _rfc_822(seconds: float) -> str:
+def rfc_822(seconds: float) -> str:
     """Return a time in the form of RFC 822; empty for a number that is no time."""
     try:
         return format_datetime(datetime.fromtimestamp(seconds, UTC), usegmt=True) if seconds > 0 else ""
@@ -133,3 +153,7 @@ def _rfc_822(seconds: float) -> str:
 
 def _element(name: str, text: str) -> str:
     return f"<{name}>{escape(_NOT_XML.sub(chr(0xFFFD), text))}</{name}>"
+
+
+def _attribute(text: str) -> str:
+    return escape(_NOT_XML.sub(chr(0xFFFD), text), _QUOTES)

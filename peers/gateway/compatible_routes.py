@@ -1,0 +1,85 @@
+"""The interfaces that programs for other search engines know: the same search in their forms."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from peers.engine.queries.query import Sort
+from peers.gateway import responses
+from peers.gateway.backend import Backend
+from peers.gateway.model.messages import PagesFound, SearchPages
+from peers.gateway.requests import Refusal, base_of, number_in, reader_of
+from peers.gateway.site.feeds import rss
+from peers.gateway.site.pages import Wish
+from peers.gateway.site.yacy_json import yacy_json
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+
+RECORDS_MAX: Final = 1_000_000  # more may be asked for as a number, and are not given
+
+# YaCy's modifiers of a query that have their like here.
+_YACY_MODIFIER: Final = re.compile(r"(?<!\S)/(?:date|language/(?P<language>[a-z]{2,3}))(?!\S)", re.IGNORECASE)
+_YACY_LANGUAGE: Final = re.compile(r"lang_([a-z]{2,3})", re.ASCII | re.IGNORECASE)
+
+
+class _YacySearch(NamedTuple):
+    """A search in YaCy's manner."""
+
+    query: str  # as it was asked
+    narrowed: str  # in our language
+    sort: Sort
+    start: int
+    per_page: int
+
+
+class CompatibleRoutes:
+    """The handlers of other engines' interfaces."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def yacy_json(self, request: Request) -> Response:
+        wanted = _yacy_search(request)
+        found = await self._search(wanted.narrowed, wanted.per_page, wanted.start, wanted.sort)
+        link = base_of(request) + Wish(wanted.narrowed, order=wanted.sort).link(reader_of(request))
+        answer = yacy_json(wanted.query, found, link, start=wanted.start, per_page=wanted.per_page)
+        return responses.json(answer)
+
+    async def yacy_rss(self, request: Request) -> Response:
+        wanted = _yacy_search(request)
+        found = await self._search(wanted.narrowed, wanted.per_page, wanted.start, wanted.sort)
+        wish, base = Wish(wanted.narrowed, order=wanted.sort), base_of(request)
+        text = rss(reader_of(request), wish, found, base, start=wanted.start, per_page=wanted.per_page)
+        return responses.xml(text, "application/rss+xml")
+
+    async def _search(self, query: str, size: int, start: int, sort: Sort) -> PagesFound:
+        k = max(size, 1)  # of none only the total is told
+        return await self._backend.ask(lambda ticket: SearchPages(ticket, query, k, start, sort), PagesFound)
+
+
+def _yacy_search(request: Request) -> _YacySearch:
+    """Read YaCy's parameters; as YaCy does, give as many hits as there may be where more are asked for."""
+    parameters = request.query_params
+    query = (parameters.get("query") or parameters.get("search") or "").strip()
+    if not query:
+        raise Refusal(400, "give the words to search for in the parameter query")
+    if parameters.get("contentdom", "text") not in ("text", "all", ""):
+        raise Refusal(400, "contentdom has to be text: pages are all that is searched here")
+    counted = parameters.get("maximumRecords") or parameters.get("count") or "10"
+    began = parameters.get("startRecord") or parameters.get("offset") or "0"
+    modifiers = list(_YACY_MODIFIER.finditer(query))
+    languages = [each["language"] for each in modifiers if each["language"]]
+    if match := _YACY_LANGUAGE.fullmatch(parameters.get("lr", "")):
+        languages.append(match[1])
+    is_dated = len(modifiers) > sum(1 for each in modifiers if each["language"])
+    words = " ".join(_YACY_MODIFIER.sub(" ", query).split())
+    return _YacySearch(
+        query,
+        " ".join([words, *(f"lang:{language.lower()}" for language in languages[:1])]).strip(),
+        Sort.DATE if is_dated else Sort.SCORE,
+        number_in(began, "startRecord", 0, HITS_MAX - 1),
+        min(number_in(counted, "maximumRecords", 0, RECORDS_MAX), SNIPPETS_MAX),
+    )
