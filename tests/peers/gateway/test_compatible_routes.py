@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
 
 import pytest
@@ -49,7 +49,7 @@ async def test_yacy_json_has_the_fields_that_yacy_and_its_clients_read(gateway: 
     first = channel["items"][0]
     assert first["link"] == first["guid"] == ENGLISH_URL
     assert first["title"] == ours["hits"][0]["title"]
-    assert ENGLISH_URL.endswith(f"{first['host']}{first['path']}")
+    assert f"http://{first['host']}{first['path']}" == ENGLISH_URL
 
 
 async def test_yacy_rss_pages_as_opensearch_does(gateway: Starlette) -> None:
@@ -62,7 +62,7 @@ async def test_yacy_rss_pages_as_opensearch_does(gateway: Starlette) -> None:
     reply = await ask(gateway, "/yacysearch.rss?query=crawler&maximumRecords=1")
     (item,) = ElementTree.fromstring(reply.body).iter("item")
     assert item.findtext("link") == ENGLISH_URL
-    assert (item.findtext(f"{{{YACY}}}host") or "none") in ENGLISH_URL
+    assert item.findtext(f"{{{YACY}}}host") == urlsplit(ENGLISH_URL).hostname
 
 
 @pytest.mark.parametrize(
@@ -195,6 +195,14 @@ async def test_what_is_no_search_here_is_an_error_of_elasticsearch(
     assert reply.json["error"]["root_cause"][0]["type"] == reply.json["error"]["type"] == "parsing_exception"
     assert reply.json["error"]["reason"]
     assert not backend.orders
+
+
+async def test_the_site_that_a_hit_tells_can_be_filtered_by(gateway: Starlette) -> None:
+    body = b'{"query": {"match": {"text": "crawler"}}, "_source": "site"}'
+    hits = (await ask(gateway, "/pages/_search", "POST", body=body)).json["hits"]["hits"]
+    site = urlsplit(ENGLISH_URL).hostname
+    assert hits[0]["_source"] == {"site": site}
+    assert query_of({"term": hits[0]["_source"]}) == f"site:{site}"
 
 
 async def test_there_is_one_index(gateway: Starlette) -> None:
