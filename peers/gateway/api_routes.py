@@ -353,6 +353,7 @@ def _decree_in(body: bytes) -> Decree:
 _ROBOTS: Final = """User-agent: *
 Disallow: /search
 Disallow: /yacysearch
+Disallow: /pages/
 Disallow: /page
 Disallow: /status
 Disallow: /history

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from peers.engine.queries.query import Sort
+from peers.engine.queries.query_language import Oddity
 from peers.gateway import responses
 from peers.gateway.backend import Backend
 from peers.gateway.model.messages import PagesFound, SearchPages
-from peers.gateway.requests import Refusal, base_of, number_in, reader_of
+from peers.gateway.requests import Refusal, base_of, body_of, number_in, reader_of
+from peers.gateway.site.elastic_json import INDEX, ElasticRequest, elastic_json, failure_json, order_of
+from peers.gateway.site.elastic_query import NotUnderstood, query_of
 from peers.gateway.site.feeds import rss
 from peers.gateway.site.pages import Wish
 from peers.gateway.site.yacy_json import yacy_json
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
+ELASTIC_BYTES_MAX: Final = 64 << 10  # of the JSON of a search
 RECORDS_MAX: Final = 1_000_000  # more may be asked for as a number, and are not given
 
 # YaCy's modifiers of a query that have their like here.
 _YACY_MODIFIER: Final = re.compile(r"(?<!\S)/(?:date|language/(?P<language>[a-z]{2,3}))(?!\S)", re.IGNORECASE)
 _YACY_LANGUAGE: Final = re.compile(r"lang_([a-z]{2,3})", re.ASCII | re.IGNORECASE)
+
+
+# By these the reader of a query has left a condition out, which Elasticsearch would not.
+_LEFT_OUT: Final = frozenset(
+    (
+        *(Oddity.NO_HOST, Oddity.NO_LANGUAGE, Oddity.NO_TYPE, Oddity.NO_DATE),
+        *(Oddity.TOO_LONG, Oddity.TOO_COMPLEX, Oddity.TOO_DEEP, Oddity.SENTENCE),
+    )
+)
+_PRODUCT: Final = {"X-Elastic-Product": "Elasticsearch"}  # without it Elastic's clients take no answer
+_COMPATIBLE: Final = re.compile(
+    r"application/vnd\.elasticsearch\+json;\s*compatible-with=(\d{1,2})", re.ASCII
+)
+_elastic_decoder: Final = msgspec.json.Decoder(ElasticRequest)
 
 
 class _YacySearch(NamedTuple):
@@ -55,9 +75,46 @@ class CompatibleRoutes:
         text = rss(reader_of(request), wish, found, base, start=wanted.start, per_page=wanted.per_page)
         return responses.xml(text, "application/rss+xml")
 
+    async def elastic(self, request: Request) -> Response:
+        """Answer `_search`, with refusals in Elasticsearch's own form."""
+        began = self._backend.now()
+        index = request.path_params.get("index", INDEX)
+        if index not in (INDEX, "_all", "*"):
+            reason = f"no such index [{index[:100]}]: it is called {INDEX}"
+            return _elastic(failure_json("index_not_found_exception", reason, 404), 404)
+        body = await body_of(request, ELASTIC_BYTES_MAX, "ask for less")
+        try:
+            wanted = _elastic_decoder.decode(body or b"{}")
+            query, sort = query_of(wanted.query or {"match_all": {}}), order_of(wanted.sort)
+            if not query or query.startswith("-"):
+                raise NotUnderstood("a query has to ask for words or for pages of a kind")
+            found = await self._search(query, wanted.size, wanted.from_, sort)
+            if left_out := [each for each in found.remarks if each.oddity in _LEFT_OUT]:
+                raise NotUnderstood(f"a condition is not understood: {left_out[0].oddity} {left_out[0].text}")
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, NotUnderstood) as error:
+            return _elastic(failure_json("parsing_exception", str(error), 400), 400)
+        return _elastic(elastic_json(wanted, found, self._backend.now() - began))
+
     async def _search(self, query: str, size: int, start: int, sort: Sort) -> PagesFound:
         k = max(size, 1)  # of none only the total is told
         return await self._backend.ask(lambda ticket: SearchPages(ticket, query, k, start, sort), PagesFound)
+
+
+def elastic_version(request: Request) -> str:
+    """Return the version that a client of Elasticsearch wants to speak; "" for other clients."""
+    match = _COMPATIBLE.search(request.headers.get("accept", "")[:1_000])
+    return f"{match[1]}.0.0" if match else ""
+
+
+def elastic_info(number: str) -> Response:
+    """Tell a client of Elasticsearch that it may ask here."""
+    return _elastic({"name": "tianmesh", "cluster_name": "tianmesh", "version": {"number": number}})
+
+
+def _elastic(answer: Mapping[str, Any], status_code: int = 200) -> Response:
+    response = responses.json(answer, status_code)
+    response.headers.update(_PRODUCT)
+    return response
 
 
 def _yacy_search(request: Request) -> _YacySearch:

@@ -27,6 +27,7 @@ from peers.gateway.site.command_json import (
     Seeds,
 )
 from peers.gateway.site.copy_text import CopyFormat, CopyJson
+from peers.gateway.site.elastic_json import INDEX, ElasticRequest
 from peers.gateway.site.found_json import FoundJson, SearchRequest
 from peers.gateway.site.history_view import HistorySpan, HistoryView
 from peers.gateway.site.memento import LINK_FORMAT
@@ -91,6 +92,7 @@ _FILE: Final = _Parameter("format", "as its server sent it, to be saved", {"enum
 _SPAN: Final = _Parameter("span", "how far back", {"enum": [str(span) for span in HistorySpan]})
 _KIND: Final = _Parameter("kind", "of decree", {"type": "string"})
 _SUBJECT: Final = _Parameter("subject", "whom or what it is about", {"type": "string"})
+_INDEX: Final = _Parameter("index", "there is one", {"enum": [INDEX]}, is_required=True, place="path")
 _YACY: Final = (
     _QUERY._replace(name="query"),
     _Parameter("maximumRecords", "hits", {"type": "integer", "minimum": 0, "default": 10}),
@@ -122,6 +124,23 @@ _OPERATIONS: Final = (
         "How what is being typed may go on: [typed, [text, ..]], as OpenSearch suggestions have it",
         SUGGESTIONS_TYPE,
         (_Parameter("q", "what is typed so far", {"type": "string"}, is_required=True),),
+    ),
+    _Operation(
+        "/{index}/_search",
+        "get",
+        "As the next",
+        _JSON,
+        (_INDEX,),
+        failures=(400, 404, 413, 502),
+    ),
+    _Operation(
+        "/{index}/_search",
+        "post",
+        "A search in a part of Elasticsearch's query DSL, answered as Elasticsearch does",
+        _JSON,
+        (_INDEX,),
+        takes=(ElasticRequest,),
+        failures=(400, 404, 413, 502),
     ),
     _Operation("/yacysearch.json", "get", "A search as YaCy answers it", _JSON, _YACY, failures=(400, 502)),
     _Operation(

@@ -15,6 +15,7 @@ from peers.engine.queries.query import Sort
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
+from peers.gateway.compatible_routes import elastic_info, elastic_version
 from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie, token_of_form
 from peers.gateway.model.messages import (
     AskWhy,
@@ -69,6 +70,8 @@ class PageRoutes:
         self._search_json = search_json
 
     async def start(self, request: Request) -> Response:
+        if number := elastic_version(request):
+            return elastic_info(number)
         return responses.html(pages.start_page(reader_of(request)))
 
     async def search(self, request: Request) -> Response:

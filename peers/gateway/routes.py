@@ -39,13 +39,12 @@ def application(backend: Backend) -> Starlette:
     access = ClientAccess(backend)
     reports = Reports(backend, access)
     api, stored = ApiRoutes(backend, access, reports), StoredRoutes(backend)
-    pages, compatible = PageRoutes(backend, access, reports, api.search), CompatibleRoutes(backend)
+    pages = PageRoutes(backend, access, reports, api.search)
     return Starlette(
         routes=[
             Route("/api/search", api.search, methods=["GET", "POST"]),
             Route("/api/suggest", api.suggest),
-            Route("/yacysearch.json", compatible.yacy_json),
-            Route("/yacysearch.rss", compatible.yacy_rss),
+            *_routes_of_other_engines(CompatibleRoutes(backend)),
             Route("/search", pages.search),
             Route("/", pages.start),
             Route("/page", stored.page),
@@ -94,6 +93,14 @@ def application(backend: Backend) -> Starlette:
             Exception: _on_error,
         },
     )
+
+
+def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
+    return [
+        Route("/yacysearch.json", compatible.yacy_json),
+        Route("/yacysearch.rss", compatible.yacy_rss),
+        Route("/{index}/_search", compatible.elastic, methods=["GET", "POST"]),
+    ]
 
 
 class _HostCheck:

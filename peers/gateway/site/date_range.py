@@ -44,7 +44,11 @@ def dated_query(query: str, first: str, last: str) -> str:
     first, last = ("".join(each.split())[:DATE_CHARS_MAX] for each in (first, last))
     if not first and not last:
         return query
-    parts = (_without_dates(query), first and f"after:{first}", last and f"before:{_behind(last)}")
+    parts = (
+        _without_dates(query),
+        first and f"after:{first}",
+        last and f"before:{year_month_or_day_after(last)}",
+    )
     return " ".join(filter(None, parts))
 
 
@@ -81,7 +85,7 @@ def _begin_of(text: str) -> date | None:
         return None
 
 
-def _behind(text: str) -> str:
+def year_month_or_day_after(text: str) -> str:
     """Return the year, month or day after that one; a text that is none as it is."""
     begin = _begin_of(text)
     if begin is None or begin.year == date.max.year:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from mesh.actors.actor import Address, Message
+from mesh.urls import host_of
 from peers.crawler.explanations import CrawlFacts, Hold, HostWait, Ruling, UrlFacts, UrlState
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.rescoring.explanation import Explanation
@@ -76,7 +77,7 @@ def _found(
         highlights=_spans(snippet, words),
         title_highlights=_spans(title, words),
         score=score,
-        host=url[: url.index("/", 8)],
+        host=host_of(url),
         fetched_at=DAY,
         peer=peer,
         section=section,
