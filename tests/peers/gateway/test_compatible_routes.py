@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 import trio
+from elasticsearch import BadRequestError, Elasticsearch
 from starlette.applications import Starlette
 
 from peers.engine.queries.query import Sort
@@ -218,16 +219,19 @@ async def test_a_browser_is_shown_the_start_page_where_clients_are_told_the_prod
 
 @pytest.mark.live
 async def test_the_client_of_elasticsearch_searches_a_gateway() -> None:
-    elasticsearch = pytest.importorskip("elasticsearch")
-
     def search(port: int) -> tuple[Any, ...]:
-        with elasticsearch.Elasticsearch(f"http://127.0.0.1:{port}") as client:
+        with Elasticsearch(f"http://127.0.0.1:{port}") as client:
             query = {"match": {"text": "crawler"}}
             marks = {"fields": {"snippet": {}}, "pre_tags": ["<b>"], "post_tags": ["</b>"]}
             found = client.search(
-                index="pages", query=query, size=1, from_=0, source=["url", "ti*"], highlight=marks
+                index="pages",
+                query=query,
+                size=1,
+                from_=0,
+                source={"includes": ["url", "ti*"]},
+                highlight=marks,
             )
-            with pytest.raises(elasticsearch.BadRequestError, match="unknown query"):
+            with pytest.raises(BadRequestError, match="unknown query"):
                 client.search(index="pages", query={"fuzzy": {"text": "a"}})
             return client.ping(), client.info().body, found.body
 
