@@ -211,9 +211,8 @@ class Cell(StoreActor):
             self._news.wake_at(),
         )
 
-    def before_commit(self, now: float) -> list[Send]:
+    def before_commit(self) -> None:
         self._ledger.save()
-        return []
 
     def observe(self) -> CellStatistics:
         totals, intake = self._ledger.totals, self._intake

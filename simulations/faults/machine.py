@@ -451,12 +451,8 @@ class Overheard(Actor):
     def wake_at(self) -> float:
         return self._controller.wake_at()
 
-    @property
-    def has_news(self) -> bool:
-        return self._controller.has_news
-
-    def before_commit(self, now: float) -> list[Send]:
-        return self._controller.before_commit(now)
+    def before_commit(self) -> None:
+        self._controller.before_commit()
 
     def observe(self) -> Statistics:
         return self._controller.observe()
