@@ -72,6 +72,7 @@ from peers.storage.compaction import RetentionSettings
 from peers.storage.ledger.ledger import last_extent
 from peers.storage.settings import CellSettings
 from peers.text.fingerprint import FINGERPRINT, fingerprint
+from peers.text.regional_words import load_regional_words
 from peers.text.segmentation import load_dictionary
 from peers.text.version import ANALYSIS_VERSION
 from peers.vitals import Vitals, vitals_of
@@ -99,6 +100,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     config_file = config_in(config_file)
     config = _config_in(config_file)
     load_dictionary()
+    load_regional_words()
     gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
     with listen(gateway_host, int(gateway_port)) as listener:
         gateway = url_of(listener, _host_of(gateway_host, config.member))

@@ -46,6 +46,11 @@ def regional_words(run: str, borders: set[int]) -> list[RegionalWord]:
     return found
 
 
+def load_regional_words() -> None:
+    """Read the tables now, 20 ms for which nothing else would run, and not when a Han query comes."""
+    _others_of()
+
+
 @cache
 def _others_of() -> dict[str, tuple[str, ...]]:
     """Return the words elsewhere of each folded word of 2 to WORD_CHARS_MAX characters."""
