@@ -1,6 +1,7 @@
 """One short list of the completions that all indexes tell of a beginning. Pure.
 
-What stands in it never is from pages that may not be shown, nor a word that one page alone has.
+What stands in it never is from pages that may not be shown, nor a word that one page alone has. What a member
+says goes on from the typed text has to do so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 
 from peers.engine.mending.completions import Nearness
 from peers.engine.pages.suggested_texts import typed_key
+from peers.gateway.model.member_lines import harmless
 from peers.index.wire_messages import Completed
 
 SUGGESTIONS_MAX: Final = 8
@@ -39,10 +41,13 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
       told: by all indexes, in any order: the result depends on their sums alone.
       is_shown: whether a page may be shown: what only others have is left out.
     """
+    begun = typed_key(typed)
     sums: dict[tuple[int, str], _Sum] = {}
     for each in told:
-        key = each.nearness, each.text
-        so_far = sums.setdefault(key, _Sum(each.text, each.nearness))
+        text = harmless(each.text)
+        if each.nearness <= Nearness.WORD and not typed_key(text).startswith(begun):
+            continue
+        so_far = sums.setdefault((each.nearness, text), _Sum(text, each.nearness))
         so_far.pages += each.pages
         so_far.samples.update(each.samples)
     known = sorted(
@@ -51,7 +56,7 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
     )
     texts, words, inside, alike = ([e.text for e in known if e.nearness == nearness] for nearness in Nearness)
     in_turn = filter(None, chain.from_iterable(zip_longest(texts, words)))
-    typed_as = typed_key(typed).rstrip()
+    typed_as = begun.rstrip()
     by_key: dict[str, str] = {}
     for text in chain(in_turn, inside, alike):
         by_key.setdefault(typed_key(text), text)

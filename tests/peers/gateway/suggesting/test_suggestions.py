@@ -60,6 +60,20 @@ def test_there_are_eight_at_most() -> None:
     assert len(merged(told, "pyr", everything)) == SUGGESTIONS_MAX
 
 
+def test_what_does_not_go_on_from_what_was_typed_is_not_said_to() -> None:
+    told = [
+        said("Buy here", TEXT, 4),
+        said("pyre", WORD, 4),
+        said("cheap", WORD, 4),
+        said("Old Pyre", INSIDE),
+    ]
+    assert merged(told, "pyr", everything) == ["pyre", "Old Pyre"]
+
+
+def test_nothing_in_a_text_turns_the_text_around_it() -> None:
+    assert merged([said("Pyre \u202eemoR", TEXT)], "pyr", everything) == ["Pyre \u2060emoR"]
+
+
 def begun(typed: str = "pyr", **fields: tuple[str, ...]) -> Conversation:
     talk = Conversation()
     [(target, question)] = talk.order(SuggestTexts(5, typed, **fields))
