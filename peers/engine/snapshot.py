@@ -221,12 +221,12 @@ class View:
         return sum_facets(_facets_of(view, query, effort or Effort()) for view in self._segments)
 
     def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[SimilarWord]:
-        """Do as `similar_words.similar_words`."""
-        return similar_words(self._segments, typed, beside, effort)
+        """Do as `similar_words.similar_words`, over the pages of which a text may be shown."""
+        return similar_words([view.quotable for view in self._segments], typed, beside, effort)
 
     def completions(self, typed: str, effort: Effort) -> list[Completion]:
-        """Do as `completions.completions`."""
-        return completions(self._segments, typed, effort)
+        """Do as `completions.completions`, over the pages of which a text may be shown."""
+        return completions([view.quotable for view in self._segments], typed, effort)
 
     def stored(self, url: str) -> Document | None:
         """Return the document of a URL, None when the view has none. DamagedSegmentError."""

@@ -266,7 +266,7 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str)
         page.type,
         page.language,
         published=page.published,
-        section=section.title.removesuffix("¶").rstrip()[:TITLE_CHARS_MAX],  # Sphinx's link to itself
+        section=section.title[:TITLE_CHARS_MAX],
         section_id=section.id if len(section.id) <= SECTION_ID_CHARS_MAX else "",
         synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text.text, page.beside)
         if name

@@ -165,7 +165,7 @@ class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)] = ()
     document_count: Count = 0
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)] = ()
-    # A command or function, as `synopsis.name_in` has it: how is it called? "" where nobody wants to know.
+    # A command or function, as `synopsis.called_name` has it: how is it called? "" if nobody asks that.
     name: Annotated[str, Meta(max_length=200)] = ""
 
 

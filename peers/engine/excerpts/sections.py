@@ -39,9 +39,9 @@ class Outline:
         for number, heading in enumerate(headings):
             if heading:
                 self._numbers_of.setdefault(heading, []).append(number)
-        # Links of headings to themselves, which sites write behind all of them.
+        # Links of headings to themselves: ¶ is always one, # and § where a site writes them behind all.
         last = {heading[-1:] for heading in headings[1:]}
-        self._sign = last.pop() if last in ({"#"}, {"¶"}, {"§"}) else ""
+        self._sign = last.pop() if last in ({"#"}, {"§"}) else "¶"
 
     @property
     def size_bytes(self) -> int:
@@ -63,7 +63,8 @@ class Outline:
         number = self._number_of(above, text[end + 1 :].split("\n")) if above else 0
         if number == 0:
             return Section()
-        return Section(above.removesuffix(self._sign), self._ids[number] if number < len(self._ids) else "")
+        title = above.removesuffix(self._sign).rstrip()
+        return Section(title, self._ids[number] if number < len(self._ids) else "")
 
     def _number_of(self, heading: str, below: list[str]) -> int:
         """Return which of the headings one is by the lines below a place; 0 where that is not sure."""

@@ -28,7 +28,7 @@ def has_synopsis(headings: Sequence[str]) -> bool:
     return any(_is_of_synopsis(each) for each in headings)
 
 
-def name_in(query: str) -> str:
+def called_name(query: str) -> str:
     """Return the name that a query is, without its signs between words; "" for a query that is none."""
     typed = query.strip()
     if len(typed) > NAME_CHARS_MAX or not _NAME.fullmatch(typed) or _OPERATOR.search(typed):
@@ -44,7 +44,7 @@ def synopsis_of(name: str, title: str, headings: Sequence[str], text: str, besid
     proportion to the text.
 
     Args:
-      name: as `name_in` has it.
+      name: as `called_name` has it.
       headings: those of the page, in order.
       text: with the headings as lines; of a page whose text is not to be shown "".
       beside: text that does not count as main text, as lines of code often do not.

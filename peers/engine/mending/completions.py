@@ -2,8 +2,7 @@
 
 First those that begin as it does: texts of pages (`suggested_texts`) and words of the dictionary, those that
 most pages have. Then titles that have its words further inside. Where all that is little, those that begin
-with words spelled or sounding nearly like its last one, as pinyin does. Pages of which no text may be shown
-say nothing here.
+with words spelled or sounding nearly like its last one, as pinyin does.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from peers.kernel import Ints
 from peers.text.analysis import literal_of
 from peers.text.runs import runs_of
 
-TYPED_CHARS_MAX: Final = 64  # more is no beginning any more
 COMPLETIONS_MAX: Final = 8  # of each kind, from one index
 TAKING_TURNS: Final = 4  # words that are shown if there are enough texts, and the other way round
 SCANNED_MAX: Final = 16_384  # entries of one segment that begin alike: the first of them, by their letters
@@ -57,14 +55,17 @@ class Completion(NamedTuple):
 
 
 def completions(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[Completion]:
-    """Find completions of a beginning, as far as the effort goes. DamagedSegmentError."""
-    key = typed_key(typed[:TYPED_CHARS_MAX])
+    """Find completions of a beginning, as far as the effort goes. DamagedSegmentError.
+
+    Args:
+      segments: without documents of which no text may be shown.
+    """
+    key = typed_key(typed)
     found: list[Completion] = []
     if not key:
         return found
-    views = [view.quotable for view in segments]
     try:
-        for each in _in_turn(views, key, effort):
+        for each in _in_turn(segments, key, effort):
             found.append(each)
     except EffortSpentError:
         pass  # these are those that could be found

@@ -65,13 +65,13 @@ def similar_words(
     The word itself is among them.
 
     Args:
+      segments: without documents of which no text may be shown.
       beside: entries that the other words of the query require.
     """
     found: list[SimilarWord] = []
-    quotable = [view.quotable for view in segments]
     try:
         for word, part in _candidates(segments, typed, effort):
-            counted = _counted(quotable, word, part, beside, effort)
+            counted = _counted(segments, word, part, beside, effort)
             if counted.pages:
                 found.append(counted)
     except EffortSpentError:

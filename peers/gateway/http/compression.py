@@ -4,7 +4,7 @@ Nothing is packed for a client that shows a cookie or a token: where a page hold
 something that a stranger chooses, its packed size tells the secret letter by letter (BREACH, 2013). What
 everybody may read holds no secret.
 
-Measured, a page of 20 kB: brotli (quality 4) .34 of it in 230 us of CPU, gzip by isal .37 in 40.
+Measured on a page of results of 8 kB: brotli (quality 4) .34 of it in 134 us of CPU, gzip by isal .38 in 19.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import msgspec
 
 from mesh.actors.actor import Send
 from mesh.urls import host_of
-from peers.engine.excerpts.synopsis import name_in
+from peers.engine.excerpts.synopsis import called_name
 from peers.gateway.search.doubts import Doubt
 from peers.gateway.search.hit_list import RankedHit
 from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
@@ -126,7 +126,7 @@ class ExcerptStage(Stage):
         return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
 
     def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
-        name = name_in(self._task.order.text)
+        name = called_name(self._task.order.text)
         question = ReadExcerpts(request, self._encoded_query, tuple(urls), name=name)
         if not self._task.order.wants_explanations:
             return question

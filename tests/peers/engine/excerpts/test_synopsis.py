@@ -1,10 +1,10 @@
-"""What a manual says of how a command or function is called."""
+"""How a command or function is called, by the manual that has it."""
 
 from __future__ import annotations
 
 import pytest
 
-from peers.engine.excerpts.synopsis import SYNOPSIS_CHARS_MAX, name_in, synopsis_of
+from peers.engine.excerpts.synopsis import SYNOPSIS_CHARS_MAX, called_name, synopsis_of
 from tests.processor import processor_seconds
 
 MANUAL = "ls\nName\nls lists\nSynopsis\nls [-a] [FILE]\nls --help\nDescription\nlong"
@@ -30,7 +30,7 @@ HEADINGS = ["ls", "Name", "Synopsis", "Description"]
     ],
 )
 def test_a_query_is_a_name_when_it_is_up_to_three_words_without_signs(query: str, name: str) -> None:
-    assert name_in(query) == name
+    assert called_name(query) == name
 
 
 @pytest.mark.parametrize("title", ["ls", "ls(1)", "LS - list files", "ls — list", "ls | Manual", "ls: list"])
