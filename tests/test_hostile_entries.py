@@ -22,7 +22,7 @@ FREE_S: Final = 0.05
 # That much more than linear, for what caches and an allocator add once there is more; eight times as much
 # takes 64 times as long where it is quadratic, which is more.
 GROWTH_MAX: Final = 6.0
-TRIES: Final = 3  # of a measurement that is too high: somebody else may have had the machine
+TRIES: Final = 3  # of each measurement: somebody else may have had the machine, so the least counts
 
 
 def seconds(entry: Entry, text: str) -> float:
@@ -43,7 +43,7 @@ def faults(entry: Entry) -> list[str]:
     more = [shapes(entry, times * FEW_CHARS) for times in TIMES]
     for (name, text), *larger in zip(few, *more, strict=True):
         entry.take(text)  # what is read or compiled once counts for none
-        base_s = seconds(entry, text)
+        base_s = min(seconds(entry, text) for _ in range(TRIES))
         grown = zip(TIMES, (text for _, text in larger), strict=True)
         costs = [times for times, text in grown if _is_dear(entry, text, times, base_s)]
         if costs:
