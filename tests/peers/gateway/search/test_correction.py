@@ -30,7 +30,8 @@ def documents(count: int) -> list[Document]:
     alone = Document("http://alone.test/", "singular", text="sofaware is on one page alone")
     silent = [Document(f"http://silent.test/{n}", text="confidental", is_quotable=False) for n in range(5)]
     rare = [Document(f"http://rare.test/{n}", text="keybord and restart") for n in range(1)]
-    return [*pages, alone, *silent, *rare]
+    twins = [Document(f"http://twins.test/{n}", text="gramling and framling") for n in range(5)]
+    return [*pages, alone, *silent, *rare, *twins]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,6 +66,7 @@ MENDED = {
     "-sofware printer": "",
     "sofware.html": "",
     "qzxwv": "",
+    "xramling": "gramling",  # of two that are on as many pages one is chosen by its letters
 }
 
 
