@@ -176,8 +176,8 @@ def _by_letters(letters: str, known: Iterable[Similar]) -> list[_Choice]:
     """Return the words spelled nearly alike, but for those of too few pages to be the likeliest."""
     choices: list[_Choice] = []
     least = -inf
-    weighed = sorted(((_log_pages(each.together, each.pages), each) for each in known), reverse=True)
-    for weight, each in weighed:
+    for each in sorted(known, key=_weight, reverse=True):
+        weight = _weight(each)
         if weight - EDIT_COST * LIKELY_EDIT < least:
             break
         if each.word == letters or abs(len(each.word) - len(letters)) > 2 or not letters.isascii():
@@ -215,6 +215,10 @@ def _sound_cost(letters: str, word: str) -> float:
     if letters.isascii():
         return 0.0 if is_read_as(word, letters) else LIKE_SOUND_COST
     return SOUND_COST * sum(a != b for a, b in zip(letters, word, strict=False))
+
+
+def _weight(each: Similar) -> float:
+    return _log_pages(each.together, each.pages)
 
 
 def _log_pages(together: int, pages: int) -> float:

@@ -9,6 +9,8 @@ from random import Random
 import pytest
 
 from peers.engine.pages.document import Document
+from peers.gateway.search.correction import Mended, Mistyped, mend
+from peers.index.wire_messages import Similar
 from tests.peers.gateway.test_exactness import Mesh
 
 WORDS = (
@@ -104,3 +106,11 @@ def test_results_of_a_mended_query_are_those_of_what_was_meant(meshes: dict[int,
         assert [h.url for h in behind.hits] == [
             h.url for h in mesh.search("peer0", "install software", cursor=meant.next).hits
         ]
+
+
+def test_of_words_on_as_many_pages_the_last_by_its_letters_was_meant() -> None:
+    typed = Mistyped(0, 6, "parket", is_nowhere=True)
+    samples = "http://a.test/", "http://b.test/"
+    told = [Similar(word, 0, 6, 3, 0, samples) for word in ("market", "packet", "basket")]
+    for answers in told, told[::-1]:
+        assert mend("parket", [(typed, answers)], lambda url: True, 10) == Mended("packet", True)
