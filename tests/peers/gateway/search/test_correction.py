@@ -86,10 +86,25 @@ def test_far_more_pages_are_offered_not_searched(meshes: dict[int, Mesh]) -> Non
                 assert (found.corrected, found.suggestion, found.total) == ("", "software", 1)
 
 
-def test_chinese_characters_of_the_same_sound_are_offered(meshes: dict[int, Mesh]) -> None:
+OFFERED = {
+    "软健包": "软件包",
+    "軟健包": "軟件包",  # what is right stays as it was typed
+    "管里器": "管理器",
+    "管你器 keyboard": "管理器 keyboard",  # n for l
+    "软键包 打印 文挡": "软件包 打印 文档",
+    "软件包管里器文挡": "",  # no page has these words side by side
+    "“软健包”": "",
+    "管管器": "",
+    "软件窗口": "",  # right, though on no page: with no other character it is on one
+}
+
+
+@pytest.mark.parametrize("text", OFFERED)
+def test_chinese_characters_of_like_sound_are_offered(meshes: dict[int, Mesh], text: str) -> None:
     for mesh in meshes.values():
-        found = mesh.search("peer0", "软健包")
-        assert (found.corrected, found.suggestion) == ("", "软件包")
+        for peer in mesh.nodes:
+            found = mesh.search(peer, text)
+            assert (found.corrected, found.suggestion) == ("", OFFERED[text])
 
 
 def test_verbatim_words_are_searched_as_typed(meshes: dict[int, Mesh]) -> None:
