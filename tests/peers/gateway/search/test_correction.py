@@ -9,6 +9,8 @@ from random import Random
 import pytest
 
 from peers.engine.pages.document import Document
+from peers.gateway.search.correction import Mended, Mistyped, mend
+from peers.index.wire_messages import Similar
 from tests.peers.gateway.test_exactness import Mesh
 
 WORDS = (
@@ -86,10 +88,25 @@ def test_far_more_pages_are_offered_not_searched(meshes: dict[int, Mesh]) -> Non
                 assert (found.corrected, found.suggestion, found.total) == ("", "software", 1)
 
 
-def test_chinese_characters_of_the_same_sound_are_offered(meshes: dict[int, Mesh]) -> None:
+OFFERED = {
+    "软健包": "软件包",
+    "軟健包": "軟件包",  # what is right stays as it was typed
+    "管里器": "管理器",
+    "管你器 keyboard": "管理器 keyboard",  # n for l
+    "软键包 打印 文挡": "软件包 打印 文档",
+    "软件包管里器文挡": "",  # no page has these words side by side
+    "“软健包”": "",
+    "管管器": "",
+    "软件窗口": "",  # right, though on no page: with no other character it is on one
+}
+
+
+@pytest.mark.parametrize("text", OFFERED)
+def test_chinese_characters_of_like_sound_are_offered(meshes: dict[int, Mesh], text: str) -> None:
     for mesh in meshes.values():
-        found = mesh.search("peer0", "软健包")
-        assert (found.corrected, found.suggestion) == ("", "软件包")
+        for peer in mesh.nodes:
+            found = mesh.search(peer, text)
+            assert (found.corrected, found.suggestion) == ("", OFFERED[text])
 
 
 def test_verbatim_words_are_searched_as_typed(meshes: dict[int, Mesh]) -> None:
@@ -106,3 +123,11 @@ def test_results_of_a_mended_query_are_those_of_what_was_meant(meshes: dict[int,
         assert [h.url for h in behind.hits] == [
             h.url for h in mesh.search("peer0", "install software", cursor=meant.next).hits
         ]
+
+
+def test_of_words_on_as_many_pages_the_last_by_its_letters_was_meant() -> None:
+    typed = Mistyped(0, 6, "parket", is_nowhere=True)
+    samples = "http://a.test/", "http://b.test/"
+    told = [Similar(word, 0, 6, 3, 0, samples) for word in ("market", "packet", "basket")]
+    for answers in told, told[::-1]:
+        assert mend("parket", [(typed, answers)], lambda url: True, 10) == Mended("packet", True)
