@@ -490,6 +490,7 @@ async def test_the_lines_for_searxng_find_our_hits_where_they_say(
     docs = (Path(__file__).parents[3] / "docs" / "api.md").read_text(encoding="utf-8")
     [engine] = yaml.safe_load(docs.partition("```yaml\n")[2].partition("```")[0])
     assert engine["engine"] == "json_engine"
+    assert engine["enable_http"], "SearXNG asks no http:// without"
     place = engine["first_page_num"] + 2 * engine["page_size"]
     target = engine["search_url"].format(query="everything", pageno=place)
     found = (await ask(gateway, target.removeprefix("http://127.0.0.1:8017"))).json
