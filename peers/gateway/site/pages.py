@@ -63,9 +63,11 @@ _static: Final = files("peers.gateway.site").joinpath("static")
 STYLE: Final = _static.joinpath("style.css").read_bytes()
 STYLE_URL: Final = f"/static/style.css?v={blake2b(STYLE, digest_size=6).hexdigest()}"
 ICON: Final = _static.joinpath("icon.svg").read_bytes().strip()
-KEYS: Final = _static.joinpath("keys.js").read_text("utf-8").strip()
+SCRIPT: Final = "\n".join(
+    _static.joinpath(name).read_text("utf-8").strip() for name in ("keys.js", "suggestions.js")
+)
 # What a content security policy calls the one script there is (CSP Level 3, 8.2).
-KEYS_SOURCE: Final = f"'sha256-{b64encode(sha256(KEYS.encode()).digest()).decode()}'"
+SCRIPT_SOURCE: Final = f"'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
 
 _environment = Environment(
     loader=PackageLoader("peers.gateway.site"),
@@ -78,7 +80,7 @@ _environment = Environment(
 
 
 _ICON_URL: Final = "data:image/svg+xml," + quote(ICON, safe=" =:/'<>")
-_KEYS: Final = Markup(KEYS)
+_SCRIPT: Final = Markup(SCRIPT)
 _TOOK: Final = Markup("<took>")  # which nothing that is escaped contains
 
 
@@ -518,7 +520,7 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
         ],
         style_url=STYLE_URL,
         icon_url=_ICON_URL,
-        keys=_KEYS,
+        script=_SCRIPT,
         query_chars_max=QUERY_CHARS_MAX,
         **values,
     )
