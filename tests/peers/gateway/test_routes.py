@@ -50,7 +50,7 @@ from peers.gateway.model.messages import (
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.requests import BODY_BYTES_MAX
 from peers.gateway.routes import application
-from peers.gateway.site.pages import KEYS, STYLE_URL
+from peers.gateway.site.pages import SCRIPT, STYLE_URL
 from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.archive.warc import response_record
 from tests.helpers import seen
@@ -565,7 +565,7 @@ async def test_error_pages_do_not_repeat_the_address(gateway: Starlette) -> None
 
 def _without_keys(text: str) -> str:
     """The page without the one script that is ours."""
-    return text.replace(f"<script>{KEYS}</script>", "", 1)
+    return text.replace(f"<script>{SCRIPT}</script>", "", 1)
 
 
 # --- /page ---------------------------------------------------------------------------------------
