@@ -351,6 +351,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         of_meant=wish.link(reader, meant),
         verbatim=wish._replace(is_verbatim=True).link(reader),
         filters=list(_filters(reader, wish)),
+        instead=[] if found.total else list(_instead(reader, wish)),
         facets=_facets(reader, wish, found.facets) if found.facets else [],
         dates=date_range(wish.query, today) if found.facets and found.facets.years else None,
         sorts=[
@@ -643,6 +644,17 @@ def _filters(reader: Reader, wish: Wish) -> Iterator[_Filter]:
             continue
         others = f"{wish.query[: match.start()].rstrip()} {wish.query[match.end() :].lstrip()}".strip()
         yield _Filter(match[0][:FACET_NAME_CHARS_MAX], wish.link(reader, others))
+
+
+def _instead(reader: Reader, wish: Wish) -> Iterator[_Filter]:
+    """Searches that may have results where a query has none: without its filters, and of its sites alone."""
+    filters = [match[1] for match in _FILTER.finditer(wish.query) if match[1]]
+    rest = " ".join(_FILTER.sub(lambda match: "" if match[1] else match[0], wish.query).split())
+    if filters and rest:
+        yield _Filter(reader.say("instead_anywhere", query=rest), wish.link(reader, rest))
+        for each in filters:
+            if each[:5].lower() == "site:":
+                yield _Filter(reader.say("instead_site", site=each[5:]), wish.link(reader, each))
 
 
 def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:

@@ -256,6 +256,18 @@ async def test_remarks_say_what_is_missing(gateway: Starlette) -> None:
     assert "no more results" in (await ask(gateway, "/search?q=crawler&page=9")).text
 
 
+async def test_a_page_without_results_leads_to_searches_that_may_have_some(gateway: Starlette) -> None:
+    typed = 'zilch "site:no.test" Site:a.test lang:en'
+    text = (await ask(gateway, f"/search?q={quote(typed)}")).text
+    links = re.findall(r'<li><a href="([^"]+)"><bdi>([^<]+)</bdi>', text)
+    assert links[-2:] == [
+        ("/search?q=zilch+%22site%3Ano.test%22", "Search all pages for “zilch &#34;site:no.test&#34;”"),
+        ("/search?q=Site%3Aa.test", "See the pages of a.test"),
+    ]
+    assert "Search all pages" not in (await ask(gateway, "/search?q=zilch")).text
+    assert "Search all pages" not in (await ask(gateway, "/search?q=site:a.test")).text
+
+
 async def test_search_for_nothing_is_the_start_page(gateway: Starlette, backend: FakeBackend) -> None:
     assert "A search engine made of ordinary machines" in (await ask(gateway, "/search")).text
     assert backend.orders == []
