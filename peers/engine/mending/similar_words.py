@@ -60,7 +60,12 @@ class SimilarWord(NamedTuple):
 
 
 def similar_words(
-    segments: Sequence[SegmentView], typed: str, beside: tuple[str, ...], effort: Effort
+    segments: Sequence[SegmentView],
+    typed: str,
+    beside: tuple[str, ...],
+    effort: Effort,
+    *,
+    by_spelling: bool = True,
 ) -> list[SimilarWord]:
     """Find the words like a folded one, as far as the effort goes. DamagedSegmentError.
 
@@ -69,10 +74,11 @@ def similar_words(
     Args:
       segments: without documents of which no text may be shown.
       beside: entries that the other words of the query require.
+      by_spelling: not only the Chinese words for pinyin.
     """
     found: list[SimilarWord] = []
     try:
-        for word, part in _candidates(segments, typed, effort):
+        for word, part in _candidates(segments, typed, effort, by_spelling=by_spelling):
             entries = (word,) if typed.isascii() else tuple(dict.fromkeys(pairs_of(word)))
             counted = SimilarWord(word, part, *_counted(segments, entries, beside, effort))
             if counted.pages:
@@ -82,16 +88,18 @@ def similar_words(
     return found
 
 
-def _candidates(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[tuple[str, Part]]:
+def _candidates(
+    segments: Sequence[SegmentView], typed: str, effort: Effort, *, by_spelling: bool
+) -> list[tuple[str, Part]]:
     """Return the words that are worth counting, the likeliest first."""
     whole = (0, len(typed))
     if not typed.isascii():
-        return [(run, whole) for run in _runs(segments, typed, effort)]
+        return [(run, whole) for run in _runs(segments, typed, effort)] if by_spelling else []
     near: dict[str, tuple[int, int]] = {}  # edits and minus pages
     sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     sounds = _sounds_of(typed)
     for view in segments:
-        for word, doc_freq, edits in _near(view.segment, typed, effort):
+        for word, doc_freq, edits in _near(view.segment, typed, effort) if by_spelling else ():
             near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
         if sounds is not None:
             for word, doc_freq, part in _sounding(view.segment, sounds, effort):
@@ -124,11 +132,11 @@ def _counted(
     required = tuple(dict.fromkeys((*own, *beside)))
     for view in segments:
         counts = []
-        for entries in own, required:
+        for entries in dict.fromkeys((own, required)):
             query = Query(required=entries)
             effort.spend(matching_cost(view, query))
             counts.append(found_by(view, query).documents)
-        alone, with_all = counts
+        alone, with_all = counts[0], counts[-1]
         pages += len(alone)
         together += len(with_all)
         if len(alone):
