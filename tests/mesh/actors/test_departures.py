@@ -1,4 +1,4 @@
-"""What leaves with a commit, when that is due, and how it is packed."""
+"""The messages that leave with a commit, the time that it is due, and how they are packed."""
 
 from __future__ import annotations
 
