@@ -24,6 +24,7 @@ from peers.crawler.fetching.contact import ADVICE
 from peers.engine.queries.query import Sort
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
+from peers.gateway.asked_pages import asked_pages
 from peers.gateway.backend import Backend
 from peers.gateway.http.metrics import media_type_for
 from peers.gateway.model.messages import (
@@ -98,10 +99,11 @@ class ApiRoutes:
         if not query:
             raise Refusal(400, "give the words to search for in the parameter q")
         wishes = (wish.k, wish.offset, wish.sort, wish.cursor, wish.facets, wish.explain)
+        asked = await asked_pages(self._backend, query)
         found = await self._backend.ask(
-            lambda ticket: SearchPages(ticket, query, *wishes, is_verbatim=wish.verbatim), PagesFound
+            lambda ticket: SearchPages(ticket, asked.query, *wishes, is_verbatim=wish.verbatim), PagesFound
         )
-        return responses.json(found_json(query, found, self._backend.now() - began))
+        return responses.json(found_json(query, asked.remarked(found), self._backend.now() - began))
 
     async def suggest(self, request: Request) -> Response:
         """Return how a query may go on, as OpenSearch suggestions: [typed, [text, ..]]."""

@@ -14,6 +14,7 @@ from mesh.urls import canonical, host_of, origin_of
 from peers.engine.queries.query import Sort
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
+from peers.gateway.asked_pages import asked_pages
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.compatible_routes import elastic_info, elastic_version
 from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie, token_of_form
@@ -89,7 +90,10 @@ class PageRoutes:
         cursor = parameters.get("cursor", "")
         began = self._backend.now()
         try:
-            found = await self._backend.ask(lambda ticket: _order(ticket, wish, cursor), PagesFound)
+            asked = await asked_pages(self._backend, wish.query)
+            searched = wish._replace(query=asked.query)
+            found = await self._backend.ask(lambda ticket: _order(ticket, searched, cursor), PagesFound)
+            found = asked.remarked(found)
         except Busy:
             again = wish.link(reader, page=wish.page, cursor=cursor)
             return responses.html(pages.message_page(reader, reader.say("busy"), query, again), 503)

@@ -6,6 +6,7 @@
     x OR y, x | y      one of them; it joins its neighbours only, as people know it: a b OR c is a (b OR c)
     ( )                groups
     site: intitle: inurl: lang: type: after: before: copies: ...   see `Operator`
+    http://...         alone: the page of that address, and pages that have it in their text
 
 Full-width signs （ ） ： － ｜ count as their like. AND, OR and NOT are words of the language in capitals,
 beside a word that is not, and where more than function words is left to look for: `IS NOT NULL` and a title
@@ -55,6 +56,9 @@ class Operator(StrEnum):
     AFTER = "after"  # 2024, 2024-05, 2024-05-01: from the beginning of that on
     BEFORE = "before"  # before the beginning of that
     COPIES = "copies"  # all: pages that are copies of others are results, too
+    CACHE = "cache"  # the page of an address, and its stored copy
+    LINK = "link"  # pages that have an address in their text: lists of links are not kept
+    RELATED = "related"  # pages with the words of a stored one, which the gateway puts in its place
 
 
 class Oddity(StrEnum):
@@ -72,6 +76,10 @@ class Oddity(StrEnum):
     NO_DATE = "no_date"
     NO_VALUE = "no_value"  # nothing behind the colon
     NO_OPERATOR = "no_operator"  # there is none of that name
+    NO_COPY = "no_copy"  # the page of that address is not stored
+    STORED_COPY = "stored_copy"  # it is
+    NO_LINKS = "no_links"  # links to it are not listed: pages are searched that have it in their text
+    WORDS_OF_PAGE = "words_of_page"  # that are searched, for pages like it
     SENTENCE = "sentence"  # its quotation marks and parentheses ask for nothing
     ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for
     TOO_LONG = "too_long"  # from here on it was left out
@@ -148,12 +156,15 @@ class Remarks:
 
 def read(text: str, remarks: Remarks) -> Node:
     """Read a query; never raises."""
+    if alone := _ALONE.fullmatch(text):
+        operator, address = alone[1], alone[2]
+        return Condition(Operator(operator.lower()), address, text) if operator else Phrase(address)
     met = Remarks()
     tokens = list(_tokens(text, met))
     if any(map(_is_keyword, tokens)):
         tokens = _without_words_in_capitals(tokens)
     if _is_prose(text, tokens):
-        tokens, met = _words_of_prose(tokens)
+        tokens, met = _words_of_prose(tokens, met)
     node = _Reader(tokens, met).read()
     if any(map(_is_keyword, tokens)) and _asks_for_nothing(node):
         met = Remarks()
@@ -172,6 +183,24 @@ def plain_texts(node: Node) -> tuple[str, ...]:
             return tuple(text for part in parts for text in part) if all(parts) else ()
         case _:
             return ()
+
+
+def conditions_in(node: Node) -> Iterator[Condition]:
+    """Yield the conditions of a query, from left to right."""
+    match node:
+        case Condition():
+            yield node
+        case Not(inner):
+            yield from conditions_in(inner)
+        case And(nodes) | Or(nodes):
+            for each in nodes:
+                yield from conditions_in(each)
+
+
+def address_alone(text: str) -> str:
+    """Return the URL that is all that was typed, "" where there is more or none."""
+    alone = _ALONE.fullmatch(text)
+    return alone[2] if alone and not alone[1] else ""
 
 
 class _Sign(StrEnum):
@@ -208,12 +237,15 @@ _TOKEN = re.compile(
       | (?P<odd>.)""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
+_VALUES: Final = tuple(_OPENING + "(（")  # signs that begin the value of an operator
 _KEYWORDS: Final = {"OR": _Sign.OR, "AND": _Sign.AND, "NOT": _Sign.NOT}
 _SIGNS_OF_PROSE: Final = (_Sign.WORD, _Sign.PHRASE, _Sign.OPEN, _Sign.CLOSE)
 _ENDS: Final = ("?", "？", "。", "！", "!")
 _ABBREVIATIONS: Final = frozenset(("e.g.", "e.g.,", "i.e.", "i.e.,"))
-# A word and a colon as people write operators elsewhere; no address, no time, no name of C++.
-_LIKE_OPERATOR: Final = re.compile(r"[a-zA-Z]{3,12}[:：](?![:：/\d])\S", re.ASCII)
+# A word and a colon as people write operators elsewhere; no address, no port, no time, no name of C++.
+_LIKE_OPERATOR: Final = re.compile(r"[a-z]{2,12}[:：](?![:：/]|\d+(?![\w.\-]))", re.ASCII | re.IGNORECASE)
+# A URL, which may have signs of the language in it.
+_ALONE: Final = re.compile(r"\s*(?:(cache|link|related)[:：])?(https?://\S+)\s*", re.IGNORECASE)
 _SIGNS: Final = {"minus": _Sign.MINUS, "open": _Sign.OPEN, "close": _Sign.CLOSE, "or": _Sign.OR}
 
 
@@ -228,7 +260,8 @@ def _tokens(text: str, remarks: Remarks) -> Iterator[_Token]:
                 remarks.note(Oddity.QUOTE_OPEN)
             yield _Token(_Sign.PHRASE, match["phrase"])
         elif name == "word":
-            if _LIKE_OPERATOR.match(match[0]):
+            like = _LIKE_OPERATOR.match(match[0])
+            if like and (like.end() < match.end() or text[match.end() : match.end() + 1] in _VALUES):
                 remarks.note(Oddity.NO_OPERATOR, match[0])
             yield _Token(_KEYWORDS.get(match[0], _Sign.WORD), match[0])
         elif name in _SIGNS:
@@ -283,9 +316,12 @@ def _is_prose(text: str, tokens: list[_Token]) -> bool:
     return len(function_words_of(bare).intersection(bare)) >= SENTENCE_FUNCTION_WORDS_MIN
 
 
-def _words_of_prose(tokens: list[_Token]) -> tuple[list[_Token], Remarks]:
+def _words_of_prose(tokens: list[_Token], met: Remarks) -> tuple[list[_Token], Remarks]:
     """Return the words of a sentence, and the remark that its other signs are not those of the language."""
     remarks = Remarks()
+    for each in met.all():
+        if each.oddity is Oddity.NO_OPERATOR:
+            remarks.note(*msgspec.structs.astuple(each))
     if any(token.sign is not _Sign.WORD for token in tokens):
         remarks.note(Oddity.SENTENCE)
     words = [_Token(_Sign.WORD, token.text) for token in tokens if token.sign in (_Sign.WORD, _Sign.PHRASE)]

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
 import ada_url
 import msgspec
@@ -138,6 +139,8 @@ _FIELDS: Final = {
     Operator.INURL: URL_FIELD,
     Operator.INTEXT: TEXT_FIELD,
     Operator.DEFINE: TITLE_FIELD | HEADINGS_FIELD,
+    Operator.CACHE: URL_FIELD,
+    Operator.LINK: TEXT_FIELD,
 }
 _UNKNOWN: Final = {
     Operator.SITE: Oddity.NO_HOST,
@@ -147,6 +150,7 @@ _UNKNOWN: Final = {
     Operator.FILETYPE: Oddity.NO_TYPE,
     Operator.AFTER: Oddity.NO_DATE,
     Operator.BEFORE: Oddity.NO_DATE,
+    Operator.RELATED: Oddity.NO_COPY,
 }
 
 
@@ -265,7 +269,7 @@ class _Compiler:
                     return _clause_of([phrase_of(word, negated=True) for word in text.split()])
                 return _clauses_of_words(text)
             case Phrase(text):
-                return _clause_of([phrase_of(text, negated=is_negated)])
+                return _clause_of([phrase_of(_bare(text), negated=is_negated)])
             case Condition():
                 literal = self._condition(node)
                 if literal is None:
@@ -279,16 +283,20 @@ class _Compiler:
             is_empty = not condition.value.strip()
             oddity = Oddity.NO_VALUE if is_empty else _UNKNOWN.get(condition.operator, Oddity.NO_VALUE)
             self._remarks.note(oddity, condition.typed)
+        elif condition.operator is Operator.LINK:
+            self._remarks.note(Oddity.NO_LINKS, condition.typed)
         return literal
 
 
 def _texts_asked_for(node: Node) -> list[str]:
     """Return the texts in a node that are not excluded: they score."""
     match node:
-        case Words(text) | Phrase(text):
+        case Words(text):
             return [text]
+        case Phrase(text):
+            return [_bare(text)]
         case Condition(operator, value) if operator in _FIELDS:
-            return [value]
+            return [_bare(value)]
         case Condition(operator, value, typed) if _literal_of(operator, value.strip()) is None:
             return [typed]
         case And(nodes) | Or(nodes):
@@ -305,7 +313,7 @@ def _unquoted(node: Node) -> Node:
     """Return a node with words for the phrases that are asked for."""
     match node:
         case Phrase(text):
-            return Words(text)
+            return Words(_bare(text))
         case And(nodes):
             return And(tuple(map(_unquoted, nodes)))
         case Or(nodes):
@@ -357,16 +365,25 @@ def _literal_of(operator: Operator, value: str) -> Literal | None:
         case Operator.TYPE | Operator.FILETYPE:
             types = _types_of(value)
             return Literal(LiteralKind.TYPE, tuple(TYPE_PREFIX + each for each in types)) if types else None
-        case Operator.INTITLE | Operator.INURL | Operator.INTEXT | Operator.DEFINE:
-            return phrase_of(value, fields=_FIELDS[operator])
+        case _ if operator in _FIELDS:
+            return phrase_of(_bare(value), fields=_FIELDS[operator])
         case Operator.AFTER:
             since = _seconds_of(value)
             return None if since is None else Literal(LiteralKind.DATE, low=since)
         case Operator.BEFORE:
             until = _seconds_of(value)
             return None if until is None else Literal(LiteralKind.DATE, high=until)
-        case Operator.COPIES:
-            return None  # it is about the whole query, and understood in front of it only
+        case _:
+            return None  # of COPIES, which is understood in front of the whole query, and of RELATED
+
+
+def _bare(text: str) -> str:
+    """Return a text as it is; a URL as in the URL field, without scheme, escapes and fragment."""
+    address = _ADDRESS.match(text)
+    return unquote(text[address.end() :].partition("#")[0], errors="replace") if address else text
+
+
+_ADDRESS: Final = re.compile(r"\s*https?://(?=\S)", re.IGNORECASE)
 
 
 def _host_of(site: str) -> str:

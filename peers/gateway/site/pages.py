@@ -270,6 +270,10 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_DATE: "remark_no_date",
     Oddity.NO_VALUE: "remark_no_value",
     Oddity.NO_OPERATOR: "remark_no_operator",
+    Oddity.NO_COPY: "remark_no_copy",
+    Oddity.STORED_COPY: "remark_stored_copy",
+    Oddity.NO_LINKS: "remark_no_links",
+    Oddity.WORDS_OF_PAGE: "remark_words_of_page",
     Oddity.SENTENCE: "remark_sentence",
     Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
     Oddity.TOO_LONG: "remark_too_long",
@@ -479,9 +483,14 @@ def stored_page_view(
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
         keywords=", ".join(page.keywords),
-        related=reader.link("/search", q=" OR ".join(page.keywords)) if page.keywords else "",
+        related=reader.link("/search", q=related_query(page.keywords)) if page.keywords else "",
         document=framed_html(url, page, query, stored_links or ()),
     )
+
+
+def related_query(keywords: Sequence[str]) -> str:
+    """The query for pages that are about the same as one with these keywords."""
+    return " OR ".join(keywords)
 
 
 def _has_file(page: PageSnapshot) -> bool:
@@ -623,7 +632,11 @@ def _language_name(code: str) -> str:
 
 def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
     for remark in found.remarks:
-        yield remark_text(reader, remark)
+        text = remark_text(reader, remark)
+        if remark.oddity is Oddity.STORED_COPY:
+            href = reader.link("/page", url=remark.text)
+            text = Markup('{} <a href="{}">{}</a>').format(text, href, reader.say("cached"))
+        yield text
     if found.relaxed.nowhere and found.total:
         words = " ".join(word_of(entry, query) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])
         yield reader.say("nowhere", words=words)

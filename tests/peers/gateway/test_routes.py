@@ -268,6 +268,68 @@ async def test_a_page_without_results_leads_to_searches_that_may_have_some(gatew
     assert "Search all pages" not in (await ask(gateway, "/search?q=site:a.test")).text
 
 
+@pytest.mark.parametrize(
+    "typed", [ENGLISH_URL, f"cache:{ENGLISH_URL}", "a cache:docs.test/guide/crawling.html"]
+)
+async def test_a_query_for_a_stored_page_leads_to_its_copy(
+    gateway: Starlette, backend: FakeBackend, typed: str
+) -> None:
+    for language, told in (
+        ("en", "The mesh has a copy of %s:"),
+        ("zh", "网格中有 %s 的快照："),
+    ):
+        reply = await ask(gateway, f"/search?q={quote(typed)}&lang={language}")
+        href = f"/page?url={quote(ENGLISH_URL, safe='')}&amp;lang={language}"
+        assert f'{told % ENGLISH_URL} <a href="{href}">' in reply.text
+        assert (await ask(gateway, href.replace("&amp;", "&"))).status == 200
+    assert [order.text for order in backend.orders if isinstance(order, SearchPages)] == [typed] * 2
+    [remark] = (await ask(gateway, f"/api/search?q={quote(typed)}")).json["remarks"]
+    assert (remark["kind"], remark["about"]) == ("stored_copy", ENGLISH_URL)
+
+
+@pytest.mark.parametrize("typed", ["http://no.test/", "cache:no.test", 'x cache:"no.test"'])
+async def test_a_query_for_a_page_that_is_not_stored_says_so(gateway: Starlette, typed: str) -> None:
+    reply = await ask(gateway, f"/api/search?q={quote(typed)}")
+    assert [remark["kind"] for remark in reply.json["remarks"]] == ["no_copy"]
+
+
+async def test_related_pages_are_those_with_the_words_of_the_stored_one(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    typed = f"tutorial related:{CHINESE_URL.removeprefix('http://')}"
+    page = await ask(gateway, f"/search?q={quote(typed)}")
+    answer = await ask(gateway, f"/api/search?q={quote(typed)}")
+    keywords = (await ask(gateway, f"/api/keywords?url={quote(CHINESE_URL)}")).json["keywords"]
+    wanted = f"tutorial ({' OR '.join(keywords)})"
+    assert keywords
+    assert [o.text for o in backend.orders if isinstance(o, SearchPages)] == [wanted] * 2
+    assert f"Shown are pages with the words of {CHINESE_URL} that tell most." in page.text
+    assert [remark["kind"] for remark in answer.json["remarks"]] == ["words_of_page"]
+    assert answer.json["query"] == typed
+
+
+@pytest.mark.parametrize("url", ["no.test/", HOSTILE_URL])
+async def test_pages_like_one_that_cannot_be_read_are_left_to_the_reader_of_the_query(
+    gateway: Starlette, backend: FakeBackend, url: str
+) -> None:
+    await ask(gateway, f"/api/search?q={quote('related:' + url)}")
+    assert [o.text for o in backend.orders if isinstance(o, SearchPages)] == [f"related:{url}"]
+
+
+async def test_no_page_is_looked_up_for_other_queries(gateway: Starlette, backend: FakeBackend) -> None:
+    for typed in (
+        "crawler",
+        "a: b",
+        "site:a.test x",
+        "std::vector",
+        '"cache:a.test b"',
+        "cache:",
+        "related:",
+    ):
+        await ask(gateway, f"/api/search?q={quote(typed)}")
+    assert all(isinstance(order, SearchPages) for order in backend.orders)
+
+
 async def test_search_for_nothing_is_the_start_page(gateway: Starlette, backend: FakeBackend) -> None:
     assert "A search engine made of ordinary machines" in (await ask(gateway, "/search")).text
     assert backend.orders == []

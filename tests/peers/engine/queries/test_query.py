@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peers.engine.queries.query import (
+    ANY_FIELD,
     CLAUSES_MAX,
     REQUIRED_MAX,
     SCORING_MAX,
+    TEXT_FIELD,
+    URL_FIELD,
     Literal,
     LiteralKind,
     Mode,
@@ -232,14 +235,60 @@ def test_phrases_beside_operators_or_few_words_stay_phrases(text: str) -> None:
     assert read_query(text).remarks == ()
 
 
-@pytest.mark.parametrize("text", ["link:a.org", "x Related:b", "天网 cache：c"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("inanchor:a.org", "x Allintitle:b", "天网 info：c", "ip:1.2.3.4", "date:2024-05", "a (ip:b"),
+        "what is the meaning of the word inanchor:foo",
+    ],
+)
 def test_a_word_like_an_operator_that_is_none_is_remarked(text: str) -> None:
-    assert read_query(text).remarks == (Remark(Oddity.NO_OPERATOR, text.split()[-1]),)
+    typed = text.split()[-1].strip("(")
+    assert Remark(Oddity.NO_OPERATOR, typed) in read_query(text).remarks
 
 
-@pytest.mark.parametrize("text", ["http://a.org/", "std::vector", "localhost:8080", "at 12:30", "note: x"])
+@pytest.mark.parametrize("value", ['"a b"', "“a b”", "(a b)", "「a」"])
+def test_an_operator_that_is_none_is_remarked_with_its_value_in_signs(value: str) -> None:
+    assert read_query(f"inanchor:{value}").remarks == (Remark(Oddity.NO_OPERATOR, "inanchor:"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("http://a.org/", "std::vector", "std::string", "c++::vector", "String::new"),
+        *("localhost:8080", "at 12:30", "note: x", "see http://a.org/b now"),
+    ],
+)
 def test_addresses_times_and_names_are_no_operators(text: str) -> None:
     assert read_query(text).remarks == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("http://a.org/b%20c", "https://A.org/b/c#d", " HTTP://a.org/b_c/\n", "http://a.org/b_(c)"),
+        '"http://a.org/b c"',
+    ],
+)
+def test_an_address_alone_is_a_phrase_without_its_scheme(text: str) -> None:
+    reading = read_query(text)
+    [[literal]] = reading.query.clauses
+    assert (literal.entries, literal.fields) == (("a", "org", "b", "c"), ANY_FIELD)
+    assert not reading.remarks
+    assert reading.unquoted is not None
+    assert not reading.unquoted.clauses
+
+
+def test_cached_pages_are_asked_for_by_address_and_links_by_text() -> None:
+    for value in ("a.org/b", "https://a.org/b", '"http://a.org/b"'):
+        cached, linked = read_query(f"x cache:{value}"), read_query(f"x link:{value}")
+        assert [e.fields for [e] in cached.query.clauses + linked.query.clauses] == [URL_FIELD, TEXT_FIELD]
+        assert {e.entries for [e] in cached.query.clauses + linked.query.clauses} == {("a", "org", "b")}
+        assert (cached.remarks, linked.remarks) == ((), (Remark(Oddity.NO_LINKS, f"link:{value}"),))
+
+
+def test_pages_like_one_that_is_not_stored_are_remarked() -> None:
+    assert read_query("x related:a.org").remarks == (Remark(Oddity.NO_COPY, "related:a.org"),)
 
 
 def test_operators_with_two_names_are_the_same() -> None:
