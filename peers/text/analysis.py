@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.text.compounds import Meaning, compounds_of, spans_of
+from peers.text.compounds import COMPOUND_PREFIX, HYPHEN, Meaning, compounds_of, spans_of
 from peers.text.folding import fold, other_forms
 from peers.text.function_words import function_words_of
 from peers.text.regional_words import OTHERS_MAX, RegionalWord, regional_words
@@ -95,7 +95,9 @@ FORM_WEIGHT = 1.4
 HAN_WORD_WEIGHT = 0.5
 HAN_PAIR_WEIGHT = 0.75
 # Of a name as it is written (`pg_dump_all`), beside its words. Names in headings of one page alone, MRR@10:
-# PostgreSQL manual .746 at .5, .796 at 1, .833 at 2, .857 at 4; Apache .749, .787, .810, .818.
+# PostgreSQL manual .746 at .5, .796 at 1, .833 at 2, .857 at 4; Apache .749, .787, .810, .818. With hyphens
+# it was kept at 2: .499 without entries to .770, .578 to .863; four manuals left out .851 to .919, .877 to
+# .964, .792 to .957, .631 to .881 (node, npm, a handbook, a guide). Sentences lost .001 to .004 by them.
 COMPOUND_WEIGHT = 2.0
 # On the words that X-900 is made of: what it is found by as X900 weighs as the form of a word does.
 PART_FACTOR = 0.5
@@ -157,7 +159,9 @@ class _Reading:
                 words = tuple(folded[part.start : part.end] for part in parts)
                 self._alternatives[EitherOf(((compound.entry,), words))] = None
             is_form = compound.meaning is Meaning.EITHER
-            self._score(compound.entry, FORM_WEIGHT if is_form else COMPOUND_WEIGHT)
+            is_option = compound.entry.startswith(COMPOUND_PREFIX + HYPHEN)
+            is_content = is_option or HYPHEN not in compound.entry  # in a sentence hyphens are of its prose
+            self._score(compound.entry, FORM_WEIGHT if is_form else COMPOUND_WEIGHT, is_content=is_content)
         for entry in spellings:
             self._score(entry, SPELLING_WEIGHT)
 

@@ -7,13 +7,14 @@ the neighbours only:
     c++  c#       a word with ++, or with # where no word follows
     .net          a word in letters with a dot before, at the start of what is written together
     pg_column_compression    two to eight words with _ between each two: a name
+    x-forwarded-for    two to four words with - between each two, of which the first begins with no digit
     at&t  a/b  node.js  3.14  std::vector    two to four words or names with & / . or :: between each two
     --no-cache    words joined by hyphens, behind two hyphens
     x-900         letters, a hyphen and a number; its entry is that of x900, `stemming`
     1,000         a number in groups of three digits; its entry is that of the plain digits, `stemming`
     t恤  拉ok     a word of up to three characters with the Chinese character before or after it
 
-Dates, other hyphens and apostrophes make no entries: 2004-05-06 is found by its words side by side.
+Dates and apostrophes make no entries: 2004-05-06 is found by its words side by side.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ LINKS: Final = "&/._"
 SCOPE: Final = "::"
 GROUPING: Final = ","
 HYPHEN: Final = "-"
+DIGITS: Final = "0123456789"
 
 _GROUPED: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 _OPTION: Final = re.compile(r"--[a-z0-9]{1,16}(?:-[a-z0-9]{1,16}){0,3}(?![\w-])")
@@ -89,6 +91,8 @@ def compounds_of(folded: str) -> list[Compound]:
         for first, last in _chains(folded, spans, (HYPHEN,)):
             if last == first + 1 and (entry := model(folded, spans[first].start, spans[last].end)):
                 found.append(Compound(entry, first, last, Meaning.EITHER))
+            elif last - first < CHAIN_WORDS_MAX and (entry := _hyphened(folded, spans[first], spans[last])):
+                found.append(Compound(entry, first, last, Meaning.PARTS))
     if NAME_LINK in folded:
         for first, last in _chains(folded, spans, (NAME_LINK,)):
             if last - first < NAME_WORDS_MAX and (entry := _joined(folded, spans[first], spans[last])):
@@ -110,6 +114,10 @@ def compounds_of(folded: str) -> list[Compound]:
 def _joined(folded: str, first: Span, last: Span) -> str:
     is_short = last.end - first.start <= CHAIN_CHARS_MAX
     return COMPOUND_PREFIX + folded[first.start : last.end] if is_short else ""
+
+
+def _hyphened(folded: str, first: Span, last: Span) -> str:
+    return "" if folded[first.start] in DIGITS else _joined(folded, first, last)
 
 
 def _chains(folded: str, spans: Sequence[Span], links: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -15,7 +15,7 @@ from peers.text.spellings import spellings_of
 from peers.text.stemming import NATIVE_STEMMERS
 
 # Raise `ANALYSIS_VERSION` when it changes.
-FINGERPRINT: Final = "05923a"
+FINGERPRINT: Final = "b5ab1e"
 
 _SAMPLE: Final = """
 天网是由北京大学计算机系网络与分布式系统研究室开发的搜索引擎，研究生命起源，长春市长春药店。
@@ -36,7 +36,7 @@ ciudades comunicación rápidamente canciones informações ligações amavelmen
 mogelijkheden gebouwen wetenschappelijk językami miejscowości utbildningar vänligheten hrady nejlepší
 evlerimizde kitaplar bygninger uddannelse kjærligheten kirjoissamme talossani házakban könyveinek
 frumoasele pekerjaannya
-pg_column_compression std::vector --no-cache X-900 x900 أَحْمَدُ ελληνικά हिन्दी বাংলা தமிழ்
+pg_column_compression std::vector --no-cache X-900 x900 x-forwarded-for أَحْمَدُ ελληνικά हिन्दी বাংলা தமிழ்
 ภาษาไทย ພາສາລາວ ខ្មែរ မြန်မာ ⻚ ১২৩
 informacions namuose raamatutes etxeetako leabharlann belecajn сообщения поисковыми γλώσσες ծրագրերի المعلومات
 """

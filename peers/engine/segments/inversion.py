@@ -42,6 +42,7 @@ from peers.text.compounds import (
     CHAIN_CHARS_MAX,
     CHAIN_WORDS_MAX,
     COMPOUND_PREFIX,
+    DIGITS,
     GROUPING,
     HYPHEN,
     LINKS,
@@ -89,6 +90,7 @@ _NATIVE = ("", *NATIVE_STEMMERS)
 _NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
 # Of each of `LANGUAGES`, and at last, where NONE is found, of none.
 _NATIVE_OF = np.array([_NATIVE_NUMBERS[native_language(each)] for each in (*LANGUAGES, "")])
+_DIGITS = np.array(list(map(ord, DIGITS)))
 _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
 _known_form_of = lru_cache(_FORMS_CACHED)(form_of)
 _known_spelling_of = lru_cache(_FORMS_CACHED)(spelling_of)
@@ -636,7 +638,7 @@ class _Batch:
                 yield int(keys[first]), entry
 
     def _joined_by_signs(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the first and the last runs of names, then of chains."""
+        """Yield the first and the last runs of names with _, of those with hyphens, then of chains."""
         starts, ends, after = self.run_starts, self.run_ends, self._after
         is_name = self._is_apart_by_one & (after == ord(NAME_LINK))
         is_linked = self._is_apart_by_one & _IS_LINK[np.minimum(after, 127)]
@@ -647,12 +649,24 @@ class _Batch:
         firsts, lasts = _rows(is_name)
         is_short = (lasts - firsts < NAME_WORDS_MAX) & (ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX)
         yield firsts[is_short], lasts[is_short]
+        yield self._hyphened_names()
         firsts, lasts = _rows(is_linked)
         signs = np.concatenate([[0], np.cumsum(is_linked & ~is_name)])
         n_names = 1 + signs[lasts] - signs[firsts]
         is_short = (n_names > 1) & (n_names <= CHAIN_WORDS_MAX)
         is_short &= ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX
         yield firsts[is_short], lasts[is_short]
+
+    def _hyphened_names(self) -> tuple[Ints, Ints]:
+        """Return the first and the last runs of those that are no models."""
+        starts, ends, codes = self.run_starts, self.run_ends, self.codes
+        firsts, lasts = _rows(self._is_apart_by_one & (self._after == ord(HYPHEN)))
+        is_short = (lasts - firsts < CHAIN_WORDS_MAX) & (ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX)
+        is_name = is_short & ~np.isin(codes[starts[firsts]], _DIGITS)
+        may_be_model = is_name & (lasts == firsts + 1) & np.isin(codes[starts[lasts]], _DIGITS)
+        for i in np.flatnonzero(may_be_model).tolist():
+            is_name[i] = not model(self._text, int(starts[firsts[i]]), int(ends[lasts[i]]))
+        return firsts[is_name], lasts[is_name]
 
     def _is_marked(self, padded: NDArray[np.uint32], words: Ints) -> NDArray[np.bool_]:
         """Tell which words `marked` may find something at."""
