@@ -12,6 +12,7 @@ from peers.text.analysis import (
     FORM_WEIGHT,
     HAN_PAIR_WEIGHT,
     HAN_WORD_WEIGHT,
+    HYPHENED_WEIGHT,
     OTHER_FORM_WEIGHT,
     PART_FACTOR,
     REGIONAL_WEIGHT,
@@ -139,6 +140,23 @@ def test_a_typed_text_is_searched_by_words_forms_and_compounds(
     terms = query_terms(text)
     assert list(terms.required) == required
     assert dict(zip(terms.scoring, terms.weights, strict=True)) == scoring
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "weight"),
+    [
+        ("apt-get", "\x06apt-get", COMPOUND_WEIGHT),
+        ("apt-get install", "\x06apt-get", HYPHENED_WEIGHT),
+        ("git apply --no-cache", "\x06--no-cache", COMPOUND_WEIGHT),
+        ("spectra of cross-section measured behind blunt bodies", "\x06cross-section", None),
+        ("does pg_dump --no-sync flush written files", "\x06--no-sync", COMPOUND_WEIGHT),
+    ],
+)
+def test_a_name_with_hyphens_counts_most_alone_and_nothing_in_a_sentence(
+    text: str, entry: str, weight: float | None
+) -> None:
+    terms = query_terms(text)
+    assert dict(zip(terms.scoring, terms.weights, strict=True)).get(entry) == weight
 
 
 def test_a_regional_word_is_required_in_one_of_its_ways() -> None:
