@@ -2,8 +2,9 @@
 
 A word that is on no page, or on hardly any, is compared with the words of all pages (`similar_words`): those
 spelled nearly alike, and Chinese words for pinyin. Chinese characters that no page has side by side are
-compared with runs that have another one, of nearly the same sound. What was meant is chosen by a noisy
-channel: the words of one edit, by
+compared with runs that have another one, of nearly the same sound; within more characters, which may be
+words that no page has side by side, those are only offered. What was meant is chosen by a noisy channel:
+the words of one edit, by
 
     log(pages with it and the rest of the query + PAGES_WEIGHT * pages with it) - cost of the edits
 
@@ -84,7 +85,10 @@ def mistyped_in(text: str, doc_freqs: Mapping[str, int], page_count: int) -> lis
         if kind_of(run) is RunKind.HAN:
             folded = fold(run)
             doubtful = _doubtful_in(folded, doc_freqs)
-            found += [Mistyped(start + a, start + b, folded[a:b], is_nowhere=False) for a, b in doubtful]
+            found += [
+                Mistyped(start + a, start + b, folded[a:b], is_nowhere=(a, b) == (0, len(run)))
+                for a, b in doubtful
+            ]
         elif kind_of(run) is RunKind.WORD:
             latin.append((start, end, fold(run)))
     pages = {folded: _pages_of(folded, doc_freqs) for _, _, folded in latin}
