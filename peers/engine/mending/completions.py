@@ -126,7 +126,7 @@ def _words(
 def _alike(
     views: Sequence[SegmentView], before: str, last: str, effort: Effort, *, by_spelling: bool
 ) -> Iterator[Completion]:
-    known = similar_words(views, last, (), effort, by_spelling=by_spelling)
+    known, _ = similar_words(views, last, (), effort, by_spelling=by_spelling)
     like = [each for each in known if each.part == (0, len(last))]
     like.sort(key=lambda each: (-each.pages, each.word))
     meant = [each.word for each in like if each.word != last][:LIKE_WORDS]

@@ -38,7 +38,7 @@ from peers.text.runs import RunKind, kind_of
 TWO_EDITS_CHARS: Final = 8
 NEAR_MAX: Final = 24  # words with the typed letters but for edits, those with the fewest and on most pages
 OF_PART_MAX: Final = 3  # words for one part of what was typed
-SOUNDING_MAX: Final = 40
+WORDS_MAX: Final = 64  # of both kinds
 RUNS_MAX: Final = 32
 SOUND_CHARS_MAX: Final = 30  # of pinyin
 SAMPLES: Final = 4  # pages of a word that are named
@@ -66,35 +66,52 @@ def similar_words(
     effort: Effort,
     *,
     by_spelling: bool = True,
-) -> list[SimilarWord]:
-    """Find the words like a folded one, as far as the effort goes. DamagedSegmentError.
+) -> tuple[list[SimilarWord], bool]:
+    """Find the words like a folded one, and tell whether there are more. DamagedSegmentError.
 
-    The word itself is among them.
+    The word itself is among them. The effort may end it, too.
 
     Args:
       segments: without documents of which no text may be shown.
       beside: entries that the other words of the query require.
       by_spelling: not only the Chinese words for pinyin.
     """
+    try:
+        candidates, is_cut = _candidates(segments, typed, effort, by_spelling=by_spelling)
+    except EffortSpentError:
+        return [], True
+    found, is_short = counted_words(segments, typed, candidates, beside, effort)
+    return found, is_cut or is_short
+
+
+def counted_words(
+    segments: Sequence[SegmentView],
+    typed: str,
+    words: Sequence[tuple[str, Part]],
+    beside: tuple[str, ...],
+    effort: Effort,
+) -> tuple[list[SimilarWord], bool]:
+    """Count the pages with each of the words like a typed one; tell whether the effort left any out."""
     found: list[SimilarWord] = []
     try:
-        for word, part in _candidates(segments, typed, effort, by_spelling=by_spelling):
+        for word, part in words:
             entries = (word,) if typed.isascii() else tuple(dict.fromkeys(pairs_of(word)))
             counted = SimilarWord(word, part, *_counted(segments, entries, beside, effort))
             if counted.pages:
                 found.append(counted)
     except EffortSpentError:
-        pass  # these are those that could be counted
-    return found
+        return found, True
+    return found, False
 
 
 def _candidates(
     segments: Sequence[SegmentView], typed: str, effort: Effort, *, by_spelling: bool
-) -> list[tuple[str, Part]]:
-    """Return the words that are worth counting, the likeliest first."""
+) -> tuple[list[tuple[str, Part]], bool]:
+    """Return the words that are worth counting, the likeliest first, and whether others are left out."""
     whole = (0, len(typed))
     if not typed.isascii():
-        return [(run, whole) for run in _runs(segments, typed, effort)] if by_spelling else []
+        runs = _runs(segments, typed, effort) if by_spelling else []
+        return [(run, whole) for run in runs[:RUNS_MAX]], len(runs) > RUNS_MAX
     near: dict[str, tuple[int, int]] = {}  # edits and minus pages
     sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     sounds = _sounds_of(typed)
@@ -104,13 +121,14 @@ def _candidates(
         if sounds is not None:
             for word, doc_freq, part in _sounding(view.segment, sounds, effort):
                 sounding[part][word] += doc_freq
-    words = [(word, whole) for word in sorted(near, key=lambda word: (near[word], word))[:NEAR_MAX]]
-    parts = sorted(sounding, key=lambda part: (part[0] - part[1], part))
-    for part in parts:
+    nearest = sorted(near, key=lambda word: (near[word], word))
+    words = [(word, whole) for word in nearest[:NEAR_MAX]]
+    is_cut = len(nearest) > NEAR_MAX or any(len(of_part) > OF_PART_MAX for of_part in sounding.values())
+    for part in sorted(sounding, key=lambda part: (part[0] - part[1], part)):
         of_part = sounding[part]
         best = sorted(of_part, key=lambda word: (-of_part[word], word))[:OF_PART_MAX]
         words += [(word, part) for word in best]
-    return words[: NEAR_MAX + SOUNDING_MAX]
+    return words[:WORDS_MAX], is_cut or len(words) > WORDS_MAX
 
 
 def _runs(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[str]:
@@ -120,7 +138,7 @@ def _runs(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[s
         for view in segments:
             for run, doc_freq in similar_runs(view.segment, typed, effort).items():
                 found[run] += doc_freq
-    return sorted(found, key=lambda run: (run != typed, -found[run], run))[:RUNS_MAX]
+    return sorted(found, key=lambda run: (run != typed, -found[run], run))
 
 
 def _counted(

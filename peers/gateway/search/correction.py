@@ -22,6 +22,7 @@ from itertools import chain
 from math import inf, log
 from typing import Final, NamedTuple
 
+from peers.engine.mending.similar_words import NEAR_MAX, OF_PART_MAX, RUNS_MAX, WORDS_MAX
 from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, Similar
 from peers.text.analysis import pair_atoms, query_terms
 from peers.text.folding import fold
@@ -38,7 +39,6 @@ RARE_MAX: Final = 20  # pages that have it, and
 RARE_SHARE: Final = 1 / 1_000  # of all
 PAGES_MIN: Final = 2  # that have what was meant
 OFFERED_FACTOR: Final = 5  # as many pages as the query has that was typed
-CONSIDERED_MAX: Final = 32
 PAGES_WEIGHT: Final = 0.01
 EDIT_COST: Final = 5.0  # in nats: with more than 100 times the pages a word may be one edit further away
 SOUND_COST: Final = 3.0
@@ -121,6 +121,30 @@ def summed(told: Iterable[Sequence[Similar]]) -> list[Similar]:
     return list(sums.values())
 
 
+def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
+    """Return the words that one index with the pages of all would tell, cut as `similar_words` does."""
+    near: list[Similar] = []
+    of_parts: defaultdict[tuple[int, int], list[Similar]] = defaultdict(list)
+    for each in similar:
+        if each.word.isascii() or not typed.isascii():
+            near.append(each)
+        else:
+            of_parts[each.start - each.end, each.start].append(each)
+    if typed.isascii():
+        near.sort(key=lambda each: (_edits(typed, each.word), -each.pages, each.word))
+    else:
+        near.sort(key=lambda each: (each.word != typed, -each.pages, each.word))
+    found = near[: NEAR_MAX if typed.isascii() else RUNS_MAX]
+    for _, of_part in sorted(of_parts.items()):
+        found += sorted(of_part, key=lambda each: (-each.pages, each.word))[:OF_PART_MAX]
+    return found[:WORDS_MAX]
+
+
+def _edits(typed: str, word: str) -> int:
+    cost = edit_cost(typed, word)
+    return 1 + (cost > 1 + FIRST_LETTER) if cost else 0
+
+
 def mend(
     text: str,
     told: Sequence[tuple[Mistyped, Sequence[Similar]]],
@@ -173,7 +197,7 @@ def _meant_by(
 ) -> str | None:
     letters = mistyped.letters
     typed = next((each for each in similar if each.word == letters and each.end == len(letters)), None)
-    choices = _by_letters(letters, [each for each in _most_pages(known) if each.word.isascii()])
+    choices = _by_letters(letters, [each for each in known if each.word.isascii()])
     han = sorted((each for each in known if not each.word.isascii()), key=lambda each: each.word)
     choices += _by_sound(letters, han, page_count) if letters.isascii() else _by_characters(letters, han)
     best = max(choices, default=None, key=lambda choice: (choice.likelihood, choice.word))
@@ -182,10 +206,6 @@ def _meant_by(
     is_likelier = typed is None or best.likelihood > _log_pages(typed.together, typed.pages)
     pages = typed.together if typed else 0
     return best.word if is_likelier and best.pages >= max(OFFERED_FACTOR * pages, PAGES_MIN) else None
-
-
-def _most_pages(known: Sequence[Similar]) -> list[Similar]:
-    return sorted(known, key=lambda each: (-each.together, -each.pages, each.word))[:CONSIDERED_MAX]
 
 
 def _by_letters(letters: str, known: Iterable[Similar]) -> list[_Choice]:

@@ -20,7 +20,7 @@ def similar(texts: list[str], typed: str, beside: tuple[str, ...] = ()) -> list[
         for half in (pages[::2], pages[1::2]):
             index.add(half)
             index.commit()
-        return index.snapshot().everything().similar_words(typed, beside, Effort())
+        return index.snapshot().everything().similar_words(typed, beside, Effort())[0]
 
 
 def edits(a: str, b: str) -> int:
@@ -65,10 +65,10 @@ def test_words_of_unquotable_pages_alone_are_not_told() -> None:
         index.add([(1, page) for page in pages])
         index.commit()
         view = index.snapshot().everything()
-        found = view.similar_words("confidental", (), Effort())
+        found, _ = view.similar_words("confidental", (), Effort())
         assert [(each.word, each.pages) for each in found] == [("confidential", 2)]
         assert set(found[0].samples) == {"http://h3.test/", "http://h4.test/"}
-        assert view.similar_words("konfidentt", (), Effort()) == []
+        assert view.similar_words("konfidentt", (), Effort()) == ([], False)
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_little_effort_tells_of_few_words_and_says_so() -> None:
     with Index.open(MemoryStorage()) as index:
         index.add([(1, Document("http://a.test/", text="software sofwares softwares"))])
         index.commit()
-        assert index.snapshot().everything().similar_words("sofware", (), effort) == []
+        assert index.snapshot().everything().similar_words("sofware", (), effort) == ([], True)
     assert effort.is_spent

@@ -119,6 +119,29 @@ def test_a_part_of_more_chinese_characters_is_offered_not_searched(meshes: dict[
         assert (found.corrected, found.suggestion) == ("", clause.replace("里", "理"))
 
 
+NEIGHBOURS = tuple(
+    f"{'pannier'[:place]}{letter}{'pannier'[place + skipped :]}"
+    for place in range(1, 7)
+    for letter in "bdgklmoqtvx"
+    for skipped in (0, 1)
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_more_words_than_are_told_the_same_is_chosen_by_any_mesh(seed: int) -> None:
+    random = Random(seed)
+    texts = [" ".join((random.choice(NEIGHBOURS), *random.choices(WORDS, k=3))) for _ in range(400)]
+    texts += [" ".join(random.choices("大答达搭", k=1)) + random.choice("印银引音因隐阴") for _ in range(200)]
+    pages = [Document(f"http://host{n % 41}.test/{n}", text=text) for n, text in enumerate(texts)]
+    with ExitStack() as stack:
+        meshes = [Mesh([f"peer{i}" for i in range(n)], stack) for n in (1, 3, 5)]
+        for mesh in meshes:
+            mesh.index(pages)
+        for text in ("pannier", "pannier printer", "pannier 打印", "install pannier", "dayin", "da yin"):
+            found = [mesh.search(peer, text) for mesh in meshes for peer in mesh.nodes]
+            assert len({(each.corrected, each.suggestion) for each in found}) == 1, text
+
+
 def test_verbatim_words_are_searched_as_typed(meshes: dict[int, Mesh]) -> None:
     found = meshes[3].search("peer1", "sofware", is_verbatim=True)
     assert (found.corrected, found.suggestion, found.total) == ("", "", 0)
