@@ -1,8 +1,9 @@
 """The words of the index that are like one that was typed, and how many pages have them.
 
 Like a word in Latin letters are those that one edit makes of it, of a long one two; like letters that are
-pinyin, words that sound like a part of them; like Chinese characters, others in whole (`similar_runs`). Pages
-of which no text may be shown say nothing here: what they alone have is never proposed.
+pinyin, words that sound like a part of them; like a few letters, texts of pages of which they are the first
+ones in pinyin, as entries; like Chinese characters, others in whole (`similar_runs`). Pages of which no text
+may be shown say nothing here: what they alone have is never proposed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from peers.engine.mending.dictionary_scan import (
     sounding_entries,
 )
 from peers.engine.mending.similar_runs import RUN_CHARS, pairs_of, similar_runs
+from peers.engine.pages.filter_entries import TEXT_PREFIX
+from peers.engine.pages.suggested_texts import SHOWN_AS
 from peers.engine.queries.query import Query
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.engine.segments.live_segment import SegmentView
@@ -38,12 +41,16 @@ from peers.text.runs import RunKind, kind_of
 TWO_EDITS_CHARS: Final = 8
 NEAR_MAX: Final = 24  # words with the typed letters but for edits, those with the fewest and on most pages
 OF_PART_MAX: Final = 3  # words for one part of what was typed
-WORDS_MAX: Final = 64  # of both kinds
+# Even two letters tell a title more often than not, where no page has them; of words three are those of many.
+INITIALS: Final = range(2, 6)
+OF_INITIALS_MAX: Final = 8
+WORDS_MAX: Final = 64  # of all kinds
 RUNS_MAX: Final = 32
 SOUND_CHARS_MAX: Final = 30  # of pinyin
 SAMPLES: Final = 4  # pages of a word that are named
 _ROOM: Final = 4_096  # entries that one scan may find
 _HAN: Final = ("\u4e00", "\ua000")
+_TEXT_PARTS: Final = len(TEXT_PREFIX.encode()), len(SHOWN_AS.encode())  # around the characters of a text
 
 Part: TypeAlias = tuple[int, int]
 _Sounds: TypeAlias = tuple[Sums, Ints, Ints]  # the last arguments of `sounding_entries` before `found`
@@ -114,13 +121,16 @@ def _candidates(
         return [(run, whole) for run in runs[:RUNS_MAX]], len(runs) > RUNS_MAX
     near: dict[str, tuple[int, int]] = {}  # edits and minus pages
     sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    initials: defaultdict[str, int] = defaultdict(int)
     sounds = _sounds_of(typed)
     for view in segments:
         for word, doc_freq, edits in _near(view.segment, typed, effort) if by_spelling else ():
             near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
         if sounds is not None:
-            for word, doc_freq, part in _sounding(view.segment, sounds, effort):
+            for word, doc_freq, part in _sounding(view.segment, sounds, (0, 0), effort):
                 sounding[part][word] += doc_freq
+        for text, doc_freq in _of_initials(view.segment, typed, effort):
+            initials[text] += doc_freq
     nearest = sorted(near, key=lambda word: (near[word], word))
     words = [(word, whole) for word in nearest[:NEAR_MAX]]
     is_cut = len(nearest) > NEAR_MAX or any(len(of_part) > OF_PART_MAX for of_part in sounding.values())
@@ -128,7 +138,10 @@ def _candidates(
         of_part = sounding[part]
         best = sorted(of_part, key=lambda word: (-of_part[word], word))[:OF_PART_MAX]
         words += [(word, part) for word in best]
-    return words[:WORDS_MAX], is_cut or len(words) > WORDS_MAX
+    commonest = sorted(initials, key=lambda word: (-initials[word], word))
+    words += [(word, whole) for word in commonest[:OF_INITIALS_MAX]]
+    is_cut = is_cut or len(commonest) > OF_INITIALS_MAX or len(words) > WORDS_MAX
+    return words[:WORDS_MAX], is_cut
 
 
 def _runs(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[str]:
@@ -183,14 +196,45 @@ def _near(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, 
     return [each for each in numbers if each[0].isascii() and each[0].isalpha()]
 
 
-def _sounding(segment: Segment, sounds: _Sounds, effort: Effort) -> list[tuple[str, int, Part]]:
-    """Return Chinese words that sound like a part of the typed text, and their numbers of documents."""
-    blocks = segment.blocks_between(*(border.encode() for border in _HAN))
+def is_text(word: str) -> bool:
+    """Tell whether it is the entry of a text, whose initials were typed."""
+    return word.startswith(TEXT_PREFIX)
+
+
+def _of_initials(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int]]:
+    """Return the texts whose syllables begin with typed letters, and how many documents have them."""
+    if len(typed) not in INITIALS:
+        return []
+    known = syllables()
+    matches = np.zeros(len(known) * VARIANTS_MAX, np.uint64)
+    for number, syllable in enumerate(known):
+        matches[number * VARIANTS_MAX] = sum(1 << i for i, each in enumerate(typed) if each == syllable[0])
+    sounds = matches, np.ones(len(matches), np.int64), np.zeros(1, np.int64)
+    found = _sounding(segment, sounds, _TEXT_PARTS, effort)
+    return [
+        (text, doc_freq)
+        for text, doc_freq, part in found
+        if part == (0, len(typed)) and is_text(text) and text.endswith(SHOWN_AS)
+    ]
+
+
+def _sounding(
+    segment: Segment, sounds: _Sounds, around: tuple[int, int], effort: Effort
+) -> list[tuple[str, int, Part]]:
+    """Return Chinese words that sound like a part of the typed text, and their numbers of documents.
+
+    Args:
+      around: bytes before and behind the characters of an entry: of words none, of texts `_TEXT_PARTS`.
+    """
+    prefix = TEXT_PREFIX if around[0] else ""
+    blocks = segment.blocks_between(*((prefix + border).encode() for border in _HAN))
     found = np.empty(_ROOM * SOUND_COLUMNS, np.int64)
     _pay(blocks, effort)
     n = sounding_entries(
         *(segment.dictionary, segment.dictionary_blocks, segment.entry_count, *blocks),
-        *(_readings_table(), *sounds, found),
+        *(_readings_table(), *sounds),
+        *around,
+        found,
     )
     rows = found[: n * SOUND_COLUMNS].reshape(-1, SOUND_COLUMNS)
     words = segment.names(rows[:, 0])

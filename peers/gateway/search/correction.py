@@ -3,8 +3,8 @@
 A word that is on no page, or on hardly any, is compared with the words of all pages (`similar_words`): those
 spelled nearly alike, and Chinese words for pinyin. Chinese characters that no page has side by side are
 compared with runs that have another one, of nearly the same sound; within more characters, which may be
-words that no page has side by side, those are only offered. What was meant is chosen by a noisy channel:
-the words of one edit, by
+words that no page has side by side, those are only offered, and so are titles for the first letters of their
+pinyin. What was meant is chosen by a noisy channel: the words of one edit, by
 
     log(pages with it and the rest of the query + PAGES_WEIGHT * pages with it) - cost of the edits
 
@@ -22,7 +22,16 @@ from itertools import chain
 from math import inf, log
 from typing import Final, NamedTuple
 
-from peers.engine.mending.similar_words import NEAR_MAX, OF_PART_MAX, RUNS_MAX, WORDS_MAX
+from peers.engine.mending.similar_words import (
+    INITIALS,
+    NEAR_MAX,
+    OF_INITIALS_MAX,
+    OF_PART_MAX,
+    RUNS_MAX,
+    WORDS_MAX,
+    is_text,
+)
+from peers.engine.pages.suggested_texts import text_of_entry
 from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, Similar
 from peers.text.analysis import pair_atoms, query_terms
 from peers.text.folding import fold
@@ -95,10 +104,12 @@ def mistyped_in(text: str, doc_freqs: Mapping[str, int], page_count: int) -> lis
     found += _pinyin_in(text, latin, pages, rare_max)
     for start, end, folded in latin:
         n, letters = pages[folded], _letters_of(folded)
-        if not letters or n is None or n > rare_max or len(letters) not in WORD_CHARS:
+        if not letters or n is None or n > rare_max:
             continue
-        if n == 0 or len(letters) >= RARE_CHARS_MIN:
+        if len(letters) in WORD_CHARS and (n == 0 or len(letters) >= RARE_CHARS_MIN):
             found.append(Mistyped(start, end, letters, is_nowhere=n == 0))
+        elif len(letters) in INITIALS and n == 0:
+            found.append(Mistyped(start, end, letters, is_nowhere=False))
     return sorted(found, key=lambda each: not each.is_nowhere)[:MISTYPED_MAX]
 
 
@@ -124,10 +135,13 @@ def summed(told: Iterable[Sequence[Similar]]) -> list[Similar]:
 def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
     """Return the words that one index with the pages of all would tell, cut as `similar_words` does."""
     near: list[Similar] = []
+    texts: list[Similar] = []
     of_parts: defaultdict[tuple[int, int], list[Similar]] = defaultdict(list)
     for each in similar:
         if each.word.isascii() or not typed.isascii():
             near.append(each)
+        elif is_text(each.word) and len(text_of_entry(each.word)) == len(typed):
+            texts.append(each)
         else:
             of_parts[each.start - each.end, each.start].append(each)
     if typed.isascii():
@@ -137,6 +151,7 @@ def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
     found = near[: NEAR_MAX if typed.isascii() else RUNS_MAX]
     for _, of_part in sorted(of_parts.items()):
         found += sorted(of_part, key=lambda each: (-each.pages, each.word))[:OF_PART_MAX]
+    found += sorted(texts, key=lambda each: (-each.pages, each.word))[:OF_INITIALS_MAX]
     return found[:WORDS_MAX]
 
 
@@ -165,23 +180,26 @@ def mend(
             word = _meant_by(mistyped, similar, known, page_count)
             if word is not None:
                 meant.append((mistyped, word))
-    is_sure = any(mistyped.is_nowhere for mistyped, _ in meant)
+    sure = [each for each, word in meant if each.is_nowhere and not is_text(word)]
     for mistyped, word in sorted(meant, reverse=True):
-        if mistyped.is_nowhere or not is_sure:
+        if mistyped in sure or not sure:
             typed = text[mistyped.start : mistyped.end]
             text = text[: mistyped.start] + _written(word, typed) + text[mistyped.end :]
-    return Mended(text, is_sure) if meant else None
+    return Mended(text, bool(sure)) if meant else None
 
 
 def _written(meant: str, typed: str) -> str:
     """Keep the Chinese characters that are right as they were typed, traditional ones too."""
+    if is_text(meant):
+        return text_of_entry(meant)
     if meant.isascii() or len(meant) != len(typed):
         return meant
     return "".join(b if fold(b) == a else a for a, b in zip(meant, typed, strict=True))
 
 
 def _is_of_several(each: Similar, is_shown: Callable[[str], bool]) -> bool:
-    return each.pages >= PAGES_MIN and sum(map(is_shown, set(each.samples))) >= PAGES_MIN
+    least = 1 if is_text(each.word) else PAGES_MIN  # a text may be the title of one page
+    return each.pages >= least and sum(map(is_shown, set(each.samples))) >= least
 
 
 class _Choice(NamedTuple):
@@ -197,9 +215,16 @@ def _meant_by(
 ) -> str | None:
     letters = mistyped.letters
     typed = next((each for each in similar if each.word == letters and each.end == len(letters)), None)
-    choices = _by_letters(letters, [each for each in known if each.word.isascii()])
+    texts = [each for each in known if is_text(each.word)]
     han = sorted((each for each in known if not each.word.isascii()), key=lambda each: each.word)
-    choices += _by_sound(letters, han, page_count) if letters.isascii() else _by_characters(letters, han)
+    choices: list[_Choice] = []
+    if not letters.isascii():
+        choices = _by_characters(letters, han)
+    elif len(letters) in WORD_CHARS:
+        choices = _by_letters(letters, [each for each in known if each.word.isascii()])
+        choices += _by_sound(letters, [each for each in han if each not in texts], page_count)
+    if texts and typed is None and all(choice.likelihood == -inf for choice in choices):
+        return max(texts, key=lambda each: (each.together, each.pages, each.word)).word
     best = max(choices, default=None, key=lambda choice: (choice.likelihood, choice.word))
     if best is None or best.likelihood == -inf or mistyped.is_nowhere:
         return best.word if best and best.likelihood > -inf else None

@@ -119,6 +119,35 @@ def test_a_part_of_more_chinese_characters_is_offered_not_searched(meshes: dict[
         assert (found.corrected, found.suggestion) == ("", clause.replace("里", "理"))
 
 
+INITIALS = {
+    "rjb": "软件包",
+    "install rjb": "install 软件包",
+    "dyj": "打印机",  # the title of more pages than 对应集
+    "zy": "中央",  # z for zh
+    "ajz": "",  # a title that may not be shown
+    "rjbg": "",
+    "RJB": "软件包",
+    "gnu": "",  # on a page
+    "xqd": "",  # a word, but no title
+}
+
+
+@pytest.mark.parametrize("text", INITIALS)
+def test_a_title_is_offered_for_the_first_letters_of_its_pinyin(text: str) -> None:
+    titles = ["软件包", "打印机 — Debian", "打印机 — FAQ", "对应集", "中央", "gnu", "install 驱动器"]
+    pages = [
+        Document(f"http://host{n}.test/", title, text="小驱动 安装 install") for n, title in enumerate(titles)
+    ]
+    pages.append(Document("http://silent.test/", "暗夹子", text="x", is_quotable=False))
+    with ExitStack() as stack:
+        for count in (1, 3):
+            mesh = Mesh([f"peer{i}" for i in range(count)], stack)
+            mesh.index(pages)
+            for peer in mesh.nodes:
+                found = mesh.search(peer, text)
+                assert (found.corrected, found.suggestion) == ("", INITIALS[text])
+
+
 NEIGHBOURS = tuple(
     f"{'pannier'[:place]}{letter}{'pannier'[place + skipped :]}"
     for place in range(1, 7)
