@@ -25,6 +25,7 @@ from peers.gateway.model.messages import (
     WhyAnswered,
     WhyIdleAnswered,
 )
+from peers.gateway.related_search import search_and_relate
 from peers.gateway.reports import Reports
 from peers.gateway.requests import (
     URL_PARAMETER_CHARS_MAX,
@@ -89,7 +90,13 @@ class PageRoutes:
         cursor = parameters.get("cursor", "")
         began = self._backend.now()
         try:
-            found = await self._backend.ask(lambda ticket: _order(ticket, wish, cursor), PagesFound)
+            related: tuple[str, ...] = ()
+            if form or cursor or wish.page > 1:
+                found = await self._backend.ask(lambda ticket: _order(ticket, wish, cursor), PagesFound)
+            else:
+                found, related = await search_and_relate(
+                    self._backend, lambda ticket: _order(ticket, wish, ""), query
+                )
         except Busy:
             again = wish.link(reader, page=wish.page, cursor=cursor)
             return responses.html(pages.message_page(reader, reader.say("busy"), query, again), 503)
@@ -98,7 +105,8 @@ class PageRoutes:
         if form == "atom":
             return responses.xml(atom(reader, wish, found.hits, base_of(request)), "application/atom+xml")
         took_s = self._backend.now() - began
-        return responses.html(pages.result_page(reader, wish, found, took_s, datetime.now(UTC).date()))
+        today = datetime.now(UTC).date()
+        return responses.html(pages.result_page(reader, wish, found, took_s, today, related))
 
     async def help(self, request: Request) -> Response:
         return responses.html(pages.help_page(reader_of(request)))
