@@ -28,7 +28,7 @@ from peers.engine.matching.matching import matching
 from peers.engine.matching.matching_cost import matching_cost
 from peers.engine.matching.segment_search import Place, plan_of, search_segment
 from peers.engine.mending.completions import Completion, completions
-from peers.engine.mending.similar_words import SimilarWord, similar_words
+from peers.engine.mending.similar_words import SimilarWord, counted_words, similar_words
 from peers.engine.merging.export import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.native.kernels import LENGTH_COUNT
 from peers.engine.pages.document import Document
@@ -220,9 +220,18 @@ class View:
             return Facets()
         return sum_facets(_facets_of(view, query, effort or Effort()) for view in self._segments)
 
-    def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[SimilarWord]:
+    def similar_words(
+        self, typed: str, beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[SimilarWord], bool]:
         """Do as `similar_words.similar_words`, over the pages of which a text may be shown."""
         return similar_words([view.quotable for view in self._segments], typed, beside, effort)
+
+    def counted_words(
+        self, typed: str, words: Sequence[str], beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[SimilarWord], bool]:
+        """Do as `similar_words.counted_words`, over the same pages; parts are not told."""
+        parts = [(word, (0, 0)) for word in words]
+        return counted_words([view.quotable for view in self._segments], typed, parts, beside, effort)
 
     def completions(self, typed: str, effort: Effort) -> list[Completion]:
         """Do as `completions.completions`, over the pages of which a text may be shown."""

@@ -43,6 +43,7 @@ from peers.gateway.model.messages import (
 )
 from peers.gateway.model.readiness_json import HealthJson
 from peers.gateway.openapi import openapi
+from peers.gateway.related_search import search_and_relate
 from peers.gateway.reports import Reports
 from peers.gateway.requests import (
     Refusal,
@@ -100,10 +101,17 @@ class ApiRoutes:
             raise Refusal(400, "give the words to search for in the parameter q")
         wishes = (wish.k, wish.offset, wish.sort, wish.cursor, wish.facets, wish.explain)
         asked = await asked_pages(self._backend, query)
-        found = await self._backend.ask(
-            lambda ticket: SearchPages(ticket, asked.query, *wishes, is_verbatim=wish.verbatim), PagesFound
-        )
-        return responses.json(found_json(query, asked.remarked(found), self._backend.now() - began))
+
+        def order(ticket: int) -> SearchPages:
+            return SearchPages(ticket, asked.query, *wishes, is_verbatim=wish.verbatim)
+
+        related: tuple[str, ...] | None = None
+        if wish.related:
+            found, related = await search_and_relate(self._backend, order, query)
+        else:
+            found = await self._backend.ask(order, PagesFound)
+        found = asked.remarked(found)
+        return responses.json(found_json(query, found, self._backend.now() - began, related))
 
     async def suggest(self, request: Request) -> Response:
         """Return how a query may go on, as OpenSearch suggestions: [typed, [text, ..]]."""
@@ -271,6 +279,7 @@ def _search_of(request: Request) -> SearchRequest:
         facets=is_on(request, "facets"),
         explain=is_on(request, "explain"),
         verbatim=is_on(request, "verbatim"),
+        related=is_on(request, "related"),
     )
 
 
@@ -279,7 +288,8 @@ def _search_in(body: bytes) -> SearchRequest:
     try:
         return _search_decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        hint = 'post {"q": "the words"}, with any of k, offset, sort, cursor, facets, explain and verbatim'
+        fields = "k, offset, sort, cursor, facets, explain, verbatim and related"
+        hint = f'post {{"q": "the words"}}, with any of {fields}'
         raise Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
 
 

@@ -83,6 +83,7 @@ _CURSOR: Final = _Parameter("cursor", "`next` of an answer, to go on behind it",
 _FACETS: Final = _Parameter("facets", "1: count hosts, languages, types and years", {"enum": ["0", "1"]})
 _EXPLAIN: Final = _Parameter("explain", "1: how each score came about", {"enum": ["0", "1"]})
 _VERBATIM: Final = _Parameter("verbatim", "1: take no word for a mistyped one", {"enum": ["0", "1"]})
+_RELATED: Final = _Parameter("related", "1: queries that go beyond this one", {"enum": ["0", "1"]})
 _K: Final = _Parameter("k", "hits", {"type": "integer", "minimum": 1, "maximum": SNIPPETS_MAX, "default": 10})
 _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
@@ -124,7 +125,7 @@ _OPERATIONS: Final = (
         "get",
         "Search the whole mesh",
         FoundJson,
-        (_QUERY, _K, _OFFSET, _SORT, _CURSOR, _FACETS, _EXPLAIN, _VERBATIM),
+        (_QUERY, _K, _OFFSET, _SORT, _CURSOR, _FACETS, _EXPLAIN, _VERBATIM, _RELATED),
         failures=(400, 502),
     ),
     _Operation(

@@ -26,6 +26,7 @@ from peers.gateway.model.messages import (
     WhyAnswered,
     WhyIdleAnswered,
 )
+from peers.gateway.related_search import search_and_relate
 from peers.gateway.reports import Reports
 from peers.gateway.requests import (
     URL_PARAMETER_CHARS_MAX,
@@ -92,7 +93,13 @@ class PageRoutes:
         try:
             asked = await asked_pages(self._backend, wish.query)
             searched = wish._replace(query=asked.query)
-            found = await self._backend.ask(lambda ticket: _order(ticket, searched, cursor), PagesFound)
+            related: tuple[str, ...] = ()
+            if form or cursor or wish.page > 1:
+                found = await self._backend.ask(lambda ticket: _order(ticket, searched, cursor), PagesFound)
+            else:
+                found, related = await search_and_relate(
+                    self._backend, lambda ticket: _order(ticket, searched, ""), query
+                )
             found = asked.remarked(found)
         except Busy:
             again = wish.link(reader, page=wish.page, cursor=cursor)
@@ -102,7 +109,8 @@ class PageRoutes:
         if form == "atom":
             return responses.xml(atom(reader, wish, found.hits, base_of(request)), "application/atom+xml")
         took_s = self._backend.now() - began
-        return responses.html(pages.result_page(reader, wish, found, took_s, datetime.now(UTC).date()))
+        today = datetime.now(UTC).date()
+        return responses.html(pages.result_page(reader, wish, found, took_s, today, related))
 
     async def help(self, request: Request) -> Response:
         return responses.html(pages.help_page(reader_of(request)))

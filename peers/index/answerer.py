@@ -79,8 +79,19 @@ class SlotsView(Protocol):
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         """Count all pages that match."""
 
-    def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
-        """Return words like one that may be mistyped; `beside` are entries of the rest of the query."""
+    def similar_words(
+        self, typed: str, beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[Similar], bool]:
+        """Return words like one that may be mistyped, and whether there are more.
+
+        Args:
+          beside: entries of the rest of the query.
+        """
+
+    def counted_words(
+        self, typed: str, words: Sequence[str], beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[Similar], bool]:
+        """Return of these words those that are anywhere, and whether the effort left any out."""
 
     def completions(self, typed: str, effort: Effort) -> list[Completed]:
         """Return the completions of a beginning."""
@@ -177,6 +188,11 @@ def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort:
     except EffortSpentError:
         return None
     doc_freqs = tuple(map(statistics.doc_freqs.get, question.terms, repeat(0)))
+    if question.wanted:
+        wanted = zip(question.mistyped, question.wanted, strict=False)
+        told = [view.counted_words(*each, question.beside, effort) for each in wanted]
+    else:
+        told = [view.similar_words(word, question.beside, effort) for word in question.mistyped]
     return TermsCounted(
         question.request,
         order.epoch,
@@ -185,7 +201,8 @@ def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort:
         statistics.field_lengths,
         doc_freqs,
         order.missing,
-        tuple(tuple(view.similar_words(word, question.beside, effort)) for word in question.mistyped),
+        tuple(tuple(similar) for similar, _ in told),
+        any(is_cut for _, is_cut in told),
     )
 
 

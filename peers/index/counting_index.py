@@ -129,8 +129,15 @@ class CountingIndex:
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         return FacetCounts()
 
-    def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
-        return []
+    def similar_words(
+        self, typed: str, beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[Similar], bool]:
+        return [], False
+
+    def counted_words(
+        self, typed: str, words: Sequence[str], beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[Similar], bool]:
+        return [], False
 
     def completions(self, typed: str, effort: Effort) -> list[Completed]:
         return []

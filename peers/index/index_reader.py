@@ -16,6 +16,7 @@ from peers.engine.excerpts.snippet import SearchedText, Snippet, highlights_of, 
 from peers.engine.excerpts.synopsis import has_synopsis, synopsis_of
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
+from peers.engine.mending.similar_words import SimilarWord
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Query, Sort
 from peers.engine.rescoring.explanation import explain_indexed
@@ -142,9 +143,17 @@ class SnapshotReader:
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         return facet_counts(self._view.facets(query, effort))
 
-    def similar_words(self, typed: str, beside: tuple[str, ...], effort: Effort) -> list[Similar]:
-        found = self._view.similar_words(typed, beside, effort)
-        return [Similar(each.word, *each.part, each.pages, each.together, each.samples) for each in found]
+    def similar_words(
+        self, typed: str, beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[Similar], bool]:
+        found, is_cut = self._view.similar_words(typed, beside, effort)
+        return list(map(_similar, found)), is_cut
+
+    def counted_words(
+        self, typed: str, words: Sequence[str], beside: tuple[str, ...], effort: Effort
+    ) -> tuple[list[Similar], bool]:
+        found, is_short = self._view.counted_words(typed, words, beside, effort)
+        return list(map(_similar, found)), is_short
 
     def completions(self, typed: str, effort: Effort) -> list[Completed]:
         return [Completed(*each) for each in self._view.completions(typed, effort)]
@@ -234,6 +243,10 @@ def _hit(page: Best, features: tuple[float, ...]) -> Hit:
         sketch.tobytes() if sketch.any() else b"",
         max(0, int(page.view.live.copies[document])),
     )
+
+
+def _similar(each: SimilarWord) -> Similar:
+    return Similar(each.word, *each.part, each.pages, each.together, each.samples)
 
 
 def _shown_page(document: Document, title: str) -> ShownPage:

@@ -21,7 +21,7 @@ EXPLANATION_BYTES_MAX: Final = 65_536
 SNIPPETS_MAX: Final = 100
 MISTYPED_MAX: Final = 3  # words of one query
 BESIDE_MAX: Final = 16
-SIMILAR_MAX: Final = 64
+SIMILAR_MAX: Final = 128
 SAMPLES_MAX: Final = 4
 COMPLETIONS_MAX: Final = 64  # of one beginning, from one index
 TYPED_CHARS_MAX: Final = 64  # of a beginning: more is none any more
@@ -51,6 +51,11 @@ class CountTerms(Message, frozen=True, array_like=True, tag=40):
     # Words that may be mistyped, for which similar ones are wanted, and entries of the rest of the query.
     mistyped: Annotated[tuple[Term, ...], Meta(max_length=MISTYPED_MAX)] = ()
     beside: Annotated[tuple[Term, ...], Meta(max_length=BESIDE_MAX)] = ()
+    # Not empty: for each of the mistyped, the words that are to be counted; no others are looked for.
+    wanted: Annotated[
+        tuple[Annotated[tuple[Term, ...], Meta(max_length=SIMILAR_MAX)], ...],
+        Meta(max_length=MISTYPED_MAX),
+    ] = ()
 
 
 class TermsCounted(Message, frozen=True, array_like=True, tag=41):
@@ -68,6 +73,7 @@ class TermsCounted(Message, frozen=True, array_like=True, tag=41):
         tuple[Annotated[tuple[Similar, ...], Meta(max_length=SIMILAR_MAX)], ...],
         Meta(max_length=MISTYPED_MAX),
     ] = ()
+    is_cut: bool = False  # more words are like them than are told here
 
 
 class Hit(Message, frozen=True, array_like=True):

@@ -16,7 +16,7 @@ import numpy as np
 
 from peers.engine.matching.matching import found_by
 from peers.engine.matching.matching_cost import matching_cost
-from peers.engine.mending.similar_words import SAMPLES, similar_words
+from peers.engine.mending.similar_words import SAMPLES, is_text, similar_words
 from peers.engine.pages.filter_entries import TEXT_PREFIX
 from peers.engine.pages.suggested_texts import CHARS_MAX, text_of_entry, texts_of_title, typed_key
 from peers.engine.queries.query import TITLE_FIELD, Literal, LiteralKind, Query
@@ -41,7 +41,7 @@ class Nearness(IntEnum):
 
     TEXT = 0  # begins with it
     WORD = 1  # its last word begins so
-    INSIDE = 2  # has its words, in a title
+    INSIDE = 2  # has its words, in a title, or is a title of which it is the first letters in pinyin
     LIKE = 3  # is spelled or sounds nearly alike
 
 
@@ -126,10 +126,14 @@ def _words(
 def _alike(
     views: Sequence[SegmentView], before: str, last: str, effort: Effort, *, by_spelling: bool
 ) -> Iterator[Completion]:
-    known = similar_words(views, last, (), effort, by_spelling=by_spelling)
+    known, _ = similar_words(views, last, (), effort, by_spelling=by_spelling)
     like = [each for each in known if each.part == (0, len(last))]
     like.sort(key=lambda each: (-each.pages, each.word))
-    meant = [each.word for each in like if each.word != last][:LIKE_WORDS]
+    for each in like:
+        if is_text(each.word):
+            text = before + text_of_entry(each.word)
+            yield Completion(text, Nearness.INSIDE, each.pages, each.samples)
+    meant = [each.word for each in like if each.word != last and not is_text(each.word)][:LIKE_WORDS]
     yield from _words(views, before, meant, Nearness.LIKE, effort)
     for word in meant:
         yield from _texts(views, before + word, Nearness.LIKE, effort)

@@ -101,7 +101,7 @@ static int64_t han_at(const uint8_t *bytes)
     return ((bytes[0] & 15) << 12 | (bytes[1] & 63) << 6 | (bytes[2] & 63)) - HAN_FIRST;
 }
 
-KERNEL(sounding_entries, "binnnisiiI", {
+KERNEL(sounding_entries, "binnnisiinnI", {
     Bytes packed;
     Ints numbers;
     int64_t n_entries;
@@ -111,10 +111,13 @@ KERNEL(sounding_entries, "binnnisiiI", {
     Sums matches;
     Ints lengths;
     Ints starts;
+    int64_t n_before;
+    int64_t n_behind;
     MutableInts found;
 })
 {
     const uint8_t *packed = a->packed.at;
+    int64_t n_before = a->n_before, n_behind = a->n_behind;
     int64_t n_starts = a->starts.size, n_known = a->readings.size / READINGS_MAX;
     int64_t n = 0, room = a->found.size / SOUND_COLUMNS;
     /* Of each beginning of the entry: the places where it may end, for each start, as bits. */
@@ -128,14 +131,16 @@ KERNEL(sounding_entries, "binnnisiiI", {
     for (int64_t number = a->first_block * BLOCK_ENTRIES; number < end && n < room; number++) {
         int64_t shared = read_varint(packed, &at);
         int64_t rest = read_varint(packed, &at);
-        int64_t length = shared + rest;
-        for (int64_t i = shared; i < least_of(length, HAN_CHARS_MAX * HAN_BYTES); i++)
-            entry[i] = packed[at + i - shared];
+        int64_t length = shared + rest - n_before - n_behind;
+        for (int64_t i = shared; i < least_of(shared + rest, n_before + HAN_CHARS_MAX * HAN_BYTES); i++)
+            if (i >= n_before)
+                entry[i - n_before] = packed[at + i - shared];
+        shared = shared > n_before ? shared - n_before : 0;
         if (shared / HAN_BYTES < hopeless) {
             hopeless = INT64_MAX;
             depth = least_of(depth, shared / HAN_BYTES);
-            if (length % HAN_BYTES || length > HAN_CHARS_MAX * HAN_BYTES)
-                hopeless = length / HAN_BYTES + 1; /* of this entry alone */
+            if (length < 0 || length % HAN_BYTES || length > HAN_CHARS_MAX * HAN_BYTES)
+                hopeless = length < 0 ? 1 : length / HAN_BYTES + 1; /* of this entry alone */
             for (int64_t i = depth; i < length / HAN_BYTES && hopeless == INT64_MAX; i++) {
                 int64_t character = han_at(entry + i * HAN_BYTES);
                 uint64_t any = 0;
@@ -159,7 +164,7 @@ KERNEL(sounding_entries, "binnnisiiI", {
         int64_t doc_freq = read_varint(packed, &at);
         read_varint(packed, &at);
         read_varint(packed, &at);
-        for (int64_t s = 0; hopeless == INT64_MAX && length && s < n_starts; s++) {
+        for (int64_t s = 0; hopeless == INT64_MAX && length > 0 && s < n_starts; s++) {
             uint64_t places = ends[length / HAN_BYTES][s];
             for (int64_t place = 0; places >> place && n < room; place++) {
                 if (!(places >> place & 1))

@@ -55,6 +55,8 @@ def sounding_entries(
     matches: Sums,
     lengths: Ints,
     starts: Ints,
+    n_before: int,
+    n_behind: int,
     found: Ints,
 ) -> int:
     """Find the entries of Han characters that sound like a part of the typed text; return how many rows.
@@ -64,5 +66,6 @@ def sounding_entries(
       matches: of VARIANTS_MAX spellings of each syllable, the places where it is typed, as bits.
       lengths: of each spelling.
       starts: places at which a part may begin, each below 63.
+      n_before, n_behind: bytes of an entry around its characters.
       found: room for rows of SOUND_COLUMNS.
     """

@@ -1,8 +1,9 @@
 """The words of the index that are like one that was typed, and how many pages have them.
 
 Like a word in Latin letters are those that one edit makes of it, of a long one two; like letters that are
-pinyin, words that sound like a part of them; like Chinese characters, others in whole (`similar_runs`). Pages
-of which no text may be shown say nothing here: what they alone have is never proposed.
+pinyin, words that sound like a part of them; like a few letters, texts of pages of which they are the first
+ones in pinyin, as entries; like Chinese characters, others in whole (`similar_runs`). Pages of which no text
+may be shown say nothing here: what they alone have is never proposed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from peers.engine.mending.dictionary_scan import (
     sounding_entries,
 )
 from peers.engine.mending.similar_runs import RUN_CHARS, pairs_of, similar_runs
+from peers.engine.pages.filter_entries import TEXT_PREFIX
+from peers.engine.pages.suggested_texts import SHOWN_AS
 from peers.engine.queries.query import Query
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.engine.segments.live_segment import SegmentView
@@ -38,12 +41,16 @@ from peers.text.runs import RunKind, kind_of
 TWO_EDITS_CHARS: Final = 8
 NEAR_MAX: Final = 24  # words with the typed letters but for edits, those with the fewest and on most pages
 OF_PART_MAX: Final = 3  # words for one part of what was typed
-SOUNDING_MAX: Final = 40
+# Even two letters tell a title more often than not, where no page has them; of words three are those of many.
+INITIALS: Final = range(2, 6)
+OF_INITIALS_MAX: Final = 8
+WORDS_MAX: Final = 64  # of all kinds
 RUNS_MAX: Final = 32
 SOUND_CHARS_MAX: Final = 30  # of pinyin
 SAMPLES: Final = 4  # pages of a word that are named
 _ROOM: Final = 4_096  # entries that one scan may find
 _HAN: Final = ("\u4e00", "\ua000")
+_TEXT_PARTS: Final = len(TEXT_PREFIX.encode()), len(SHOWN_AS.encode())  # around the characters of a text
 
 Part: TypeAlias = tuple[int, int]
 _Sounds: TypeAlias = tuple[Sums, Ints, Ints]  # the last arguments of `sounding_entries` before `found`
@@ -66,51 +73,75 @@ def similar_words(
     effort: Effort,
     *,
     by_spelling: bool = True,
-) -> list[SimilarWord]:
-    """Find the words like a folded one, as far as the effort goes. DamagedSegmentError.
+) -> tuple[list[SimilarWord], bool]:
+    """Find the words like a folded one, and tell whether there are more. DamagedSegmentError.
 
-    The word itself is among them.
+    The word itself is among them. The effort may end it, too.
 
     Args:
       segments: without documents of which no text may be shown.
       beside: entries that the other words of the query require.
       by_spelling: not only the Chinese words for pinyin.
     """
+    try:
+        candidates, is_cut = _candidates(segments, typed, effort, by_spelling=by_spelling)
+    except EffortSpentError:
+        return [], True
+    found, is_short = counted_words(segments, typed, candidates, beside, effort)
+    return found, is_cut or is_short
+
+
+def counted_words(
+    segments: Sequence[SegmentView],
+    typed: str,
+    words: Sequence[tuple[str, Part]],
+    beside: tuple[str, ...],
+    effort: Effort,
+) -> tuple[list[SimilarWord], bool]:
+    """Count the pages with each of the words like a typed one; tell whether the effort left any out."""
     found: list[SimilarWord] = []
     try:
-        for word, part in _candidates(segments, typed, effort, by_spelling=by_spelling):
+        for word, part in words:
             entries = (word,) if typed.isascii() else tuple(dict.fromkeys(pairs_of(word)))
             counted = SimilarWord(word, part, *_counted(segments, entries, beside, effort))
             if counted.pages:
                 found.append(counted)
     except EffortSpentError:
-        pass  # these are those that could be counted
-    return found
+        return found, True
+    return found, False
 
 
 def _candidates(
     segments: Sequence[SegmentView], typed: str, effort: Effort, *, by_spelling: bool
-) -> list[tuple[str, Part]]:
-    """Return the words that are worth counting, the likeliest first."""
+) -> tuple[list[tuple[str, Part]], bool]:
+    """Return the words that are worth counting, the likeliest first, and whether others are left out."""
     whole = (0, len(typed))
     if not typed.isascii():
-        return [(run, whole) for run in _runs(segments, typed, effort)] if by_spelling else []
+        runs = _runs(segments, typed, effort) if by_spelling else []
+        return [(run, whole) for run in runs[:RUNS_MAX]], len(runs) > RUNS_MAX
     near: dict[str, tuple[int, int]] = {}  # edits and minus pages
     sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    initials: defaultdict[str, int] = defaultdict(int)
     sounds = _sounds_of(typed)
     for view in segments:
         for word, doc_freq, edits in _near(view.segment, typed, effort) if by_spelling else ():
             near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
         if sounds is not None:
-            for word, doc_freq, part in _sounding(view.segment, sounds, effort):
+            for word, doc_freq, part in _sounding(view.segment, sounds, (0, 0), effort):
                 sounding[part][word] += doc_freq
-    words = [(word, whole) for word in sorted(near, key=lambda word: (near[word], word))[:NEAR_MAX]]
-    parts = sorted(sounding, key=lambda part: (part[0] - part[1], part))
-    for part in parts:
+        for text, doc_freq in _of_initials(view.segment, typed, effort):
+            initials[text] += doc_freq
+    nearest = sorted(near, key=lambda word: (near[word], word))
+    words = [(word, whole) for word in nearest[:NEAR_MAX]]
+    is_cut = len(nearest) > NEAR_MAX or any(len(of_part) > OF_PART_MAX for of_part in sounding.values())
+    for part in sorted(sounding, key=lambda part: (part[0] - part[1], part)):
         of_part = sounding[part]
         best = sorted(of_part, key=lambda word: (-of_part[word], word))[:OF_PART_MAX]
         words += [(word, part) for word in best]
-    return words[: NEAR_MAX + SOUNDING_MAX]
+    commonest = sorted(initials, key=lambda word: (-initials[word], word))
+    words += [(word, whole) for word in commonest[:OF_INITIALS_MAX]]
+    is_cut = is_cut or len(commonest) > OF_INITIALS_MAX or len(words) > WORDS_MAX
+    return words[:WORDS_MAX], is_cut
 
 
 def _runs(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[str]:
@@ -120,7 +151,7 @@ def _runs(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[s
         for view in segments:
             for run, doc_freq in similar_runs(view.segment, typed, effort).items():
                 found[run] += doc_freq
-    return sorted(found, key=lambda run: (run != typed, -found[run], run))[:RUNS_MAX]
+    return sorted(found, key=lambda run: (run != typed, -found[run], run))
 
 
 def _counted(
@@ -165,14 +196,45 @@ def _near(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, 
     return [each for each in numbers if each[0].isascii() and each[0].isalpha()]
 
 
-def _sounding(segment: Segment, sounds: _Sounds, effort: Effort) -> list[tuple[str, int, Part]]:
-    """Return Chinese words that sound like a part of the typed text, and their numbers of documents."""
-    blocks = segment.blocks_between(*(border.encode() for border in _HAN))
+def is_text(word: str) -> bool:
+    """Tell whether it is the entry of a text, whose initials were typed."""
+    return word.startswith(TEXT_PREFIX)
+
+
+def _of_initials(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int]]:
+    """Return the texts whose syllables begin with typed letters, and how many documents have them."""
+    if len(typed) not in INITIALS:
+        return []
+    known = syllables()
+    matches = np.zeros(len(known) * VARIANTS_MAX, np.uint64)
+    for number, syllable in enumerate(known):
+        matches[number * VARIANTS_MAX] = sum(1 << i for i, each in enumerate(typed) if each == syllable[0])
+    sounds = matches, np.ones(len(matches), np.int64), np.zeros(1, np.int64)
+    found = _sounding(segment, sounds, _TEXT_PARTS, effort)
+    return [
+        (text, doc_freq)
+        for text, doc_freq, part in found
+        if part == (0, len(typed)) and is_text(text) and text.endswith(SHOWN_AS)
+    ]
+
+
+def _sounding(
+    segment: Segment, sounds: _Sounds, around: tuple[int, int], effort: Effort
+) -> list[tuple[str, int, Part]]:
+    """Return Chinese words that sound like a part of the typed text, and their numbers of documents.
+
+    Args:
+      around: bytes before and behind the characters of an entry: of words none, of texts `_TEXT_PARTS`.
+    """
+    prefix = TEXT_PREFIX if around[0] else ""
+    blocks = segment.blocks_between(*((prefix + border).encode() for border in _HAN))
     found = np.empty(_ROOM * SOUND_COLUMNS, np.int64)
     _pay(blocks, effort)
     n = sounding_entries(
         *(segment.dictionary, segment.dictionary_blocks, segment.entry_count, *blocks),
-        *(_readings_table(), *sounds, found),
+        *(_readings_table(), *sounds),
+        *around,
+        found,
     )
     rows = found[: n * SOUND_COLUMNS].reshape(-1, SOUND_COLUMNS)
     words = segment.names(rows[:, 0])

@@ -23,7 +23,7 @@ CHARS_MAX: Final = 72  # of a text; longer ones are sentences
 PARTS_MAX: Final = 3  # of a title
 LINKS_MAX: Final = 4  # texts of links, those that most domains use
 
-_SHOWN_AS: Final = "\x1f"
+SHOWN_AS: Final = "\x1f"
 _BETWEEN_PARTS: Final = re.compile(r"\s[-–—|·•_»«]+\s|[|｜]|[—–]{1,2}")
 
 
@@ -54,7 +54,7 @@ def texts_of_links(document: Document) -> list[str]:
 
 def text_of_entry(entry: str) -> str:
     """Return the text that an entry shows."""
-    key, _, shown = entry.removeprefix(TEXT_PREFIX).partition(_SHOWN_AS)
+    key, _, shown = entry.removeprefix(TEXT_PREFIX).partition(SHOWN_AS)
     return shown or key
 
 
@@ -66,4 +66,4 @@ def _entry_of(text: str) -> str:
     key = typed_key(shown)
     if len(key) < 2:
         return ""
-    return f"{TEXT_PREFIX}{key}{_SHOWN_AS}{'' if shown == key else shown}"
+    return f"{TEXT_PREFIX}{key}{SHOWN_AS}{'' if shown == key else shown}"

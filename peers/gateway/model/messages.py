@@ -107,6 +107,7 @@ class SuggestTexts(Message, frozen=True):
     ticket: int
     typed: str  # at most `index.wire_messages.TYPED_CHARS_MAX` characters
     hidden: tuple[str, ...] = ()  # as in `SearchPages`
+    is_whole: bool = False  # a query: texts that contain it and go beyond it are wanted
 
 
 class TextsSuggested(Message, frozen=True):

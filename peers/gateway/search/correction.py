@@ -2,8 +2,9 @@
 
 A word that is on no page, or on hardly any, is compared with the words of all pages (`similar_words`): those
 spelled nearly alike, and Chinese words for pinyin. Chinese characters that no page has side by side are
-compared with runs that have another one, of nearly the same sound. What was meant is chosen by a noisy
-channel: the words of one edit, by
+compared with runs that have another one, of nearly the same sound; within more characters, which may be
+words that no page has side by side, those are only offered, and so are titles for the first letters of their
+pinyin. What was meant is chosen by a noisy channel: the words of one edit, by
 
     log(pages with it and the rest of the query + PAGES_WEIGHT * pages with it) - cost of the edits
 
@@ -21,6 +22,16 @@ from itertools import chain
 from math import inf, log
 from typing import Final, NamedTuple
 
+from peers.engine.mending.similar_words import (
+    INITIALS,
+    NEAR_MAX,
+    OF_INITIALS_MAX,
+    OF_PART_MAX,
+    RUNS_MAX,
+    WORDS_MAX,
+    is_text,
+)
+from peers.engine.pages.suggested_texts import text_of_entry
 from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, Similar
 from peers.text.analysis import pair_atoms, query_terms
 from peers.text.folding import fold
@@ -37,7 +48,6 @@ RARE_MAX: Final = 20  # pages that have it, and
 RARE_SHARE: Final = 1 / 1_000  # of all
 PAGES_MIN: Final = 2  # that have what was meant
 OFFERED_FACTOR: Final = 5  # as many pages as the query has that was typed
-CONSIDERED_MAX: Final = 32
 PAGES_WEIGHT: Final = 0.01
 EDIT_COST: Final = 5.0  # in nats: with more than 100 times the pages a word may be one edit further away
 SOUND_COST: Final = 3.0
@@ -84,17 +94,22 @@ def mistyped_in(text: str, doc_freqs: Mapping[str, int], page_count: int) -> lis
         if kind_of(run) is RunKind.HAN:
             folded = fold(run)
             doubtful = _doubtful_in(folded, doc_freqs)
-            found += [Mistyped(start + a, start + b, folded[a:b], is_nowhere=False) for a, b in doubtful]
+            found += [
+                Mistyped(start + a, start + b, folded[a:b], is_nowhere=(a, b) == (0, len(run)))
+                for a, b in doubtful
+            ]
         elif kind_of(run) is RunKind.WORD:
             latin.append((start, end, fold(run)))
     pages = {folded: _pages_of(folded, doc_freqs) for _, _, folded in latin}
     found += _pinyin_in(text, latin, pages, rare_max)
     for start, end, folded in latin:
         n, letters = pages[folded], _letters_of(folded)
-        if not letters or n is None or n > rare_max or len(letters) not in WORD_CHARS:
+        if not letters or n is None or n > rare_max:
             continue
-        if n == 0 or len(letters) >= RARE_CHARS_MIN:
+        if len(letters) in WORD_CHARS and (n == 0 or len(letters) >= RARE_CHARS_MIN):
             found.append(Mistyped(start, end, letters, is_nowhere=n == 0))
+        elif len(letters) in INITIALS and n == 0:
+            found.append(Mistyped(start, end, letters, is_nowhere=False))
     return sorted(found, key=lambda each: not each.is_nowhere)[:MISTYPED_MAX]
 
 
@@ -117,6 +132,34 @@ def summed(told: Iterable[Sequence[Similar]]) -> list[Similar]:
     return list(sums.values())
 
 
+def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
+    """Return the words that one index with the pages of all would tell, cut as `similar_words` does."""
+    near: list[Similar] = []
+    texts: list[Similar] = []
+    of_parts: defaultdict[tuple[int, int], list[Similar]] = defaultdict(list)
+    for each in similar:
+        if each.word.isascii() or not typed.isascii():
+            near.append(each)
+        elif is_text(each.word) and len(text_of_entry(each.word)) == len(typed):
+            texts.append(each)
+        else:
+            of_parts[each.start - each.end, each.start].append(each)
+    if typed.isascii():
+        near.sort(key=lambda each: (_edits(typed, each.word), -each.pages, each.word))
+    else:
+        near.sort(key=lambda each: (each.word != typed, -each.pages, each.word))
+    found = near[: NEAR_MAX if typed.isascii() else RUNS_MAX]
+    for _, of_part in sorted(of_parts.items()):
+        found += sorted(of_part, key=lambda each: (-each.pages, each.word))[:OF_PART_MAX]
+    found += sorted(texts, key=lambda each: (-each.pages, each.word))[:OF_INITIALS_MAX]
+    return found[:WORDS_MAX]
+
+
+def _edits(typed: str, word: str) -> int:
+    cost = edit_cost(typed, word)
+    return 1 + (cost > 1 + FIRST_LETTER) if cost else 0
+
+
 def mend(
     text: str,
     told: Sequence[tuple[Mistyped, Sequence[Similar]]],
@@ -137,23 +180,26 @@ def mend(
             word = _meant_by(mistyped, similar, known, page_count)
             if word is not None:
                 meant.append((mistyped, word))
-    is_sure = any(mistyped.is_nowhere for mistyped, _ in meant)
+    sure = [each for each, word in meant if each.is_nowhere and not is_text(word)]
     for mistyped, word in sorted(meant, reverse=True):
-        if mistyped.is_nowhere or not is_sure:
+        if mistyped in sure or not sure:
             typed = text[mistyped.start : mistyped.end]
             text = text[: mistyped.start] + _written(word, typed) + text[mistyped.end :]
-    return Mended(text, is_sure) if meant else None
+    return Mended(text, bool(sure)) if meant else None
 
 
 def _written(meant: str, typed: str) -> str:
     """Keep the Chinese characters that are right as they were typed, traditional ones too."""
+    if is_text(meant):
+        return text_of_entry(meant)
     if meant.isascii() or len(meant) != len(typed):
         return meant
     return "".join(b if fold(b) == a else a for a, b in zip(meant, typed, strict=True))
 
 
 def _is_of_several(each: Similar, is_shown: Callable[[str], bool]) -> bool:
-    return each.pages >= PAGES_MIN and sum(map(is_shown, set(each.samples))) >= PAGES_MIN
+    least = 1 if is_text(each.word) else PAGES_MIN  # a text may be the title of one page
+    return each.pages >= least and sum(map(is_shown, set(each.samples))) >= least
 
 
 class _Choice(NamedTuple):
@@ -169,19 +215,22 @@ def _meant_by(
 ) -> str | None:
     letters = mistyped.letters
     typed = next((each for each in similar if each.word == letters and each.end == len(letters)), None)
-    choices = _by_letters(letters, [each for each in _most_pages(known) if each.word.isascii()])
+    texts = [each for each in known if is_text(each.word)]
     han = sorted((each for each in known if not each.word.isascii()), key=lambda each: each.word)
-    choices += _by_sound(letters, han, page_count) if letters.isascii() else _by_characters(letters, han)
+    choices: list[_Choice] = []
+    if not letters.isascii():
+        choices = _by_characters(letters, han)
+    elif len(letters) in WORD_CHARS:
+        choices = _by_letters(letters, [each for each in known if each.word.isascii()])
+        choices += _by_sound(letters, [each for each in han if each not in texts], page_count)
+    if texts and typed is None and all(choice.likelihood == -inf for choice in choices):
+        return max(texts, key=lambda each: (each.together, each.pages, each.word)).word
     best = max(choices, default=None, key=lambda choice: (choice.likelihood, choice.word))
     if best is None or best.likelihood == -inf or mistyped.is_nowhere:
         return best.word if best and best.likelihood > -inf else None
     is_likelier = typed is None or best.likelihood > _log_pages(typed.together, typed.pages)
     pages = typed.together if typed else 0
     return best.word if is_likelier and best.pages >= max(OFFERED_FACTOR * pages, PAGES_MIN) else None
-
-
-def _most_pages(known: Sequence[Similar]) -> list[Similar]:
-    return sorted(known, key=lambda each: (-each.together, -each.pages, each.word))[:CONSIDERED_MAX]
 
 
 def _by_letters(letters: str, known: Iterable[Similar]) -> list[_Choice]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from mesh.actors.actor import Send
-from peers.gateway.search.correction import Mistyped, summed
+from peers.gateway.search.correction import Mistyped, likeliest, summed
 from peers.gateway.search.plan import Plan, Share
 from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of
 from peers.gateway.search.statistics_stage import TermStage
 from peers.gateway.search.term_statistics import edition_of
-from peers.index.wire_messages import CountTerms, Similar, TermsCounted
+from peers.index.wire_messages import SIMILAR_MAX, CountTerms, Similar, TermsCounted
 
 
 class CorrectionStage(Stage):
     """Ask the shares of a plan; those that do not answer in time are not waited for, nor bridged.
+
+    A share tells the likeliest words that it knows. If it knows more, it is asked once again to count those
+    that others have told, so that the sums are those of one index with all pages.
 
     Attributes:
       counted, plan: what the search goes on with.
@@ -38,15 +43,54 @@ class CorrectionStage(Stage):
         self._mistyped = mistyped
         self._beside = beside
         self._told: dict[Share, tuple[tuple[Similar, ...], ...]] = {}
+        self._cut: set[Share] = set()  # that know of more words than they have told
+        # Of all words that were told: what they may stand for. Empty while they are being told.
+        self._parts: list[dict[str, set[tuple[int, int]]]] = []
 
     def begin(self, now: float) -> list[Send]:
+        return self._ask_shares(self.plan.slots, now)
+
+    def ask_further(self, now: float) -> list[Send]:
+        """Have the words that others have told counted by those that left words out, once."""
+        shares, self._cut = self._cut, set()
+        if self._parts or not self.is_told_by_all:
+            return []
+        for number in range(len(self._mistyped)):
+            parts: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+            for each in sorted(self._summed(number), key=lambda each: (-each.pages, each.word)):
+                if each.word in parts or len(parts) < SIMILAR_MAX:
+                    parts[each.word].add((each.start, each.end))
+            self._parts.append(parts)
+        lacking = [share for share in self.plan.slots if share in shares and self._is_lacking(share)]
+        for share in lacking:
+            del self._told[share]
+        return self._ask_shares(lacking, now)
+
+    def _is_lacking(self, share: Share) -> bool:
+        """Have others told words that a share has not?"""
+        own = [{each.word for each in similar} for similar in self._told[share]]
+        return any(parts.keys() - words for words, parts in zip(own, self._parts, strict=True))
+
+    def _placed(self, counted: Sequence[Sequence[Similar]]) -> tuple[tuple[Similar, ...], ...]:
+        """Put the words that a share has counted back to the parts of the typed one."""
+        return tuple(
+            tuple(
+                msgspec.structs.replace(each, start=start, end=end)
+                for each in similar
+                for start, end in sorted(parts.get(each.word, ()))
+            )
+            for similar, parts in zip(counted, self._parts, strict=True)
+        )
+
+    def _ask_shares(self, shares: Iterable[Share], now: float) -> list[Send]:
         words = tuple(each.letters for each in self._mistyped)
+        wanted = tuple(map(tuple, self._parts))
         peers = defaultdict(list)
-        for share in self.plan.slots:
+        for share in shares:
             peers[share.absent].append(share.peer)
         sends: list[Send] = []
         for absent, of_absent in peers.items():
-            question = CountTerms(self._task.number_question(), (), absent, words, self._beside)
+            question = CountTerms(self._task.number_question(), (), absent, words, self._beside, wanted)
             sends += self._ask(
                 question.request, dict.fromkeys(of_absent, question), TermsCounted, absent, now
             )
@@ -62,7 +106,9 @@ class CorrectionStage(Stage):
             self.is_stale = True
         asked.round.settle(share.peer)
         if len(message.similar) == len(self._mistyped) and share in self.plan.slots:
-            self._told[share] = message.similar
+            self._told[share] = self._placed(message.similar) if self._parts else message.similar
+            if message.is_cut:
+                self._cut.add(share)
 
     def end(self, plan: Plan) -> None:
         self._shared.punctuality.note_silent(self._waiting())
@@ -75,9 +121,12 @@ class CorrectionStage(Stage):
     def told(self) -> list[tuple[Mistyped, list[Similar]]]:
         """Return the sums of all answers for each word."""
         return [
-            (mistyped, summed(similar[number] for similar in self._told.values()))
+            (mistyped, likeliest(mistyped.letters, self._summed(number)))
             for number, mistyped in enumerate(self._mistyped)
         ]
+
+    def _summed(self, number: int) -> list[Similar]:
+        return summed(similar[number] for similar in self._told.values())
 
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:
         return []

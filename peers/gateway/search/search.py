@@ -140,7 +140,9 @@ class Search(Errand):
                 stage.end(plan)
                 return self._search(stage, plan, now)
             case CorrectionStage():
-                return [] if stage.is_open else self._end_correcting(stage, now)
+                if stage.is_open:
+                    return []
+                return stage.ask_further(now) or self._end_correcting(stage, now)
             case SearchStage():
                 plan = stage.plan()
                 return (

@@ -28,6 +28,7 @@ class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     facets: bool = False
     explain: bool = False
     verbatim: bool = False  # by no other words than these
+    related: bool = False  # queries that go beyond this one are wanted
 
 
 class ExplanationJson(msgspec.Struct, frozen=True):
@@ -106,14 +107,18 @@ class FoundJson(msgspec.Struct, frozen=True):
     facets: FacetsJson | msgspec.UnsetType = msgspec.UNSET
     corrected: str = ""  # the query that was searched for instead, as a word typed is on no page
     suggestion: str = ""  # a query that finds far more pages
+    related: list[str] | msgspec.UnsetType = msgspec.UNSET  # queries that go beyond this one, if wanted
 
 
-def found_json(query: str, found: PagesFound, took_s: float) -> FoundJson:
+def found_json(
+    query: str, found: PagesFound, took_s: float, related: tuple[str, ...] | None = None
+) -> FoundJson:
     """Return an answer as programs get it.
 
     Args:
       query: as it was typed.
       took_s: seconds from the request to the answer.
+      related: queries; None where none were wanted.
     """
     relaxed = found.relaxed
     return FoundJson(
@@ -136,6 +141,7 @@ def found_json(query: str, found: PagesFound, took_s: float) -> FoundJson:
         facets=_facets(found.facets) if found.facets else msgspec.UNSET,
         corrected=found.corrected,
         suggestion=found.suggestion,
+        related=msgspec.UNSET if related is None else list(related),
     )
 
 

@@ -314,20 +314,28 @@ def help_page(reader: Reader) -> str:
     )
 
 
-def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float, today: date) -> str:
+def result_page(
+    reader: Reader,
+    wish: Wish,
+    found: PagesFound,
+    took_s: float,
+    today: date,
+    related: tuple[str, ...] = (),
+) -> str:
     """A page of results.
 
     Args:
       took_s: seconds from the request to the answer.
       today: UTC; days close to it are told by words.
+      related: queries that go beyond this one.
     """
     same = msgspec.structs.replace(found, ticket=0, seconds=0.0, is_cached=False)
     took = reader.say("took", ms=max(1, round(took_s * 1_000)))
-    return _result_page(reader, wish, same, today).replace(_TOOK, escape(took), 1)
+    return _result_page(reader, wish, same, today, related).replace(_TOOK, escape(took), 1)
 
 
 @lru_cache(maxsize=PAGES_CACHED)
-def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> str:
+def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date, related: tuple[str, ...]) -> str:
     """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
     searched = found.corrected or wish.query
@@ -362,6 +370,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
             _Choice(reader.say(text), wish._replace(order=order).link(reader), order is wish.order)
             for order, text in _ORDER_TEXTS.items()
         ],
+        related=[_Filter(text, Wish(text).link(reader)) for text in related],
         explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
         feed=reader.link("/search", q=wish.query, format="rss"),
         took=_TOOK,

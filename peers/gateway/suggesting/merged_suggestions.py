@@ -17,6 +17,7 @@ from peers.gateway.model.member_lines import harmless
 from peers.index.wire_messages import Completed
 
 SUGGESTIONS_MAX: Final = 8
+RELATED_MAX: Final = 6  # to a whole query
 WORD_PAGES_MIN: Final = 2  # that have a word; a text may be the title of one page
 
 
@@ -64,6 +65,24 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
     for text in chain(in_turn, inside, alike):
         by_key.setdefault(typed_key(text), text)
     return [text for key, text in by_key.items() if key != typed_as or text != typed][:SUGGESTIONS_MAX]
+
+
+def beginning_of(query: str) -> str:
+    """Return how the texts begin that contain a whole query: its last word is complete, Chinese may go on."""
+    query = query.strip()
+    return f"{query} " if typed_key(query)[-1:].isascii() else query
+
+
+def related(told: Iterable[Completed], query: str, is_shown: Callable[[str], bool]) -> list[str]:
+    """Return queries that contain one and go beyond it, at most RELATED_MAX, the likeliest first.
+
+    Args:
+      told: by all indexes, of `beginning_of` the query.
+      is_shown: as in `merged`.
+    """
+    key = typed_key(query.strip())
+    longer = [text for text in merged(told, beginning_of(query), is_shown) if len(typed_key(text)) > len(key)]
+    return [text for text in longer if key in typed_key(text)][:RELATED_MAX]
 
 
 def _is_respelled(each: _Sum, begun: str) -> bool:

@@ -7,12 +7,19 @@ from typing import Final
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.urls import host_of
+from peers.engine.queries.query_parser import read_query
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round
 from peers.gateway.model.messages import SuggestTexts, TextsSuggested
 from peers.gateway.search.shared_state import SharedState
-from peers.gateway.suggesting.merged_suggestions import merged
-from peers.index.wire_messages import COMPLETIONS_MAX, Completed, CompleteTyped, TypedCompleted
+from peers.gateway.suggesting.merged_suggestions import beginning_of, merged, related
+from peers.index.wire_messages import (
+    COMPLETIONS_MAX,
+    TYPED_CHARS_MAX,
+    Completed,
+    CompleteTyped,
+    TypedCompleted,
+)
 from peers.policy.rules import is_below
 
 # The next letter is typed by then: whoever has not answered has nothing to say.
@@ -33,13 +40,16 @@ class SuggestionErrand(Errand):
         self._told: list[Completed] = []
 
     def start(self, now: float) -> list[Send]:
+        if self._order.is_whole and not _is_plain(self._order.typed):
+            return self._end(TextsSuggested(self.ticket, ()))
+        typed = beginning_of(self._order.typed) if self._order.is_whole else self._order.typed
         plan = self._shared.plan(self._shared.punctuality.tardy)
         peers = defaultdict(list)
         for share in plan.slots:
             peers[share.absent].append(share.peer)
         sends: list[Send] = []
         for absent, of_absent in peers.items():
-            question = CompleteTyped(self._number_question(), self._order.typed, absent)
+            question = CompleteTyped(self._number_question(), typed[:TYPED_CHARS_MAX], absent)
             questions = dict.fromkeys(of_absent, question)
             silent = self._shared.punctuality.silent
             asked = Round(question.request, "indexer", questions, silent, now, SUGGESTING_S_MAX)
@@ -67,8 +77,15 @@ class SuggestionErrand(Errand):
     def _end_if_over(self, now: float) -> list[Send]:
         if not all(asked.is_over(now) for asked in self._rounds):
             return []
-        texts = merged(self._told, self._order.typed, self._is_shown)
+        merge = related if self._order.is_whole else merged
+        texts = merge(self._told, self._order.typed, self._is_shown)
         return self._end(TextsSuggested(self.ticket, tuple(texts)))
 
     def _is_shown(self, url: str) -> bool:
         return not self._shared.policy.is_taken_down(url) and not is_below(host_of(url), self._order.hidden)
+
+
+def _is_plain(query: str) -> bool:
+    """Tell whether a query is made of words alone, which titles may contain."""
+    reading = read_query(query)
+    return bool(reading.query.scoring) and not reading.query.clauses

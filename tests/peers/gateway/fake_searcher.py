@@ -233,6 +233,10 @@ def answer_to(order: Message) -> Message:
     match order:
         case SearchPages(ticket=ticket, text=text):
             return _search(ticket, text, order.offset)
+        case SuggestTexts(ticket=ticket, typed=typed, is_whole=True):
+            return TextsSuggested(
+                ticket, ("crawler <b>traps", "crawler & robots") if typed == "crawler" else ()
+            )
         case SuggestTexts(ticket=ticket, typed=typed):
             return TextsSuggested(ticket, (typed + "ing", "爬虫"))
         case FindPage(ticket=ticket, url=url):

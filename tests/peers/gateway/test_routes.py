@@ -240,7 +240,7 @@ async def test_page_number_that_makes_no_sense_is_the_first(
     gateway: Starlette, backend: FakeBackend, page: str, offset: int
 ) -> None:
     await ask(gateway, f"/search?q=many&page={page}")
-    assert backend.orders == [SearchPages(7, "many", 10, offset, wants_facets=True)]
+    assert backend.orders[0] == SearchPages(7, "many", 10, offset, wants_facets=True)
 
 
 async def test_page_number_is_bounded(gateway: Starlette, backend: FakeBackend) -> None:
@@ -465,7 +465,7 @@ async def test_order_that_there_is_not_is_the_usual_one_for_people_and_refused_f
     gateway: Starlette, backend: FakeBackend
 ) -> None:
     assert (await ask(gateway, "/search?q=a&sort=colour")).status == 200
-    assert backend.orders == [SearchPages(7, "a", 10, 0, wants_facets=True)]
+    assert backend.orders[0] == SearchPages(7, "a", 10, 0, wants_facets=True)
     reply = await ask(gateway, "/api/search?q=a&sort=colour")
     assert reply.status == 400
     assert "score, date" in reply.json["error"]
@@ -506,6 +506,34 @@ async def test_browser_can_take_the_gateway_as_its_search_engine(gateway: Starle
         found = await ask(gateway, target.removeprefix("http://127.0.0.1:8017"))
         assert (found.status, found.headers["content-type"].partition(";")[0]) == (200, media_type)
     assert (await ask(gateway, "/favicon.ico")).headers["content-type"].startswith("image/svg+xml")
+
+
+async def test_related_searches_are_links_below_the_first_results(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    page = (await ask(gateway, "/search?q=crawler&lang=zh")).text
+    assert SuggestTexts(7, "crawler", is_whole=True) in backend.orders
+    assert (
+        '<a href="/search?q=crawler+%3Cb%3Etraps&amp;lang=zh"><bdi>crawler &lt;b&gt;traps</bdi></a>' in page
+    )
+    assert "相关搜索" in page
+    backend.orders.clear()
+    for without in ("/search?q=crawler&page=2", "/search?q=crawler&format=rss", "/api/search?q=crawler"):
+        assert "traps" not in (await ask(gateway, without)).text
+    assert not any(isinstance(order, SuggestTexts) for order in backend.orders)
+    found = await ask(gateway, "/api/search?q=crawler&related=1")
+    assert found.json["related"] == ["crawler <b>traps", "crawler & robots"]
+
+
+async def test_results_are_shown_where_related_searches_are_refused() -> None:
+    def refuse(order: Message) -> Message:
+        if isinstance(order, SuggestTexts):
+            raise Busy("too many")
+        return answer_to(order)
+
+    gateway = application(FakeBackend(refuse))
+    assert "crawling.html" in (await ask(gateway, "/search?q=crawler")).text
+    assert (await ask(gateway, "/api/search?q=crawler&related=1")).json["related"] == []
 
 
 async def test_suggestions_have_the_form_that_browsers_know(gateway: Starlette, backend: FakeBackend) -> None:

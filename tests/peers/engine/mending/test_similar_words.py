@@ -7,8 +7,9 @@ import pytest
 
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.mending.similar_words import TWO_EDITS_CHARS, SimilarWord
+from peers.engine.mending.similar_words import TWO_EDITS_CHARS, SimilarWord, is_text
 from peers.engine.pages.document import Document
+from peers.engine.pages.suggested_texts import text_of_entry
 from peers.engine.searching.effort import Effort
 from peers.text.pinyin import readings, sounding_like, spellings_of_syllable
 
@@ -20,7 +21,7 @@ def similar(texts: list[str], typed: str, beside: tuple[str, ...] = ()) -> list[
         for half in (pages[::2], pages[1::2]):
             index.add(half)
             index.commit()
-        return index.snapshot().everything().similar_words(typed, beside, Effort())
+        return index.snapshot().everything().similar_words(typed, beside, Effort())[0]
 
 
 def edits(a: str, b: str) -> int:
@@ -58,6 +59,27 @@ def test_pages_are_counted_with_the_rest_of_the_query() -> None:
     assert {each.word: each.pages for each in similar(texts, "pakcage")} == {"pakcage": 1, "package": 2}
 
 
+def test_texts_are_told_for_the_first_letters_of_their_pinyin() -> None:
+    titles = ["软件包", "如今版", "软件包管理", "软件", "软件 包", "rjb", "软件库", "重庆", "软件包"]
+    pages = [(n, Document(f"http://h{n}.test/", title, text="软件包")) for n, title in enumerate(titles)]
+    with Index.open(MemoryStorage()) as index:
+        for half in (pages[::2], pages[1::2]):
+            index.add(half)
+            index.commit()
+        view = index.snapshot().everything()
+
+        def told(typed: str) -> dict[str, int]:
+            found, is_cut = view.similar_words(typed, (), Effort())
+            assert not is_cut
+            return {text_of_entry(each.word): each.pages for each in found if is_text(each.word)}
+
+        assert told("rjb") == {"软件包": 2, "如今版": 1}
+        assert told("rj") == {"软件": 1}
+        assert told("cq") == told("zq") == {"重庆": 1}
+        assert told("rjbgl") == {"软件包管理": 1}
+        assert told("r") == told("rjbgli") == {}
+
+
 def test_words_of_unquotable_pages_alone_are_not_told() -> None:
     pages = [Document(f"http://h{n}.test/", text="confidential", is_quotable=n > 2) for n in range(5)]
     pages.append(Document("http://x.test/", text="konfident", is_quotable=False))
@@ -65,10 +87,10 @@ def test_words_of_unquotable_pages_alone_are_not_told() -> None:
         index.add([(1, page) for page in pages])
         index.commit()
         view = index.snapshot().everything()
-        found = view.similar_words("confidental", (), Effort())
+        found, _ = view.similar_words("confidental", (), Effort())
         assert [(each.word, each.pages) for each in found] == [("confidential", 2)]
         assert set(found[0].samples) == {"http://h3.test/", "http://h4.test/"}
-        assert view.similar_words("konfidentt", (), Effort()) == []
+        assert view.similar_words("konfidentt", (), Effort()) == ([], False)
 
 
 @pytest.mark.parametrize(
@@ -135,5 +157,5 @@ def test_little_effort_tells_of_few_words_and_says_so() -> None:
     with Index.open(MemoryStorage()) as index:
         index.add([(1, Document("http://a.test/", text="software sofwares softwares"))])
         index.commit()
-        assert index.snapshot().everything().similar_words("sofware", (), effort) == []
+        assert index.snapshot().everything().similar_words("sofware", (), effort) == ([], True)
     assert effort.is_spent

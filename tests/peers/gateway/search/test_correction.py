@@ -88,7 +88,7 @@ def test_far_more_pages_are_offered_not_searched(meshes: dict[int, Mesh]) -> Non
                 assert (found.corrected, found.suggestion, found.total) == ("", "software", 1)
 
 
-OFFERED = {
+LIKE_SOUNDS = {
     "软健包": "软件包",
     "軟健包": "軟件包",  # what is right stays as it was typed
     "管里器": "管理器",
@@ -101,12 +101,74 @@ OFFERED = {
 }
 
 
-@pytest.mark.parametrize("text", OFFERED)
-def test_chinese_characters_of_like_sound_are_offered(meshes: dict[int, Mesh], text: str) -> None:
+@pytest.mark.parametrize("text", LIKE_SOUNDS)
+def test_words_with_a_chinese_character_of_like_sound_are_mended(meshes: dict[int, Mesh], text: str) -> None:
     for mesh in meshes.values():
         for peer in mesh.nodes:
             found = mesh.search(peer, text)
-            assert (found.corrected, found.suggestion) == ("", OFFERED[text])
+            assert (found.corrected, found.suggestion) == (LIKE_SOUNDS[text], "")
+
+
+def test_a_part_of_more_chinese_characters_is_offered_not_searched(meshes: dict[int, Mesh]) -> None:
+    clause = "把软件包管里器安装"
+    pages = [Document(f"http://h{n}.test/", text=clause.replace("里", "理")) for n in range(3)]
+    with ExitStack() as stack:
+        mesh = Mesh(["solo"], stack)
+        mesh.index(pages)
+        found = mesh.search("solo", clause)
+        assert (found.corrected, found.suggestion) == ("", clause.replace("里", "理"))
+
+
+INITIALS = {
+    "rjb": "软件包",
+    "install rjb": "install 软件包",
+    "dyj": "打印机",  # the title of more pages than 对应集
+    "zy": "中央",  # z for zh
+    "ajz": "",  # a title that may not be shown
+    "rjbg": "",
+    "RJB": "软件包",
+    "gnu": "",  # on a page
+    "xqd": "",  # a word, but no title
+}
+
+
+@pytest.mark.parametrize("text", INITIALS)
+def test_a_title_is_offered_for_the_first_letters_of_its_pinyin(text: str) -> None:
+    titles = ["软件包", "打印机 — Debian", "打印机 — FAQ", "对应集", "中央", "gnu", "install 驱动器"]
+    pages = [
+        Document(f"http://host{n}.test/", title, text="小驱动 安装 install") for n, title in enumerate(titles)
+    ]
+    pages.append(Document("http://silent.test/", "暗夹子", text="x", is_quotable=False))
+    with ExitStack() as stack:
+        for count in (1, 3):
+            mesh = Mesh([f"peer{i}" for i in range(count)], stack)
+            mesh.index(pages)
+            for peer in mesh.nodes:
+                found = mesh.search(peer, text)
+                assert (found.corrected, found.suggestion) == ("", INITIALS[text])
+
+
+NEIGHBOURS = tuple(
+    f"{'pannier'[:place]}{letter}{'pannier'[place + skipped :]}"
+    for place in range(1, 7)
+    for letter in "bdgklmoqtvx"
+    for skipped in (0, 1)
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_more_words_than_are_told_the_same_is_chosen_by_any_mesh(seed: int) -> None:
+    random = Random(seed)
+    texts = [" ".join((random.choice(NEIGHBOURS), *random.choices(WORDS, k=3))) for _ in range(400)]
+    texts += [" ".join(random.choices("大答达搭", k=1)) + random.choice("印银引音因隐阴") for _ in range(200)]
+    pages = [Document(f"http://host{n % 41}.test/{n}", text=text) for n, text in enumerate(texts)]
+    with ExitStack() as stack:
+        meshes = [Mesh([f"peer{i}" for i in range(n)], stack) for n in (1, 3, 5)]
+        for mesh in meshes:
+            mesh.index(pages)
+        for text in ("pannier", "pannier printer", "pannier 打印", "install pannier", "dayin", "da yin"):
+            found = [mesh.search(peer, text) for mesh in meshes for peer in mesh.nodes]
+            assert len({(each.corrected, each.suggestion) for each in found}) == 1, text
 
 
 def test_verbatim_words_are_searched_as_typed(meshes: dict[int, Mesh]) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from mesh.actors.actor import Address
 from peers.engine.mending.completions import Nearness
 from peers.gateway.model.messages import SuggestTexts, TextsSuggested
@@ -86,9 +88,9 @@ def test_nothing_in_a_text_turns_the_text_around_it() -> None:
     assert merged([said("Pyre \u202eemoR", TEXT)], "pyr", everything) == ["Pyre \u2060emoR"]
 
 
-def begun(typed: str = "pyr", **fields: tuple[str, ...]) -> Conversation:
+def begun(typed: str = "pyr", hidden: tuple[str, ...] = ()) -> Conversation:
     talk = Conversation()
-    [(target, question)] = talk.order(SuggestTexts(5, typed, **fields))
+    [(target, question)] = talk.order(SuggestTexts(5, typed, hidden))
     assert target == EVERY_INDEXER
     assert isinstance(question, CompleteTyped)
     assert (question.typed, question.absent) == (typed, ())
@@ -140,3 +142,23 @@ def test_domains_that_are_hidden_from_a_client_suggest_nothing_to_it() -> None:
     answered(talk, "bob", request, said("Pyrite", TEXT, first=1))
     answered(talk, "cyd", request)
     assert told(talk) == ("Pyrite",)
+
+
+@pytest.mark.parametrize(("query", "asked"), [("Pyre", "Pyre "), ("打印", "打印"), ("old pyre", "old pyre ")])
+def test_related_queries_contain_a_whole_one_and_go_beyond_it(query: str, asked: str) -> None:
+    talk = Conversation()
+    [(_, question)] = talk.order(SuggestTexts(5, query, is_whole=True))
+    assert isinstance(question, CompleteTyped)
+    assert question.typed == asked
+    texts = [f"{query} {n}" for n in range(9)]
+    answered(talk, "ann", question.request, *(said(text, TEXT, 20 - n) for n, text in enumerate(texts)))
+    answered(talk, "bob", question.request, said(query, TEXT), said("old", INSIDE), said("pyrite", WORD, 9))
+    answered(talk, "cyd", question.request)
+    assert told(talk) == tuple(texts[:6])
+
+
+@pytest.mark.parametrize("query", ["site:a.test", '"old pyre"', "pyre -old", "intitle:pyre", "!", ""])
+def test_nothing_is_related_to_a_query_with_operators(query: str) -> None:
+    talk = Conversation()
+    talk.order(SuggestTexts(5, query, is_whole=True))
+    assert told(talk) == ()
