@@ -176,8 +176,8 @@ def _by_letters(letters: str, known: Iterable[Similar]) -> list[_Choice]:
     """Return the words spelled nearly alike, but for those of too few pages to be the likeliest."""
     choices: list[_Choice] = []
     least = -inf
-    weighed = sorted(((_log_pages(each.together, each.pages), each) for each in known), reverse=True)
-    for weight, each in weighed:
+    weighed = [(_log_pages(each.together, each.pages), each) for each in known]
+    for weight, each in sorted(weighed, key=lambda pair: (-pair[0], pair[1].word)):
         if weight - EDIT_COST * LIKELY_EDIT < least:
             break
         if each.word == letters or abs(len(each.word) - len(letters)) > 2 or not letters.isascii():

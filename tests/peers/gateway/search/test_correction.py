@@ -9,6 +9,8 @@ from random import Random
 import pytest
 
 from peers.engine.pages.document import Document
+from peers.gateway.search.correction import Mistyped, mend
+from peers.index.wire_messages import Similar
 from tests.peers.gateway.test_exactness import Mesh
 
 WORDS = (
@@ -74,6 +76,17 @@ def test_what_is_on_no_page_is_mended_alike_by_1_3_and_5_peers(meshes: dict[int,
         for peer in mesh.nodes:
             found = mesh.search(peer, text)
             assert (found.corrected, found.suggestion) == (MENDED[text], "")
+
+
+def test_of_words_on_as_many_pages_any_may_be_meant_and_none_ends_the_gateway() -> None:
+    """A query with a typo ended the peer that it was asked of where two words are on as many pages."""
+    samples = ("http://a.test/", "http://b.test/", "http://c.test/")
+    typed = Mistyped(0, 7, "packsge", is_nowhere=True)
+    like = [Similar(word, 0, 7, 9, 9, samples) for word in ("packages", "package", "packaged")]
+    for told in (like, like[::-1]):
+        mended = mend("packsge", [(typed, told)], lambda url: True, 1_000)
+        assert mended is not None
+        assert mended.text == "package"
 
 
 def test_far_more_pages_are_offered_not_searched(meshes: dict[int, Mesh]) -> None:
