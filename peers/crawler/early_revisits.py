@@ -137,7 +137,7 @@ class EarlyRevisits:
 
 
 def _disbelieved(spans: Iterable[tuple[float, float, int]]) -> tuple[Disbelief, ...]:
-    """Return whose word on links does not count: that of single peers, as others say the same anew."""
+    """Return the single members with a word on links that does not count; others say the same anew."""
     return tuple(Disbelief(since_s, until_s, tag_of(tag)) for since_s, until_s, tag in spans if tag)
 
 

@@ -1,4 +1,4 @@
-"""The row of what links tell of a page: entries, and which members told each of them, and when.
+"""The row of the facts that links tell of a page: entries, with the members that told each, and the time.
 
 In a row the entries (`peers.engine.pages.linkers`) stand in groups, each behind its *telling*: the minute in
 which the owner of the page's slot heard them, and the members through which they came, the finder of the link
@@ -93,14 +93,14 @@ def knows(row: AnchorRow, entries: Sequence[str], telling: str) -> bool:
 
 
 def join_anchor_rows(one: AnchorRow, other: AnchorRow) -> AnchorRow:
-    """Bring what two rows of a page tell together."""
+    """Bring the entries and tellings of two rows of a page together."""
     if one == other or not other:
         return one
     return _ordered(_tellings_in(one, other)) if one else other
 
 
 def without(row: AnchorRow, disbeliefs: Iterable[Disbelief]) -> AnchorRow:
-    """Return what stays of a row without the word of some members; () for nothing."""
+    """Return a row without the word of some members; () for nothing."""
     told = _tellings_in(row)
     refused = {telling for each in told.values() for telling in each}
     refused = {telling for telling in refused if any(each.is_about(telling) for each in disbeliefs)}

@@ -90,7 +90,7 @@ class TextRows:
             self._note_change(slot, mark, before, joined)
 
     def forget_disbelieved(self, slot: int, mark: bytes, row: bytes) -> bool:
-        """Leave out of a row what members have told that does not count any more.
+        """Leave the word of members that does not count any more out of a row.
 
         The whole team does, each by the policy, so nobody hears of it.
 
