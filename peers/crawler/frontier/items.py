@@ -72,7 +72,7 @@ class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of the links to a page, the linkers that use them, and who told so: see `anchor_rows`."""
+    """The texts of the links to a page, the linkers that use them, and the tellers: see `anchor_rows`."""
 
     slot: Slot
     fingerprint: Fingerprint
