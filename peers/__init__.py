@@ -8,6 +8,6 @@
 - `wire_tags` numbers the messages between peers, `charges` says what they cost of their senders' quotas
 - `config` is the configuration, `vitals` the status, `program_version` that of it all
 - `cli` begins the command line, `application` and `commands/` are it, with `options`, `mesh_readiness`,
-  `workers`
+  `user_state`, `workers`; `webhooks/` is a command that watches searches
 - `memory_keeper` [io] gives memory back that was freed, `damaged_data` [io] begins anew
 """

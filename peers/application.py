@@ -64,6 +64,10 @@ BUILT_IN: Final = {
         "peers.commands.mcp:mcp:EPILOG",
         "Serve the tools search, page, site and why to an assistant, until it is stopped.",
     ),
+    "webhook": LateCommand(
+        "peers.webhooks.command:webhook:EPILOG",
+        "Post new hits of searches to a URL, until it is stopped.",
+    ),
     "token": LateCommand(
         "peers.commands.token:token:EPILOG",
         "Print a token that every gateway of the mesh takes, for browsers and scripts.",

@@ -41,7 +41,7 @@ TOKEN_CHARS_MAX: Final = 4_096
 
 
 def token_given(context: typer.Context, parameter: typer.CallbackParam, value: str) -> str:
-    """Return a token from where it is said to be; other users of a machine can read the words of a command.
+    """Return a secret from where it is said to be; other users of a machine can read the words of a command.
 
     Raises:
       ConfigError: it is on the command line, or not where it is said to be.
@@ -53,13 +53,14 @@ def token_given(context: typer.Context, parameter: typer.CallbackParam, value: s
             with open(value[1:], encoding="ascii") as file:
                 return file.readline(TOKEN_CHARS_MAX).strip()
         except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read a token in {value[1:]}: {error}") from error
+            raise ConfigError(f"cannot read the {parameter.name} in {value[1:]}: {error}") from error
     source = context.get_parameter_source(str(parameter.name))
     if value and source is not None and source.name == "COMMANDLINE":
-        option = "--token " if parameter.param_type_name == "option" else ""
+        option = f"{parameter.opts[0]} " if parameter.param_type_name == "option" else ""
+        name = parameter.name
         raise ConfigError(
-            f"other users of this machine could read a token on the command line: give {option}@FILE, or "
-            f"{option}- and the token on standard input, or set {parameter.envvar}"
+            f"other users of this machine could read the {name} on the command line: give {option}@FILE, or "
+            f"{option}- and the {name} on standard input, or set {parameter.envvar}"
         )
     return value
 

@@ -24,6 +24,10 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     # A promise says that something is durable. The driver holds it back until what the actors
     # wrote to the table before sending it has been committed.
     is_promise: ClassVar[bool] = False
+    # On its way to another peer it leaves with a commit, in one envelope with all else that is for that peer
+    # then (`mesh.actors.departures`). For what has to get to one place, however late: what is asked for by
+    # somebody that waits leaves at once.
+    waits_for_company: ClassVar[bool] = False
 
 
 class Address(NamedTuple):
@@ -76,8 +80,18 @@ class Actor(ABC):
         """
         return inf
 
-    def before_commit(self) -> None:  # noqa: B027 (most have nothing to write)
-        """Write to the table, once a commit, the values that most changes move, such as counters."""
+    @property
+    def has_news(self) -> bool:
+        """Is there anything to be sent by `before_commit`, though perhaps no row has changed?"""
+        return False
+
+    def before_commit(self, now: float) -> list[Send]:
+        """Write to the table, once a commit, the values that most changes move, such as counters.
+
+        Returns:
+          What others hear of all that has changed since the last commit; it leaves with this one.
+        """
+        return []
 
     def observe(self) -> Statistics:
         """Counters and gauges for tests, status pages and simulations."""

@@ -189,9 +189,9 @@ class Conduct:
         charge = self._charges.get(type(message))
         return charge is None or self._spend(peer, *charge(message), now)
 
-    def admits_bytes(self, peer: str, n_bytes: int, now: float) -> bool:
-        """May a message that took so much of the wire be looked at? The smallest counts as 8 KiB."""
-        return self._spend(peer, Quota.BYTES, max(n_bytes, MESSAGE_BYTES_MIN), now)
+    def admits_bytes(self, peer: str, n_bytes: int, now: float, *, n_messages: int = 1) -> bool:
+        """May messages that took so many bytes together be looked at? The smallest count as 8 KiB each."""
+        return self._spend(peer, Quota.BYTES, max(n_bytes, n_messages * MESSAGE_BYTES_MIN), now)
 
     def note(
         self, peer: str, offence: Offence, now: float, *, points: float | None = None, evidence: str = ""

@@ -14,7 +14,7 @@ class Outgoing(NamedTuple):
     """A send that the node does not deliver itself: to a port, another peer or everybody.
 
     A promise leaves the node even to an actor of the same peer: the driver hands it back to
-    `Node.receive` once the table has been committed.
+    `Node.receive` once the table has been committed. See `departures` for what else waits for that.
     """
 
     source: Address
@@ -38,11 +38,16 @@ class Node:
         self._wake_times = {name: actor.wake_at() for name, actor in self._actors.items()}
         self._stirred: set[str] = set()
         self._depart: Callable[[Outgoing], None] | None = None
-        self._write_counters = [
-            actor.before_commit
-            for actor in self._actors.values()
+        self._committing = [
+            name
+            for name, actor in self._actors.items()
             if type(actor).before_commit is not Actor.before_commit
         ]
+        self._announcing = {
+            name: actor for name, actor in self._actors.items() if type(actor).has_news is not Actor.has_news
+        }
+        # Has any actor something for others that is to leave with a commit? As of the last `wake_at`.
+        self.has_news = False
 
     def send_at_once(self, depart: Callable[[Outgoing], None]) -> None:
         """Hand messages for other peers to `depart` when they are sent, instead of returning them.
@@ -103,10 +108,20 @@ class Node:
             self._ask_stirred()
         return min(self._wake_times.values())
 
-    def before_commit(self) -> None:
-        """Have the actors write the values that go with their changes; to be called before the commit."""
-        for write in self._write_counters:
-            write()
+    def before_commit(self, now: float) -> list[Outgoing]:
+        """Have the actors write the values that go with their changes; to be called before the commit.
+
+        Returns:
+          What leaves with it.
+        """
+        leaving: list[Outgoing] = []
+        for name in self._committing:
+            sends = self._actors[name].before_commit(now)
+            if sends:
+                self._stirred.add(name)
+                leaving += self._deliver(self._addresses[name], sends, now)
+        self.has_news = False
+        return leaving
 
     def actor(self, name: str) -> Actor:
         """Return one of the actors, for callers that need more than its statistics."""
@@ -119,9 +134,11 @@ class Node:
         }
 
     def _ask_stirred(self) -> None:
-        actors, wake_times = self._actors, self._wake_times
+        actors, wake_times, announcing = self._actors, self._wake_times, self._announcing
         for name in self._stirred:
             wake_times[name] = actors[name].wake_at()
+            if name in announcing and not self.has_news:
+                self.has_news = announcing[name].has_news
         self._stirred.clear()
 
     def _deliver(self, source: Address, sends: list[Send], now: float) -> list[Outgoing]:
@@ -136,7 +153,8 @@ class Node:
                     continue
                 actor = self._actors.get(name)
                 is_for_others = peer != self.peer
-                if message.is_promise or (actor is None and not is_for_others):
+                may_wait = is_for_others and message.waits_for_company
+                if message.is_promise or may_wait or (actor is None and not is_for_others):
                     leaving.append(Outgoing(source, target, message))
                     continue
                 if is_for_others:

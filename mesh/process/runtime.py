@@ -7,8 +7,8 @@ time is handed to the node, and what leaves the node is carried out at once: ord
 frames to peers. Two things wait:
 
 * A *promise* (`Message.is_promise`) waits for the commit of the table that contains what the actors
-  wrote before they made it. Commits run in a worker thread, one after the other; what gathers
-  meanwhile shares the next one.
+  wrote before they made it, and with it goes what waits for company (`mesh.actors.departures`): all that is
+  for one peer as one message. Commits run in a worker thread, one after the other.
 * What a port delivers while the node is busy waits its turn, so handlers never nest.
 
 What another peer sends is refused and counted when it breaks the protocol, before or by the actor it is for,
@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Set
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence, Set
 from math import inf
 from typing import Final, Protocol, TypeAlias
 
@@ -29,6 +29,7 @@ import trio
 from mesh.actors.actor import EVERYBODY, Address, Message, Statistics
 from mesh.actors.codec import Decoder, encode
 from mesh.actors.conduct import Offence
+from mesh.actors.departures import Departures, envelopes
 from mesh.actors.node import Node, Outgoing
 from mesh.actors.port import DiskFilled, Port
 from mesh.actors.versions import Versions
@@ -38,8 +39,6 @@ from mesh.tables.lmdb_table import LmdbTable
 from mesh.transport.transport import Received
 
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
-MANY_PROMISES: Final = 8  # of one commit: more are to come
-GATHERING_PAUSE_S: Final = 0.1  # behind such a one: what comes meanwhile shares the next one
 STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
 _CLOCK_KEY: Final = b"\x00clock"
 
@@ -65,7 +64,7 @@ class Wire(Protocol):
     def peers(self) -> Set[str]:
         """Return the peers that receive published frames."""
 
-    def send(self, peer_id: str, frames: bytes, /) -> bool: ...
+    def send(self, peer_id: str, frames: Sequence[bytes], /) -> bool: ...
 
     def publish(self, topic: bytes, frames: bytes, /) -> None: ...
 
@@ -123,8 +122,8 @@ class Runtime:
         self.watchdog = Watchdog()
         self._waiting: deque[tuple[_Hand, Address, str, Message]] = deque()
         self._is_delivering = False
-        self._promises: list[Outgoing] = []
-        self._has_work_to_commit = trio.Event()
+        self._departures = Departures()
+        self._commit_alarm = trio.CancelScope()  # ends the wait for the next commit
         self._armed_at = inf  # when `_alarm` goes off, by our clock
         self._alarm = trio.CancelScope()
 
@@ -188,23 +187,26 @@ class Runtime:
             self._is_delivering = False
         for line in self._node.conduct.take_news():
             logger.warning("%s", line)
-        if self._promises or self._table.has_changes:
-            self._has_work_to_commit.set()
+        self._node.wake_at()  # which asks for news, too
+        if self._node.has_news or self._table.has_changes:
+            self._departures.note_changes(self.clock.now())
+        self._arm_commit()
 
     def _receive_frame(self, peer: str, frames: list[bytes], n_bytes: int) -> None:
-        """Hand a frame of another peer to the actor it is for; any fault of the frame is counted."""
+        """Hand the frames of another peer to the actors they are for; any fault of one is counted."""
         conduct, now = self._node.conduct, self.clock.now()
-        if not conduct.admits_bytes(peer, n_bytes, now) or not frames:
+        if not conduct.admits_bytes(peer, n_bytes, now, n_messages=len(frames)):
             return
-        try:
-            envelope = self._decode(frames[0])
-        except RemoteProtocolError as error:
-            conduct.note(peer, Offence.UNREADABLE, now)
-            self._refuse(peer, error)
-            return
-        self._versions.note(peer, envelope.spoken)
-        source = Address(peer, envelope.source)
-        self._hand_in(self._receive_remote, source, envelope.target, envelope.message)
+        for frame in frames:
+            try:
+                envelope = self._decode(frame)
+            except RemoteProtocolError as error:
+                conduct.note(peer, Offence.UNREADABLE, now)
+                self._refuse(peer, error)
+                continue
+            self._versions.note(peer, envelope.spoken)
+            source = Address(peer, envelope.source)
+            self._hand_in(self._receive_remote, source, envelope.target, envelope.message)
 
     def _receive_remote(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
         try:
@@ -219,8 +221,8 @@ class Runtime:
 
     def _carry_out(self, outgoing: list[Outgoing]) -> None:
         for item in outgoing:
-            if item.message.is_promise:
-                self._promises.append(item)
+            if item.message.is_promise or item.message.waits_for_company:
+                self._departures.add(item, self.clock.now())
             else:
                 self._send(item)
 
@@ -235,9 +237,15 @@ class Runtime:
             frame = encode(source.actor, target.actor, message, self._versions.with_all(self._wire.peers))
             self._wire.publish(target.actor.encode(), frame)
         else:
-            frame = encode(source.actor, target.actor, message, self._versions.with_peer(target.peer))
-            if not self._wire.send(target.peer, frame):
-                self._lost += 1
+            self._send_to(target.peer, [item])
+
+    def _send_to(self, peer: str, items: Iterable[Outgoing]) -> None:
+        """Send messages to another peer, together if they fit into one."""
+        version = self._versions.with_peer(peer)
+        frames = (encode(source.actor, target.actor, message, version) for source, target, message in items)
+        for envelope in envelopes((frame, len(frame)) for frame in frames):
+            if not self._wire.send(peer, envelope):
+                self._lost += len(envelope)
 
     def _wake_if_due(self, now: float) -> None:
         wake_at = self._node.wake_at()
@@ -282,17 +290,20 @@ class Runtime:
 
     async def _commit_forever(self) -> None:
         while True:
-            await self._has_work_to_commit.wait()
-            self._has_work_to_commit = trio.Event()
-            n_promises = 0
+            with trio.CancelScope() as self._commit_alarm:
+                self._arm_commit()
+                await trio.sleep_forever()
             try:
-                n_promises = await self._commit()
+                await self._commit()
                 self._failed = None
             except StorageError as error:
                 self._note_failed(error)
-                self._has_work_to_commit.set()
+                self._departures.note_changes(self.clock.now())
                 await trio.sleep(self._storage_retry_s)
-            await trio.sleep(COMMIT_PAUSE_S if n_promises < MANY_PROMISES else GATHERING_PAUSE_S)
+            await trio.sleep(COMMIT_PAUSE_S)
+
+    def _arm_commit(self) -> None:
+        self._commit_alarm.deadline = trio.current_time() + self._departures.due_s - self.clock.now()
 
     def _note_failed(self, error: StorageError) -> None:
         """Log once that commits fail; on a full disk stop work that would only make more wait for one."""
@@ -303,28 +314,40 @@ class Runtime:
             for actor in self._when_full:
                 self.deliver(Address(self._node.peer, "runtime"), actor, DiskFilled(str(error)))
 
-    async def _commit(self) -> int:
-        """Make all changes so far durable, then keep the promises that were waiting for it; how many."""
+    async def _commit(self) -> None:
+        """Make all changes so far durable, then let out all that is held; only promises need that."""
+        now = self.clock.now()
+        self._carry_out(self._node.before_commit(now))
+        self._wake_if_due(now)
         if self._table.has_changes:
             self.clock.write_down()
-            self._node.before_commit()
         batch = self._table.begin_commit()
-        promises, self._promises = self._promises, []
+        held = self._departures.take()
         if batch is not None:
             try:
                 await trio.to_thread.run_sync(batch.write)
             except BaseException:
                 self._table.abandon_commit(batch)
-                self._promises = promises + self._promises
+                self._departures.put_back(held)
+                self._let_out([item for item in held if not item.message.is_promise])
                 raise
             self._table.finish_commit(batch)
             self._commits += 1
-        for source, target, message in promises:
-            if target.peer == self._node.peer and self._node.has_actor(target.actor):
+        self._let_out(held)
+
+    def _let_out(self, held: Iterable[Outgoing]) -> None:
+        """Send all that was held: messages for one peer as one, if they fit."""
+        by_peer: dict[str, list[Outgoing]] = defaultdict(list)
+        for item in held:
+            source, target, message = item
+            if target.peer != self._node.peer:
+                by_peer[target.peer].append(item)
+            elif self._node.has_actor(target.actor):
                 self.deliver(source, target.actor, message)
             else:
-                self._send(Outgoing(source, target, message))
-        return len(promises)
+                self._send(item)
+        for peer, items in by_peer.items():
+            self._send_to(peer, items)
 
 
 def _is_cancellation(error: BaseException) -> bool:

@@ -4,6 +4,6 @@
 happened to them, `why` says why things are as they are, `audit` proves how long hosts were left alone,
 `drain` empties a peer, `policy` says what is crawled and shown, `undone_visits` lists visits that are not
 believed, `token` opens gateways to others, `mcp` lets assistants search. Those of a room stand in it
-(`importing.command`, `exporting.command`, `evaluation.commands`, `index.words_command`);
+(`importing.command`, `exporting.command`, `evaluation.commands`, `index.words_command`, `webhooks.command`);
 `peers.application` puts all together.
 """

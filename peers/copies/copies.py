@@ -155,6 +155,13 @@ class Copies(StoreActor):
         at = min(self._keeper.wake_at(), self._reports.wake_at(), self._updates.wake_at())
         return min(at, self._roles.wake_at(), self._walk_at_s)
 
+    @property
+    def has_news(self) -> bool:
+        return self._keeper.has_news
+
+    def before_commit(self, now: float) -> list[Send]:
+        return self._keeper.before_commit(now)
+
     def observe(self) -> CopiesStatistics:
         return CopiesStatistics(
             store=self._keeper.observe(),

@@ -38,6 +38,7 @@ class ToldContent(msgspec.Struct, frozen=True, array_like=True):
 class ContentsTold(Message, frozen=True, array_like=True, tag=100):
     """The peer that answers for pages to the one that answers for their contents; repeated until noted."""
 
+    waits_for_company: ClassVar[bool] = True
     batch: Count
     pages: Annotated[tuple[ToldContent, ...], Meta(max_length=PAGES_MAX)]
 
@@ -46,6 +47,7 @@ class ContentsNoted(Message, frozen=True, array_like=True, tag=101):
     """Promise of the receiver: they are in its groups, durably."""
 
     is_promise: ClassVar[bool] = True
+    waits_for_company: ClassVar[bool] = True
     batch: Count
 
 
@@ -61,6 +63,7 @@ class PageRole(msgspec.Struct, frozen=True, array_like=True):
 class RolesTold(Message, frozen=True, array_like=True, tag=102):
     """The peer that keeps groups to those that answer for pages in them; repeated until noted."""
 
+    waits_for_company: ClassVar[bool] = True
     batch: Count
     pages: Annotated[tuple[PageRole, ...], Meta(max_length=PAGES_MAX)]
 
@@ -69,6 +72,7 @@ class RolesNoted(Message, frozen=True, array_like=True, tag=103):
     """Promise of the receiver: searches go by it."""
 
     is_promise: ClassVar[bool] = True
+    waits_for_company: ClassVar[bool] = True
     batch: Count
     # Indexes of the pages of which that is not so: they do not have that content here.
     unlike: Annotated[tuple[Count, ...], Meta(max_length=PAGES_MAX)] = ()

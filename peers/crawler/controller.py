@@ -268,9 +268,17 @@ class Controller(StoreActor):
             at = fetch_at
         return at
 
-    def before_commit(self) -> None:
+    @property
+    def has_news(self) -> bool:
+        return self._mirror.has_news
+
+    def before_commit(self, now: float) -> list[Send]:
+        sends = self._keeper.before_commit(now)
+        if self._mirror.has_pledges:
+            sends += self._redeem(self._mirror.redeem())
         if self._budgets.changed:
             self._budgets.save()
+        return sends
 
     def observe(self) -> CrawlStatistics:
         frontier, links, pages, visits = self._frontier, self._links, self._pages, self._visits

@@ -362,6 +362,8 @@ Disallow: /sign-in
 Disallow: /bot?
 Disallow: /timegate/
 Disallow: /timemap/
+Disallow: /web/
+Disallow: /cdx
 Disallow: /api/
 Disallow: /metrics
 """

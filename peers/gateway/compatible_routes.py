@@ -1,9 +1,10 @@
-"""The interfaces that programs for other search engines know: the same search in their forms."""
+"""The interfaces that programs for other search engines and web archives know: the same in their forms."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,8 +15,23 @@ from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Oddity
 from peers.gateway import responses
 from peers.gateway.backend import Backend
-from peers.gateway.model.messages import PagesFound, SearchPages
+from peers.gateway.model.messages import FindVersions, PagesFound, SearchPages, VersionsFound
 from peers.gateway.requests import Refusal, base_of, body_of, number_in, reader_of
+from peers.gateway.site.cdx import (
+    MEDIA_TYPES,
+    PAGES_MAX,
+    CdxQuery,
+    MatchType,
+    NoCdxQuery,
+    PagesCounted,
+    both_schemes,
+    captures_in,
+    captures_of,
+    cdx_query,
+    lines_of,
+    listed,
+    pages_counted,
+)
 from peers.gateway.site.elastic_json import INDEX, ElasticRequest, elastic_json, failure_json, order_of
 from peers.gateway.site.elastic_query import NotUnderstood, query_of
 from peers.gateway.site.feeds import rss
@@ -56,7 +72,7 @@ class _YacySearch(NamedTuple):
 
 
 class CompatibleRoutes:
-    """The handlers of other engines' interfaces."""
+    """The handlers of the interfaces of other engines and archives."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -94,6 +110,41 @@ class CompatibleRoutes:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, NotUnderstood) as error:
             return _elastic(failure_json("parsing_exception", str(error), 400), 400)
         return _elastic(elastic_json(wanted, found, self._backend.now() - began))
+
+    async def cdx(self, request: Request) -> Response:
+        """List stored versions as a CDX server does: all of one page, or the newest of each of many pages."""
+        try:
+            query = cdx_query(request.query_params)
+        except NoCdxQuery as error:
+            raise Refusal(400, str(error)) from error
+        pages = await self._cdx_pages(query)
+        if query.counts_pages:
+            return responses.json(PagesCounted(1) if pages is None else pages_counted(pages))
+        if pages is None:
+            found = [await self._versions(url) for url in both_schemes(query.url)]
+            captures = [capture for each in found for capture in captures_of(each)]
+        else:
+            captures = captures_in(query, pages)
+        shown = await self._backend.render(partial(listed, query, captures))
+        if not shown:
+            raise Refusal(404, f"No Captures found for: {query.url}")  # by which clients know it
+        text = await self._backend.render(partial(lines_of, query, shown))
+        return responses.plain(text, MEDIA_TYPES[query.form])
+
+    async def _cdx_pages(self, query: CdxQuery) -> PagesFound | None:
+        """Find the pages whose newest versions are listed; None where one page is asked for."""
+        is_exact = query.match is MatchType.EXACT
+        if query.page >= (1 if is_exact else PAGES_MAX):
+            raise Refusal(400, "there is no such page of this list: ask for a longer prefix instead")
+        if is_exact:
+            return None
+        wishes = (query.pages, SNIPPETS_MAX, query.page * SNIPPETS_MAX)
+        return await self._backend.ask(
+            lambda ticket: SearchPages(ticket, *wishes, is_verbatim=True), PagesFound
+        )
+
+    async def _versions(self, url: str) -> VersionsFound:
+        return await self._backend.ask(lambda ticket: FindVersions(ticket, url), VersionsFound)
 
     async def _search(self, query: str, size: int, start: int, sort: Sort) -> PagesFound:
         k = max(size, 1)  # of none only the total is told

@@ -97,6 +97,8 @@ BACKLOG: Final = 256
 FREE_PATHS: Final = frozenset(
     (b"/healthz", b"/static/style.css", b"/robots.txt", b"/api/import", b"/api/drain", b"/api/decrees")
 )
+SUGGESTING_PATH: Final = b"/api/suggest"
+SUGGESTING_SHARE: Final = 0.125  # of a query, for each key that is typed: a word of eight letters is one
 PORT_MAX: Final = 65_535
 
 ADMINISTRATOR: Final = "administrator"  # all of them together; no address is like it
@@ -416,9 +418,10 @@ class Http:
             _asking_client.set(ADMINISTRATOR)
             return await respond(self._application, request, read_body)
         _asking_client.set(client)
-        if request.target.partition(b"?")[0] in FREE_PATHS:
+        path = request.target.partition(b"?")[0]
+        if path in FREE_PATHS:
             return await respond(self._application, request, read_body)
-        wait_s = self._wait_of(client)
+        wait_s = self._wait_of(client, SUGGESTING_SHARE if path == SUGGESTING_PATH else 1.0)
         if wait_s:
             return _come_back(wait_s)
         received = 0
@@ -438,13 +441,13 @@ class Http:
         self._quotas.note_bytes(client, received + len(response.body), self.now())
         return response
 
-    def _wait_of(self, client: str) -> float:
+    def _wait_of(self, client: str, share: float) -> float:
         """In how many seconds a request of this client can be taken; 0.0 when it was."""
         limit = self.settings.client_requests_max
         if limit and self._under_way[client] >= limit:
             return 1.0
         now = self.now()
-        return self._quotas.wait_for_bytes(client, now) or self._quotas.take_query(client, now)
+        return self._quotas.wait_for_bytes(client, now) or self._quotas.take_query(client, now, share)
 
 
 async def _none_private(urls: Sequence[str], decreed: tuple[str, ...] = ()) -> Mapping[str, str]:

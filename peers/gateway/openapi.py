@@ -16,6 +16,7 @@ from peers.engine.queries.query import Sort
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
 from peers.gateway.responses import SUGGESTIONS_TYPE
+from peers.gateway.site.cdx import FIELDS, MEDIA_TYPES, PAGES_MAX, CdxForm, MatchType
 from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
@@ -99,6 +100,22 @@ _YACY: Final = (
     _OFFSET._replace(name="startRecord"),
     _Parameter("lr", "lang_ and the language of pages", {"type": "string", "examples": ["lang_zh"]}),
     _Parameter("contentdom", "what is searched", {"enum": ["text", "all"], "default": "text"}),
+)
+
+_DIGITS: Final = {"type": "string", "pattern": "^[0-9]{1,14}$", "examples": ["20261125120000", "2026"]}
+_CDX: Final = (
+    _URL._replace(about="with or without scheme; `*.` before a name or `*` at the end are a matchType"),
+    _Parameter("matchType", "which URLs", {"enum": [str(each) for each in MatchType], "default": "exact"}),
+    _Parameter("from", "the first time", _DIGITS),
+    _Parameter("to", "the last time", _DIGITS),
+    _Parameter("limit", "lines", {"type": "integer", "minimum": 0}),
+    _Parameter("sort", "instead of by URL and time", {"enum": ["reverse", "closest"]}),
+    _Parameter("closest", "a time: captures near it first", _TIME),
+    _Parameter("filter", "[!][=]field:text; may be there several times", {"type": "string"}),
+    _Parameter("fl", f"fields with commas between them, of {', '.join(FIELDS)}", {"type": "string"}),
+    _Parameter("output", "of the lines", {"enum": [str(form) for form in CdxForm], "default": "cdxj"}),
+    _Parameter("page", "of many URLs", {"type": "integer", "minimum": 0, "maximum": PAGES_MAX - 1}),
+    _Parameter("showNumPages", "true: how many pages there are, as JSON", {"enum": ["true"]}),
 )
 
 _OPERATIONS: Final = (
@@ -307,6 +324,22 @@ _OPERATIONS: Final = (
     ),
     _Operation(
         "/timemap/json/{url}", "get", "The same as JSON", TimeMapJson, (_ORIGINAL,), failures=(400, 404)
+    ),
+    _Operation(
+        "/web/{at}id_/{url}",
+        "get",
+        "The body of a version as its server sent it, to be saved",
+        "application/octet-stream",
+        (_Parameter("at", "the time", _DIGITS, is_required=True, place="path"), _ORIGINAL),
+        failures=(400, 403, 404, 502),
+    ),
+    _Operation(
+        "/cdx",
+        "get",
+        "Stored versions as a CDX server lists them: of one page all, of many the newest of each",
+        MEDIA_TYPES[CdxForm.CDXJ],
+        _CDX,
+        failures=(400, 404, 502),
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),

@@ -17,8 +17,8 @@ SAFE_HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _PAGE_POLICY: Final = (
-    f"default-src 'none'; style-src 'self'; script-src {pages.KEYS_SOURCE}; img-src data:; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    f"default-src 'none'; style-src 'self'; script-src {pages.SCRIPT_SOURCE}; connect-src 'self'; "
+    "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # The frame inherits this: no script, no form, nothing loaded, an origin of its own. Its links may open
 # the live web in a new tab, which is not sandboxed then.

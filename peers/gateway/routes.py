@@ -51,6 +51,7 @@ def application(backend: Backend) -> Starlette:
             Route("/timegate/{url:path}", stored.time_gate),
             Route("/timemap/link/{url:path}", stored.time_map),
             Route("/timemap/json/{url:path}", stored.time_map),
+            Route("/web/{at}id_/{url:path}", stored.original),
             Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
@@ -99,6 +100,7 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
     return [
         Route("/yacysearch.json", compatible.yacy_json),
         Route("/yacysearch.rss", compatible.yacy_rss),
+        Route("/cdx", compatible.cdx),
         Route("/{index}/_search", compatible.elastic, methods=["GET", "POST"]),
     ]
 
@@ -127,7 +129,7 @@ class _HostCheck:
 _SHARED_PATHS: Final = frozenset(
     (
         *("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords"),
-        *("/yacysearch.json", "/yacysearch.rss"),
+        *("/yacysearch.json", "/yacysearch.rss", "/cdx"),
     )
 )
 

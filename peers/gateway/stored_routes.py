@@ -94,6 +94,21 @@ class StoredRoutes:
         response.headers["Link"] = links_of(base_of(request), url)
         return response
 
+    async def original(self, request: Request) -> Response:
+        """Give the body of a version as its server sent it, by the addresses of web archives."""
+        at = request.path_params["at"]
+        url = original_url(request, f"/web/{at}id_/")
+        moment_s = moment_in(at.ljust(4, "0")) if at.isdigit() else None
+        if moment_s is None:
+            raise Refusal(400, "write a time such as 20261125120000 between /web/ and id_")
+        found, stored = await self._copy_for_program(url, moment_s, wants_text=False)
+        if stored.is_partial:
+            raise Refusal(404, "the mesh has only a part of this file")
+        response = responses.file(url, stored)
+        response.headers["Memento-Datetime"] = http_date(found.fetched_at)
+        response.headers["Link"] = links_of(base_of(request), url)
+        return response
+
     async def text(self, request: Request) -> Response:
         """Give the text of a stored page to a program, under the same rights as a person sees its copy."""
         url = url_parameter(request)
@@ -106,24 +121,31 @@ class StoredRoutes:
         moment_s = moment_in(at) if at else 0.0
         if moment_s is None:
             raise Refusal(400, "at is no time, such as 2026-11-25 or 20261125120000")
-        found = await self._find(url, moment_s)
-        if not found.records:
-            hint = "search for its title, or look at /api/versions for other times"
-            raise Refusal(404, f"the mesh has no copy of this page that is shown here; {hint}")
-        try:
-            stored = await self._backend.read_stored(url, found.records)
-            is_barred = stored.is_barred or bool(moment_s and await self._is_barred(url))
-        except CorruptionError as error:
-            logger.warning("stored page unreadable url=%s error=%s", url, error)
-            raise Refusal(502, "the copy of this page is damaged; open its URL instead") from error
-        if is_barred:
-            raise Refusal(403, "its site asks that no copy be shown; open its URL instead")
+        found, stored = await self._copy_for_program(url, moment_s)
         copy = await self._backend.render(partial(copy_json, found, stored))
         if form == CopyFormat.JSON:
             return responses.json(copy)
         is_markdown = form == CopyFormat.MARKDOWN
         text = await self._backend.render(partial(markdown_of, copy)) if is_markdown else copy.text
         return responses.plain(text, "text/markdown" if is_markdown else "text/plain")
+
+    async def _copy_for_program(
+        self, url: str, moment_s: float, *, wants_text: bool = True
+    ) -> tuple[PageFound, PageSnapshot]:
+        """Find and read the newest version of a page, or that of a time. Refusal."""
+        found = await self._find(url, moment_s)
+        if not found.records:
+            hint = "search for its title, or look at /api/versions for other times"
+            raise Refusal(404, f"the mesh has no copy of this page that is shown here; {hint}")
+        try:
+            stored = await self._backend.read_stored(url, found.records, wants_text=wants_text)
+            is_barred = stored.is_barred or bool(moment_s and await self._is_barred(url))
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            raise Refusal(502, "the copy of this page is damaged; open its URL instead") from error
+        if is_barred:
+            raise Refusal(403, "its site asks that no copy be shown; open its URL instead")
+        return found, stored
 
     async def _stored_links(self, url: str, stored: PageSnapshot) -> tuple[str, ...]:
         """Return the links of a copy, as they are written there, that lead to pages that are stored, too."""

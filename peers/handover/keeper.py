@@ -139,10 +139,17 @@ class Keeper:
         at = min(self._exchange.wake_at(), self._forget_at)
         return at if self._mirror is None else min(at, self._mirror.wake_at())
 
+    @property
+    def has_news(self) -> bool:
+        """Has anything changed that the team is to hear of by `before_commit`?"""
+        return self._mirror is not None and self._mirror.has_news
+
+    def before_commit(self, now: float) -> list[Send]:
+        """Ship rows that have changed; every `before_commit` of an actor with a mirror calls this."""
+        return self._mirror.ship(now) if self.has_news and self._mirror is not None else []
+
     def end_turn(self, now: float) -> list[Send]:
         """Send the news of anything that may have happened; every turn of the actor ends with this."""
-        if self._mirror is not None:
-            self._mirror.plan(now)
         if not self._slot_count or (self._has_told_filled and not self._store.newly_filled):
             return []
         return [Send(self._handover, self._filled())]

@@ -25,7 +25,6 @@ from peers.handover.messages import SlotsDiffer
 from peers.handover.store import MirroredStore, Shipment
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 
-SHIP_S: Final = 0.2  # what has changed waits this long for company
 RESEND_S: Final = 1.0  # first pause before an unanswered shipment goes out again; doubled each time
 RESEND_S_MAX: Final = 2.0
 # Who lives and does not answer so long is left to comparison, and for as long gets nothing. What is accepted
@@ -68,7 +67,6 @@ class Mirror:
         self._silent_until_s: dict[str, float] = {}
         self._numbers = numbers_of(life)
         self._last = 0  # number drawn
-        self._ship_at_s = inf
         self._unshipped: list[Pledge] = []
         self._unkept: deque[Pledge] = deque()  # in the order of shipping
         self._by_batch: dict[int, list[Pledge]] = defaultdict(list)
@@ -139,14 +137,13 @@ class Mirror:
             and (ownership.table.replicas > 1 or ownership.serving is not ownership.table)
         )
 
-    def plan(self, now: float) -> None:
-        """Have changes shipped soon; to be called after anything that may have changed something."""
-        if self._store.has_changes or self._unshipped:
-            self._ship_at_s = min(self._ship_at_s, now + SHIP_S)
+    @property
+    def has_news(self) -> bool:
+        """Is there anything to ship?"""
+        return self._store.has_changes or bool(self._unshipped)
 
-    def _ship(self, now: float) -> list[Send]:
-        """Send rows that have changed as they are now; the pledges made so far wait for them."""
-        self._ship_at_s = inf
+    def ship(self, now: float) -> list[Send]:
+        """Send rows that have changed as they are at this commit; the pledges made so far wait for them."""
         by_peer: dict[str, list[bytes]] = defaultdict(list)
         for key in self._store.take_changes():
             for peer in self._members_of(int.from_bytes(key[:2], "big")):
@@ -209,12 +206,11 @@ class Mirror:
         return ready
 
     def wake(self, now: float) -> list[Send]:
-        """Repeat unanswered shipments, leave members silent for too long to comparison, ship new changes."""
-        sends = self._send_due(now) if self._delivery.wake_at() <= now else []
-        return sends + self._ship(now) if self._ship_at_s <= now else sends
+        """Repeat unanswered shipments, leave members silent for too long to comparison."""
+        return self._send_due(now) if self._delivery.wake_at() <= now else []
 
     def wake_at(self) -> float:
-        return min(self._ship_at_s, self._delivery.wake_at())
+        return self._delivery.wake_at()
 
     @property
     def waiting_count(self) -> int:

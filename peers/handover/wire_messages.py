@@ -125,6 +125,7 @@ class ItemsTaken(Message, frozen=True, array_like=True, tag=66):
 class ItemsChanged(Message, frozen=True, array_like=True, tag=22):
     """A store to the same one of the other members of some slots' teams: this is new. Repeated until kept."""
 
+    waits_for_company: ClassVar[bool] = True
     batch: Count
     sent_at: float  # mesh clock of the sender; times in the items are by this clock
     items: Annotated[bytes, Meta(max_length=PART_BYTES_MAX)]  # as the store encodes them
@@ -134,5 +135,6 @@ class ItemsKept(Message, frozen=True, array_like=True, tag=23):
     """Promise of a team member: those items are merged into its own, durably."""
 
     is_promise: ClassVar[bool] = True
+    waits_for_company: ClassVar[bool] = True
     batch: Count
     refused: Count = 0  # items of it that cannot be and were left out: to send them again is of no use

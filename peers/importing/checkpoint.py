@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +10,9 @@ import msgspec
 
 from mesh.errors import ConfigError
 from peers.importing.positions import Position
+from peers.user_state import not_kept, state_path, write_whole
 
+OPTION: Final = "--checkpoint"
 SAVE_PAUSE_S: Final = 0.5  # what is done again after a kill; the peers have it and store nothing twice
 
 
@@ -52,7 +52,7 @@ class Checkpoint:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise _not_kept(path, error) from error
+            raise not_kept(path, error, OPTION) from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise ConfigError(
                 f"{path} is no checkpoint of an import: {error}; name another file with --checkpoint"
@@ -84,26 +84,12 @@ class Checkpoint:
           ConfigError: there is no writing there.
         """
         self._saved_at = time.monotonic()
-        write_whole(self.path, msgspec.json.encode(Progress(self._peer, tuple(self._done.values()))))
+        progress = Progress(self._peer, tuple(self._done.values()))
+        write_whole(self.path, msgspec.json.encode(progress), OPTION)
 
     def remove(self) -> None:
         """The import is over: the next one of the same files begins anew."""
         self.path.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file of the user's state.
-
-    Raises:
-      ConfigError: there is no writing there.
-    """
-    beside = path.with_name(f"{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(content)
-        beside.replace(path)
-    except OSError as error:
-        raise _not_kept(path, error) from error
 
 
 def checkpoint_path(files: list[Path], gateway: str, kind: str = "import") -> Path:
@@ -112,19 +98,4 @@ def checkpoint_path(files: list[Path], gateway: str, kind: str = "import") -> Pa
     Args:
       kind: of what is kept: "folder" for an inventory.
     """
-    try:
-        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    except RuntimeError as error:  # whoever runs in a container may have no home
-        raise ConfigError(
-            "there is no home folder to keep a checkpoint in: give --checkpoint FILE"
-        ) from error
-    names = "\n".join([gateway, *map(str, files)])
-    digest = blake2b(names.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
-    return state / "tianmesh" / f"{kind}-{digest}.json"
-
-
-def _not_kept(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(
-        f"cannot keep the checkpoint in {path} ({error.strerror}): give --checkpoint FILE, or set "
-        "XDG_STATE_HOME to a folder of yours"
-    )
+    return state_path(kind, [gateway, *map(str, files)], OPTION)

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from mesh.errors import ConfigError
-from peers.importing.checkpoint import write_whole
+from peers.importing.checkpoint import OPTION
+from peers.user_state import write_whole
 
 
 class Given(msgspec.Struct):
@@ -77,4 +78,4 @@ class FolderInventory:
 
     def _save(self) -> None:
         if self._path is not None:
-            write_whole(self._path, msgspec.json.encode(self._given))
+            write_whole(self._path, msgspec.json.encode(self._given), OPTION)

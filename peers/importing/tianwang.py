@@ -40,7 +40,7 @@ OBJECT: Final = Struct(">6sHHIIqq")  # begin; length of type, URL and data; time
 DESCRIPTION: Final = Struct(">6shhqq2s")  # begin; base and exponent of the expiry, built, last expiry; CRLF
 _DESCRIBED: Final = re.compile(rb"(\S{1,4096})[\t ]{1,8}(\d{1,15})[\t ]{1,8}(\d{1,10})[\t ]{0,8}\r?\n?")
 LINE_MAX: Final = 8_192  # bytes of a line of a description
-_PROPERTY: Final = re.compile(rb"([a-z][a-z-]{0,40}):[ \t]?([^\r\n]{0,4096})\r?\n")
+_PROPERTY: Final = re.compile(rb"([a-z][a-z-]{0,40}):[ \t]?([^\r\n]{0,4096}+)\r?\n")
 _BLANK: Final = re.compile(rb"\r?\n")
 _TEMPLATE: Final = re.compile(rb"\s{0,64}@[A-Za-z-]{1,40}[ \t]{0,8}\{\s{0,8}([^\s{}]{1,4096})\s{0,64}")
 _ATTRIBUTE: Final = re.compile(rb"([A-Za-z][A-Za-z0-9-]{0,60})\{(\d{1,9})\}:[\t ]")
@@ -92,6 +92,8 @@ def _next_raw(data: Data, at: int) -> int:
 
 def _raw_at(data: Data, at: int) -> _Raw | None:
     head = bytes(data[at : at + HEAD_BYTES_MAX])
+    if b"\n" not in head:  # found at once; a pattern would look at every byte, wherever a head may begin
+        return None
     properties: dict[str, str] = {}
     end = 0
     while len(properties) < PROPERTIES_MAX and (match := _PROPERTY.match(head, end)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
-from peers.engine.excerpts.snippet import SearchedText, highlights_of, snippet_of
+from peers.engine.excerpts.snippet import SearchedText, Snippet, highlights_of, snippet_of
 from peers.engine.excerpts.synopsis import has_synopsis, synopsis_of
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
@@ -237,10 +237,11 @@ def _hit(page: Best, features: tuple[float, ...]) -> Hit:
 
 
 def _shown_page(document: Document, title: str) -> ShownPage:
-    outline = Outline(document)
+    text = SearchedText((document.text or document.boilerplate) if document.is_quotable else "")
+    outline = Outline(document, text.text)
     return ShownPage(
         SearchedText(title[:TITLE_CHARS_MAX]),
-        SearchedText((document.text or document.boilerplate) if document.is_quotable else ""),
+        text,
         document.fetched_at,
         document.date,
         document.published[:PUBLISHED_CHARS_MAX],
@@ -251,10 +252,19 @@ def _shown_page(document: Document, title: str) -> ShownPage:
     )
 
 
+def _section_and_snippet(query: Query, page: ShownPage, effort: Effort) -> tuple[Section, Snippet]:
+    """Return the section that a query asks for by its heading and its text, else those of the words."""
+    told = page.outline.section_told(query, page.title)
+    if told is None:
+        snippet = snippet_of(page.text, query, effort=effort)
+        return page.outline.section_at(snippet.place), snippet
+    section, text = told
+    _, _, below = text.partition("\n")
+    return section, snippet_of(below or page.text, query, effort=effort)
+
+
 def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str) -> Excerpt:
-    snippet = snippet_of(page.text, query, effort=effort)
-    is_marked = snippet.place >= 0
-    section = page.outline.section_at(page.text.text, snippet.place) if is_marked else Section()
+    section, snippet = _section_and_snippet(query, page, effort)
     return Excerpt(
         url,
         page.title.text,

@@ -211,8 +211,9 @@ class Cell(StoreActor):
             self._news.wake_at(),
         )
 
-    def before_commit(self) -> None:
+    def before_commit(self, now: float) -> list[Send]:
         self._ledger.save()
+        return []
 
     def observe(self) -> CellStatistics:
         totals, intake = self._ledger.totals, self._intake

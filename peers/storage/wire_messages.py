@@ -41,6 +41,7 @@ class StoredPage(Message, frozen=True, array_like=True):
 class ReplicatePage(Message, frozen=True, array_like=True, tag=30):
     """An owner's cell to a standby's: keep this too. Repeated until answered."""
 
+    waits_for_company: ClassVar[bool] = True
     page: StoredPage
 
 
@@ -48,6 +49,7 @@ class PageReplicated(Message, frozen=True, array_like=True, tag=31):
     """Promise of a standby: the page is in its archive and will be in its index."""
 
     is_promise: ClassVar[bool] = True
+    waits_for_company: ClassVar[bool] = True
     url: Url
     stamp: Stamp
 

@@ -35,6 +35,16 @@ def readings() -> dict[str, tuple[str, ...]]:
 
 
 @cache
+def _characters() -> dict[str, list[str]]:
+    """Return the characters of each syllable."""
+    found: dict[str, list[str]] = {}
+    for character, of_character in readings().items():
+        for syllable in of_character:
+            found.setdefault(syllable, []).append(character)
+    return found
+
+
+@cache
 def syllables() -> tuple[str, ...]:
     """Return all syllables, sorted."""
     return tuple(sorted({syllable for of_character in readings().values() for syllable in of_character}))
@@ -55,6 +65,17 @@ def spellings_of_syllable(syllable: str) -> tuple[str, ...]:
     own = next((end for end in sorted(ending, reverse=True) if final.endswith(end)), "")
     finals = [final.removesuffix(own) + other for other in ending - {own}] if own else []
     return tuple(a + b for a, b in product([initial, *initials], [final, *finals]))
+
+
+def sounding_like(character: str) -> dict[str, bool]:
+    """Return the other characters that sound nearly alike: is a syllable of both the same?"""
+    found: dict[str, bool] = {}
+    for syllable in readings().get(character, ()):
+        for spelling in spellings_of_syllable(syllable):
+            for other in _characters().get(spelling, ()):
+                if other != character:
+                    found[other] = found.get(other, False) or spelling == syllable
+    return found
 
 
 def without_tones(typed: str) -> str:

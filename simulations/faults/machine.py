@@ -451,8 +451,12 @@ class Overheard(Actor):
     def wake_at(self) -> float:
         return self._controller.wake_at()
 
-    def before_commit(self) -> None:
-        self._controller.before_commit()
+    @property
+    def has_news(self) -> bool:
+        return self._controller.has_news
+
+    def before_commit(self, now: float) -> list[Send]:
+        return self._controller.before_commit(now)
 
     def observe(self) -> Statistics:
         return self._controller.observe()

@@ -28,6 +28,7 @@ actors of one peer say to each other is not in it; it follows from the rest.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -40,6 +41,7 @@ import xxhash
 
 from mesh.actors.actor import EVERYBODY, Address, Message
 from mesh.actors.codec import Decoder, encode
+from mesh.actors.departures import Departures, envelopes
 from mesh.actors.node import Node, Outgoing
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from peers.wire_tags import WIRE_TAGS
@@ -115,19 +117,29 @@ class Traffic:
     """The messages that crossed the wires, by kind. A multicast counts once for every receiver."""
 
     sent: dict[str, MessageTally] = field(default_factory=dict)
-    repeated: int = 0  # brought twice by the network
+    envelopes: int = 0  # each with the messages that left together for one receiver
+    repeated: int = 0  # envelopes brought twice by the network
     delivered: int = 0
     lost: int = 0  # by the network, or sent to a peer that is down or unknown
     refused: int = 0  # no frame of this version, or for an actor that does not take it from others
 
     def total(self) -> MessageTally:
-        """All kinds together."""
-        kinds = self.sent.values()
-        return MessageTally(sum(kind.messages for kind in kinds), sum(kind.bytes for kind in kinds))
+        """All envelopes, and their bytes."""
+        return MessageTally(self.envelopes, sum(kind.bytes for kind in self.sent.values()))
 
 
 # What is sent instead of a message from one address to another; None for nothing.
 Twist: TypeAlias = Callable[[Address, Address, Message], Message | None]
+
+
+class _Frame(NamedTuple):
+    """An encoded message between two peers."""
+
+    source: Address
+    target: Address
+    kind: str
+    content: bytes
+
 
 _Event: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
@@ -140,8 +152,8 @@ class _Peer:
     ports: Mapping[str, VirtualPort]
     table: CommittedTable | None
     clock: Clock | None
-    promises: list[Outgoing] = field(default_factory=list)  # made, but not yet durable
-    is_committing: bool = False
+    departures: Departures
+    commit_at: float = inf  # of its valid entry on the heap, if its disk was as fast as others
     wake_at: float = inf  # of its valid entry on the heap, by its own clock
     woken_s: float = -inf  # when it last had to wake without delay
     wakes_at_once: int = 0
@@ -208,7 +220,7 @@ class World:
         """Let a peer take part from now on; with `table` it may crash. A crashed one may come again."""
         before = self._peers.get(node.peer)
         assert before is None or not before.is_up, f"peer {node.peer} is there already"
-        peer = _Peer(node, {port.name: port for port in ports}, table, clock)
+        peer = _Peer(node, {port.name: port for port in ports}, table, clock, Departures(self._commit_s))
         self._peers[node.peer] = peer
         if clock is not None:
             clock.start(self.now)
@@ -226,14 +238,14 @@ class World:
         held, peer.held = peer.held, None
         self.traffic.lost += sum(act == self._arrive for act, _ in held or ())
         peer.is_up = False
-        peer.promises.clear()
+        peer.departures.clear()
         peer.table.revert()
 
     def stop(self, name: str) -> None:
         """End a peer as its driver does that has time to: with a last commit, and the promises of that."""
         peer = self._peers[name]
         if peer.is_up and peer.held is None:
-            self._commit(peer)
+            self._commit(peer, peer.commit_at)
         if peer.is_up:
             self.crash(name)
 
@@ -276,7 +288,7 @@ class World:
     def transmit(self, source: str, target: str, frame: bytes) -> None:
         """Send bytes of which no peer of this version knows anything."""
         addresses = Address(source, "tomorrow"), Address(target, "tomorrow")
-        self._launch(*addresses, "Unknown", frame, is_multicast=False)
+        self._launch([_Frame(*addresses, "Unknown", frame)], is_multicast=False)
 
     def is_up(self, name: str) -> bool:
         return self._peers[name].is_up
@@ -314,9 +326,7 @@ class World:
 
     def forge(self, peer: str, target: Address, message: Message) -> None:
         """Send something in the name of a peer that its node does not send."""
-        source = Address(peer, target.actor)
-        frame = self._pack(source, target, message)
-        self._launch(source, target, type(message).__name__, frame, is_multicast=False)
+        self.repeat(Address(peer, target.actor), target, message)
 
     def twist(self, peer: str, twist: Twist) -> None:
         """Have messages that the node of a peer sends to single others replaced by something else."""
@@ -324,8 +334,8 @@ class World:
 
     def repeat(self, source: Address, target: Address, message: Message) -> None:
         """Send something again in the name of an actor that has sent it before."""
-        frame = self._pack(source, target, message)
-        self._launch(source, target, type(message).__name__, frame, is_multicast=False)
+        frame = _Frame(source, target, type(message).__name__, self._pack(source, target, message))
+        self._launch([frame], is_multicast=False)
 
     def plan(self, at: float, action: Callable[[], None]) -> None:
         """Have something done at a time of the virtual clock: a fault, a measurement."""
@@ -364,14 +374,18 @@ class World:
     def _carry_out(self, peer: _Peer, outgoing: list[Outgoing]) -> None:
         """Carry out the wishes of the actors of a peer, then see when it has to wake next."""
         for item in outgoing:
-            if item.message.is_promise:
-                peer.promises.append(item)
+            if item.message.is_promise or item.message.waits_for_company:
+                peer.departures.add(item, self.now)
             else:
                 self._send(peer, item)
-        if not peer.is_committing and (peer.promises or (peer.table is not None and peer.table.has_changes)):
-            peer.is_committing = True
-            self._push(self.now + self._commit_s * peer.commit_factor, self._commit, peer)
         at = peer.node.wake_at()
+        if peer.node.has_news or (peer.table is not None and peer.table.has_changes):
+            peer.departures.note_changes(self.now)
+        commit_at = peer.departures.due_s
+        if commit_at < peer.commit_at:
+            peer.commit_at = commit_at
+            slower_s = self._commit_s * (peer.commit_factor - 1.0)
+            self._push(commit_at + slower_s, self._commit, peer, commit_at)
         if at < peer.wake_at:
             self._schedule_wake(peer, at)
 
@@ -382,75 +396,87 @@ class World:
         if target.peer == peer.node.peer:
             self._order(peer, source, target, message)
             return
-        frame = self._pack(source, target, message)
         if target.peer != EVERYBODY:
-            self._transmit(source, target, message, frame, is_multicast=False)
+            self._transmit([item])
             return
+        frame = self._framed(source, target, message, type(message).__name__)
         for name, other in self._peers.items():
             if other is not peer and other.node.has_actor(
                 target.actor
             ):  # it subscribes to what its actors take
-                self._transmit(source, Address(name, target.actor), message, frame, is_multicast=True)
+                self._launch([frame._replace(target=Address(name, target.actor))], is_multicast=True)
 
-    def _transmit(
-        self, source: Address, target: Address, message: Message, frame: bytes, *, is_multicast: bool
-    ) -> None:
-        twist = self._twists.get(source.peer) if self._twists else None
-        if twist is not None and not is_multicast:
-            said = twist(source, target, message)
-            if said is None:
-                return
-            if said is not message:
-                frame = self._pack(source, target, said)
-        if self._skews and source.peer in self._skews:
-            frame = self._skews[source.peer](frame)
-        self._launch(source, target, type(message).__name__, frame, is_multicast=is_multicast)
+    def _transmit(self, items: Iterable[Outgoing]) -> None:
+        """Send messages of one peer to another, as one message if they fit into it."""
+        frames = []
+        for source, target, message in items:
+            twist = self._twists.get(source.peer) if self._twists else None
+            said = message if twist is None else twist(source, target, message)
+            if said is not None:
+                frame = self._framed(source, target, said, type(message).__name__)
+                frames.append((frame, len(frame.content)))
+        for envelope in envelopes(frames):
+            self._launch(envelope, is_multicast=False)
 
-    def _launch(
-        self, source: Address, target: Address, kind: str, frame: bytes, *, is_multicast: bool
-    ) -> None:
-        tally = self.traffic.sent.get(kind)
-        if tally is None:
-            tally = self.traffic.sent[kind] = MessageTally()
-        tally.count(len(frame))
+    def _launch(self, frames: list[_Frame], *, is_multicast: bool) -> None:
+        traffic = self.traffic
+        for frame in frames:
+            tally = traffic.sent.get(frame.kind)
+            if tally is None:
+                tally = traffic.sent[frame.kind] = MessageTally()
+            tally.count(len(frame.content))
+        traffic.envelopes += 1
+        source, target = frames[0].source.peer, frames[0].target.peer
         network, now = self._network, self.now
-        at = network.arrival(source.peer, target.peer, is_multicast=is_multicast, now=now)
+        at = network.arrival(source, target, is_multicast=is_multicast, now=now)
         if at is None:
-            self.traffic.lost += 1
+            traffic.lost += 1
             return
-        self._push(at, self._arrive, source, target, frame)
-        again = network.repetition(source.peer, target.peer, is_multicast=is_multicast, now=now)
+        self._push(at, self._arrive, source, target, frames)
+        again = network.repetition(source, target, is_multicast=is_multicast, now=now)
         if again is not None:
-            self.traffic.repeated += 1
-            self._push(again, self._arrive, source, target, frame)
+            traffic.repeated += 1
+            self._push(again, self._arrive, source, target, frames)
 
-    def _arrive(self, source: Address, target: Address, frame: bytes) -> None:
+    def _arrive(self, source: str, target: str, frames: list[_Frame]) -> None:
         if self._clogs:
-            clog = self._clogs.get((source.peer, target.peer))
+            clog = self._clogs.get((source, target))
             if clog is not None:
-                clog.append((self._arrive, (source, target, frame)))
+                clog.append((self._arrive, (source, target, frames)))
                 return
-        peer = self._peers.get(target.peer)
+        peer = self._peers.get(target)
         if peer is not None and peer.held is not None:
-            peer.held.append((self._arrive, (source, target, frame)))
+            peer.held.append((self._arrive, (source, target, frames)))
             return
-        self._note(source, target, frame)
+        n_bytes = 0
+        for frame in frames:
+            self._note(frame.source, frame.target, frame.content)
+            n_bytes += len(frame.content)
         if peer is None or not peer.is_up:
             self.traffic.lost += 1
             return
-        now = self._now_of(peer)
+        conduct = peer.node.conduct
+        if not conduct.admits_bytes(source, n_bytes, self._now_of(peer), n_messages=len(frames)):
+            self.traffic.refused += 1
+            return
+        is_taken = True
+        for frame in frames:
+            if peer.is_up and not self._take(peer, frame):
+                is_taken = False
+        self.traffic.refused += not is_taken
+        self.traffic.delivered += is_taken
+
+    def _take(self, peer: _Peer, frame: _Frame) -> bool:
+        """Hand in a message of another peer; return False when it was refused."""
+        source = frame.source
         try:
-            if not peer.node.conduct.admits_bytes(source.peer, len(frame), now):
-                self.traffic.refused += 1
-                return
-            outgoing = peer.node.receive_remote(source, *self._unpack(frame), now)
+            outgoing = peer.node.receive_remote(source, *self._unpack(frame.content), self._now_of(peer))
         except RemoteProtocolError:
             if source.peer not in self._skews and source.peer not in self._distrusted:
                 raise  # a peer of our version has sent it: a bug
-            self.traffic.refused += 1
-            return
-        self.traffic.delivered += 1
+            return False
         self._carry_out(peer, outgoing)
+        return True
 
     def _order(self, peer: _Peer, source: Address, target: Address, message: Message) -> None:
         port = peer.ports.get(target.actor)
@@ -477,25 +503,29 @@ class World:
         self._note_local(source, target, message)
         self._hand_in(peer, source, target.actor, message)
 
-    def _commit(self, peer: _Peer) -> None:
-        if not peer.is_up:
+    def _commit(self, peer: _Peer, at: float) -> None:
+        if not peer.is_up or peer.commit_at != at:
             return
         if peer.held is not None:
-            peer.held.append((self._commit, (peer,)))
+            peer.held.append((self._commit, (peer, at)))
             return
         if peer.clock is not None:
             peer.clock.commit(self.now)
-        peer.node.before_commit()
+        self._carry_out(peer, peer.node.before_commit(self._now_of(peer)))
         if peer.table is not None:
             peer.table.commit()
-        peer.is_committing = False
-        promises, peer.promises = peer.promises, []
-        for item in promises:
-            if item.target.peer == peer.node.peer and peer.node.has_actor(item.target.actor):
-                if peer.is_up:
-                    self._hand_in(peer, item.source, item.target.actor, item.message)
-            else:
+        peer.commit_at = inf
+        by_peer: dict[str, list[Outgoing]] = defaultdict(list)
+        for item in peer.departures.take():
+            if item.target.peer != peer.node.peer:
+                if peer.fuse is None or not self._has_died(peer):
+                    by_peer[item.target.peer].append(item)
+            elif not peer.node.has_actor(item.target.actor):
                 self._send(peer, item)
+            elif peer.is_up:
+                self._hand_in(peer, item.source, item.target.actor, item.message)
+        for items in by_peer.values():
+            self._transmit(items)
 
     def _schedule_wake(self, peer: _Peer, at: float) -> None:
         """Put the next wake on the heap, by the time of the world."""
@@ -520,6 +550,12 @@ class World:
         peer.wake_at = inf
         # When nothing is due (the reason to wake has gone since) this does nothing and looks again.
         self._carry_out(peer, peer.node.wake(self._now_of(peer, at)))
+
+    def _framed(self, source: Address, target: Address, message: Message, kind: str) -> _Frame:
+        """Encode a message as the version of the peer that says it does."""
+        content = self._pack(source, target, message)
+        skew = self._skews.get(source.peer) if self._skews else None
+        return _Frame(source, target, kind, content if skew is None else skew(content))
 
     def _pack(self, source: Address, target: Address, message: Message) -> bytes:
         return encode(source.actor, target.actor, message)

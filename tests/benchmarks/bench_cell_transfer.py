@@ -18,7 +18,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from pathlib import Path
@@ -108,9 +108,9 @@ class Line:
         self._in, self._out = trio.open_memory_channel[Received](inf)
         self.other: Line | None = None
 
-    def send(self, peer: str, frame: bytes) -> bool:
+    def send(self, peer: str, frames: Sequence[bytes]) -> bool:
         assert self.other is not None
-        self.other._in.send_nowait(("a" if peer == "b" else "b", [frame], len(frame)))
+        self.other._in.send_nowait(("a" if peer == "b" else "b", list(frames), sum(map(len, frames))))
         return True
 
     def publish(self, topic: bytes, frame: bytes) -> None:

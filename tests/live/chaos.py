@@ -83,6 +83,9 @@ class Chaos:
                 self.say(
                     f"  {miss.began_s - self._began:.1f} s: {miss.seconds:.1f} s without {miss.page}, {how}"
                 )
+            for each in miss.unsaid:
+                at_s = each.asked_s - self._began
+                self.say(f"    {at_s:.1f} s: {each.took_s:.1f} s at {each.gateway}: {each.told}")
         self._n_told += 1
         lines = [json.dumps([round(a.asked_s - self._began, 3), *a[1:]]) for a in asked.answers]
         answers = self.mesh.folder.parent / f"answers-{self._n_told}"

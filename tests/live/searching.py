@@ -41,6 +41,7 @@ class Answer(NamedTuple):
     missing: int  # slots that the answer says it does not cover; NO_ANSWER without one
     is_found: bool
     wrong: str = ""  # what is wrong with it in itself
+    told: str = ""  # what it says of itself besides its hits, as JSON
 
     @property
     def answered_s(self) -> float:
@@ -53,8 +54,12 @@ class Miss(NamedTuple):
     page: str
     began_s: float  # the first search without it was asked
     ended_s: float  # the last one was answered
-    is_said: bool  # every one of these answers said that it was not complete
+    unsaid: tuple[Answer, ...]  # those of these answers that did not say that they were not complete
     is_over: bool  # a later one had it
+
+    @property
+    def is_said(self) -> bool:
+        return not self.unsaid
 
     @property
     def seconds(self) -> float:
@@ -150,7 +155,8 @@ def ask(gateway: str, page: KnownPage) -> Answer:
     answer = json.loads(body)
     is_found = page.url in {hit["url"] for hit in answer["hits"]}
     missing = int(answer["coverage"]["missing"])
-    return Answer(asked_s, took_s, gateway, page.url, 200, missing, is_found, _wrong_with(answer, page))
+    told = json.dumps({name: value for name, value in answer.items() if name != "hits"})
+    return Answer(asked_s, took_s, gateway, page.url, 200, missing, is_found, _wrong_with(answer, page), told)
 
 
 def misses(answers: Iterable[Answer]) -> list[Miss]:
@@ -222,7 +228,7 @@ def _misses_of_page(asked: Sequence[Answer]) -> Iterator[Miss]:
                 run[0].page,
                 run[0].asked_s,
                 max(answer.answered_s for answer in run),
-                all(answer.missing > 0 for answer in run),
+                tuple(answer for answer in run if answer.missing <= 0),
                 position + 1 < len(runs),
             )
 

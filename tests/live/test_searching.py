@@ -26,8 +26,8 @@ def test_miss_lasts_from_the_first_search_without_the_page_to_the_last() -> None
         _answer(5.0, is_found=False, missing=7),
     ]
     assert misses(answers) == [
-        Miss(PAGE, 2.0, 3.1, is_said=False, is_over=True),
-        Miss(PAGE, 5.0, 5.1, is_said=True, is_over=False),
+        Miss(PAGE, 2.0, 3.1, (answers[2],), is_over=True),
+        Miss(PAGE, 5.0, 5.1, (), is_over=False),
     ]
 
 

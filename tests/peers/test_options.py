@@ -61,7 +61,7 @@ def test_no_order_shows_its_token_on_the_way(peer: Path, token: str, monkeypatch
 
 
 def _told(*words: str, environment: dict[str, str] | None = None, given: str = "") -> Result:
-    """Run a command with a token as an option, and as an argument, that prints what it was given."""
+    """Run a command with a secret as an option, or as an argument, that prints what it was given."""
     app = typer.Typer()
 
     @app.command()
@@ -74,15 +74,23 @@ def _told(*words: str, environment: dict[str, str] | None = None, given: str = "
     ) -> None:
         print(invitation)
 
+    @app.command()
+    def sign(secret: Annotated[str, typer.Option(envvar="TIANMESH_KEY", callback=token_given)] = "") -> None:
+        print(secret)
+
     return CliRunner().invoke(app, words, env=environment, input=given)
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "variable"),
-    [("order", ["--token"], "TIANMESH_ADMIN_TOKEN"), ("join", [], "TIANMESH_INVITATION")],
+    ("command", "option", "name", "variable"),
+    [
+        ("order", ["--token"], "token", "TIANMESH_ADMIN_TOKEN"),
+        ("join", [], "invitation", "TIANMESH_INVITATION"),
+        ("sign", ["--secret"], "secret", "TIANMESH_KEY"),
+    ],
 )
 def test_a_token_comes_by_a_file_standard_input_or_the_environment_and_by_no_word_of_a_command(
-    command: str, option: list[str], variable: str, tmp_path: Path
+    command: str, option: list[str], name: str, variable: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "token"
     file.write_text("secret\n")
@@ -92,9 +100,9 @@ def test_a_token_comes_by_a_file_standard_input_or_the_environment_and_by_no_wor
     refused = _told(command, *option, "secret")
     assert isinstance(refused.exception, ConfigError)
     ways = " ".join([*option, f"@FILE, or {' '.join([*option, '-'])} and"])
-    assert str(refused.exception).endswith(f"give {ways} the token on standard input, or set {variable}")
+    assert str(refused.exception).endswith(f"give {ways} the {name} on standard input, or set {variable}")
     missing = _told(command, *option, f"@{tmp_path / 'nowhere'}")
-    assert "cannot read a token in" in str(missing.exception)
+    assert f"cannot read the {name} in" in str(missing.exception)
 
 
 def test_who_has_no_token_shows_none(tmp_path: Path) -> None:

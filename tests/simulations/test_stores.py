@@ -61,6 +61,13 @@ class Scores(StoreActor):
     def wake_at(self) -> float:
         return self._keeper.wake_at()
 
+    @property
+    def has_news(self) -> bool:
+        return self._keeper.has_news
+
+    def before_commit(self, now: float) -> list[Send]:
+        return self._keeper.before_commit(now)
+
     def observe(self) -> HolderStatistics:
         return HolderStatistics(store=self._keeper.observe())
 

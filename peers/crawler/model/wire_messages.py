@@ -75,6 +75,7 @@ class LinksFound(Message, frozen=True, array_like=True, tag=20):
     A receiver that does not own a host passes the link on, so nothing is lost while tables differ.
     """
 
+    waits_for_company: ClassVar[bool] = True
     batch: Count  # the sender's number for it
     links: Annotated[tuple[FoundLink, ...], Meta(max_length=LINKS_MAX)]
     policy: Count = 0  # number of the policy that the sender goes by; who has heard of an older one waits
@@ -85,6 +86,7 @@ class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
     """Promise of the receiver: the links of that batch are in its frontier or seen set, durably."""
 
     is_promise: ClassVar[bool] = True
+    waits_for_company: ClassVar[bool] = True
     batch: Count
 
 

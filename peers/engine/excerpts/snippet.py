@@ -18,8 +18,8 @@ own, 1,200 with kernels that go on from piece to piece.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise, starmap
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ from peers.engine.excerpts.windows import (
     PIECES_DONE,
     PLACES_MAX,
     PROGRESS_SIZE,
+    TERM_MASK,
     UNKNOWN_MAX,
     WHOLE,
     FormTable,
@@ -65,6 +66,7 @@ _SEARCHED_CHARS_MAX = 200_000
 # For more terms than these less in proportion: few have so many, and each costs for each character.
 _TERMS_FOR_ALL = 16
 _PIECE_CHARS = 3_000
+_ALL_OF_IT = -1  # characters to look through, whatever was seen before
 # In most pages a word of the query is missing, and in most of the others the first piece has them all.
 _GROWTH = 4
 
@@ -113,6 +115,12 @@ class SearchedText:
             self._folded = n_folded, stretches
             yield from more
 
+    @cached_property
+    def folded_lines(self) -> tuple[Stretch, ...]:
+        """The text folded, each line a piece."""
+        ends = accumulate(len(line) + 1 for line in self.text.split("\n"))
+        return self._fold([0, *(min(end, len(self.text)) for end in ends)])
+
     def _fold(self, bounds: list[int]) -> tuple[Stretch, ...]:
         """Fold the pieces between these places."""
         even = fold_evenly(self.codes[bounds[0] : bounds[-1]])
@@ -154,9 +162,8 @@ def snippet_of(
     """
     searched = SearchedText(text) if isinstance(text, str) else text
     wanted = _wanted(query.scoring, query.language)
-    matches = _matches(
-        searched, wanted, _forms_in(query.language), searched_chars(searched.text, query), effort or Effort()
-    )
+    forms, chars_max = _forms_in(query.language), searched_chars(searched.text, query)
+    matches = _matches(searched.stretches(), wanted, forms, chars_max, effort or Effort())
     chosen, spans = choose_fragments(
         searched.codes,
         character_classes(),
@@ -183,21 +190,48 @@ def highlights_of(text: str | SearchedText, query: Query) -> tuple[tuple[int, in
     """Return where the words of the query are in a short text, such as a title."""
     searched = SearchedText(text) if isinstance(text, str) else text
     wanted, forms = _wanted(query.scoring, query.language), _forms_in(query.language)
-    matches = _matches(searched, wanted, forms, len(searched.text), Effort())
+    matches = _matches(searched.stretches(), wanted, forms, len(searched.text), Effort())
     return _united(spans_of(matches)) if len(matches) else ()
 
 
+def line_told(lines: SearchedText, title: SearchedText, query: Query) -> int:
+    """Return which line tells most that a query asks beyond a title, -1 where none has more than half of it.
+
+    Words count by their letters, since short ones say little. Of lines that have as much the shortest is
+    meant, then the first.
+    """
+    typed = tuple(entry for entry in query.scoring if entry >= " " or entry.startswith(FORM_PREFIX))
+    wanted, forms, effort = _wanted(typed, query.language), _forms_in(query.language), Effort()
+    in_title = _matches(title.stretches(), wanted, forms, len(title.text), effort)
+    asked = wanted.worths.copy()
+    asked[in_title & TERM_MASK] = 0
+    half = asked.sum() / 2
+    matches = _matches(lines.folded_lines, wanted, forms, _ALL_OF_IT, effort)
+    terms = matches & TERM_MASK
+    if asked[np.unique(terms)].sum() <= half:  # nor has any line more
+        return -1
+    sizes = np.array([len(line) + 1 for line in lines.text.split("\n")], np.int64)
+    line_of = np.searchsorted(np.cumsum(sizes), [start for start, _ in spans_of(matches)], "right")
+    told = np.unique(line_of * len(asked) + terms)
+    worths = np.bincount(told // len(asked), asked[told % len(asked)], len(sizes))
+    best = int(np.lexsort((sizes, -worths))[0])
+    return best if worths[best] > half else -1
+
+
 def _matches(
-    searched: SearchedText, wanted: Wanted, forms: FormTable, chars_max: int, effort: Effort
+    stretches: Iterable[Stretch], wanted: Wanted, forms: FormTable, chars_max: int, effort: Effort
 ) -> Ints:
     """Return the places of the terms in the original text, sorted; about so many characters are looked at.
 
     A long text is read piece by piece until every term has been seen: what is best among the first matches
     is good enough.
+
+    Args:
+      chars_max: as for `find_terms`.
     """
     progress = [0] * PROGRESS_SIZE
     found = np.empty(0, np.int64)
-    for stretch in searched.stretches() if len(wanted.kinds) else ():
+    for stretch in stretches if len(wanted.kinds) else ():
         room = len(wanted.kinds) * PLACES_MAX * len(stretch.ends)
         n_found, before = progress[N_FOUND], found
         found = np.empty(n_found + room, np.int64)

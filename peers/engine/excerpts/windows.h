@@ -299,7 +299,7 @@ KERNEL(find_terms, "(wiijj)b(wiiisi)(ss)nIjII2o", {
         progress[PIECES_DONE]++;
         progress[CHARS_DONE] += chars;
         progress[IS_PAID] = 0;
-        progress[IS_OVER] = n_missing == 0 || progress[CHARS_DONE] >= look->chars_max;
+        progress[IS_OVER] = look->chars_max >= 0 && (n_missing == 0 || progress[CHARS_DONE] >= look->chars_max);
         if (progress[IS_OVER])
             break;
     }

@@ -136,7 +136,8 @@ def find_terms(
     Args:
       stretch: the next one of the text.
       known: words and forms of a `FormTable`.
-      chars_max: no more pieces are begun when so many characters have been looked through.
+      chars_max: no more pieces are begun when so many characters have been looked through; below 0 all are
+        looked through, also when each term was seen.
       effort: what each piece is paid with before it is begun (`Effort.cells`).
       before: how far that was: what was returned last, zeros at first; `PIECES_DONE` are of the stretch.
       found: the places so far, with room for `PLACES_MAX` of each term in each piece of the stretch.

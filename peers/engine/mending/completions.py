@@ -2,7 +2,7 @@
 
 First those that begin as it does: texts of pages (`suggested_texts`) and words of the dictionary, those that
 most pages have. Then titles that have its words further inside. Where all that is little, those that begin
-with words spelled or sounding nearly like its last one, as pinyin does.
+with words that its last one is pinyin for, and where it is nothing, with words spelled nearly like that.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def completions(segments: Sequence[SegmentView], typed: str, effort: Effort) -> 
 
 
 def _in_turn(views: Sequence[SegmentView], key: str, effort: Effort) -> Iterator[Completion]:
-    n_texts = n_words = 0
+    n_texts = n_words = n_inside = 0
     for each in _texts(views, key, Nearness.TEXT, effort):
         n_texts += 1
         yield each
@@ -86,9 +86,13 @@ def _in_turn(views: Sequence[SegmentView], key: str, effort: Effort) -> Iterator
     # No more of a kind are looked for than could be shown behind those that are nearer.
     is_long = len(key) >= LETTERS_MIN or not key.isascii()
     if is_long and n_texts + n_words < COMPLETIONS_MAX:
-        yield from _inside(views, [before + word for word in words[:INSIDE_WORDS]] if last else [key], effort)
+        keys = [before + word for word in words[:INSIDE_WORDS]] if last else [key]
+        for each in _inside(views, keys, effort):
+            n_inside += 1
+            yield each
     if last and is_long and n_words < TAKING_TURNS:
-        yield from _alike(views, before, last, effort)
+        # A typo is only thought of where nothing goes on from what was typed.
+        yield from _alike(views, before, last, effort, by_spelling=not n_texts + n_words + n_inside)
 
 
 def _split(key: str) -> tuple[str, str]:
@@ -119,8 +123,11 @@ def _words(
                 yield Completion(before + word, nearness, pages, samples)
 
 
-def _alike(views: Sequence[SegmentView], before: str, last: str, effort: Effort) -> Iterator[Completion]:
-    like = [each for each in similar_words(views, last, (), effort) if each.part == (0, len(last))]
+def _alike(
+    views: Sequence[SegmentView], before: str, last: str, effort: Effort, *, by_spelling: bool
+) -> Iterator[Completion]:
+    known = similar_words(views, last, (), effort, by_spelling=by_spelling)
+    like = [each for each in known if each.part == (0, len(last))]
     like.sort(key=lambda each: (-each.pages, each.word))
     meant = [each.word for each in like if each.word != last][:LIKE_WORDS]
     yield from _words(views, before, meant, Nearness.LIKE, effort)

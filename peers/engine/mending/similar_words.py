@@ -1,8 +1,8 @@
 """The words of the index that are like one that was typed, and how many pages have them.
 
 Like a word in Latin letters are those that one edit makes of it, of a long one two; like letters that are
-pinyin, and like Chinese characters, words that sound like a part of them. Pages of which no text may be shown
-say nothing here: what they alone have is never proposed.
+pinyin, words that sound like a part of them; like Chinese characters, others in whole (`similar_runs`). Pages
+of which no text may be shown say nothing here: what they alone have is never proposed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from peers.engine.matching.matching import found_by
 from peers.engine.matching.matching_cost import matching_cost
 from peers.engine.mending.dictionary_scan import (
-    HAN_CHARS_MAX,
     NEAR_COLUMNS,
     READINGS_MAX,
     SOUND_COLUMNS,
@@ -26,18 +25,21 @@ from peers.engine.mending.dictionary_scan import (
     near_entries,
     sounding_entries,
 )
+from peers.engine.mending.similar_runs import RUN_CHARS, pairs_of, similar_runs
 from peers.engine.queries.query import Query
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.engine.segments.live_segment import SegmentView
 from peers.engine.segments.segment import Segment
 from peers.kernel import Ints, Sums
 from peers.text.pinyin import places_of, readings, spellings_of_syllable, syllables
+from peers.text.runs import RunKind, kind_of
 
 # A word of seven letters with two edits is anything; one of eight seldom is.
 TWO_EDITS_CHARS: Final = 8
 NEAR_MAX: Final = 24  # words with the typed letters but for edits, those with the fewest and on most pages
 OF_PART_MAX: Final = 3  # words for one part of what was typed
 SOUNDING_MAX: Final = 40
+RUNS_MAX: Final = 32
 SOUND_CHARS_MAX: Final = 30  # of pinyin
 SAMPLES: Final = 4  # pages of a word that are named
 _ROOM: Final = 4_096  # entries that one scan may find
@@ -58,7 +60,12 @@ class SimilarWord(NamedTuple):
 
 
 def similar_words(
-    segments: Sequence[SegmentView], typed: str, beside: tuple[str, ...], effort: Effort
+    segments: Sequence[SegmentView],
+    typed: str,
+    beside: tuple[str, ...],
+    effort: Effort,
+    *,
+    by_spelling: bool = True,
 ) -> list[SimilarWord]:
     """Find the words like a folded one, as far as the effort goes. DamagedSegmentError.
 
@@ -67,11 +74,13 @@ def similar_words(
     Args:
       segments: without documents of which no text may be shown.
       beside: entries that the other words of the query require.
+      by_spelling: not only the Chinese words for pinyin.
     """
     found: list[SimilarWord] = []
     try:
-        for word, part in _candidates(segments, typed, effort):
-            counted = _counted(segments, word, part, beside, effort)
+        for word, part in _candidates(segments, typed, effort, by_spelling=by_spelling):
+            entries = (word,) if typed.isascii() else tuple(dict.fromkeys(pairs_of(word)))
+            counted = SimilarWord(word, part, *_counted(segments, entries, beside, effort))
             if counted.pages:
                 found.append(counted)
     except EffortSpentError:
@@ -79,19 +88,22 @@ def similar_words(
     return found
 
 
-def _candidates(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[tuple[str, Part]]:
+def _candidates(
+    segments: Sequence[SegmentView], typed: str, effort: Effort, *, by_spelling: bool
+) -> list[tuple[str, Part]]:
     """Return the words that are worth counting, the likeliest first."""
+    whole = (0, len(typed))
+    if not typed.isascii():
+        return [(run, whole) for run in _runs(segments, typed, effort)] if by_spelling else []
     near: dict[str, tuple[int, int]] = {}  # edits and minus pages
     sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     sounds = _sounds_of(typed)
     for view in segments:
-        if typed.isascii():
-            for word, doc_freq, edits in _near(view.segment, typed, effort):
-                near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
+        for word, doc_freq, edits in _near(view.segment, typed, effort) if by_spelling else ():
+            near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
         if sounds is not None:
             for word, doc_freq, part in _sounding(view.segment, sounds, effort):
                 sounding[part][word] += doc_freq
-    whole = (0, len(typed))
     words = [(word, whole) for word in sorted(near, key=lambda word: (near[word], word))[:NEAR_MAX]]
     parts = sorted(sounding, key=lambda part: (part[0] - part[1], part))
     for part in parts:
@@ -101,26 +113,36 @@ def _candidates(segments: Sequence[SegmentView], typed: str, effort: Effort) -> 
     return words[: NEAR_MAX + SOUNDING_MAX]
 
 
+def _runs(segments: Sequence[SegmentView], typed: str, effort: Effort) -> list[str]:
+    """Return the runs like one of Chinese characters, the commonest first; none where there are others."""
+    found: defaultdict[str, int] = defaultdict(int)
+    if len(typed) in RUN_CHARS and not any(kind_of(each) is not RunKind.HAN for each in typed):
+        for view in segments:
+            for run, doc_freq in similar_runs(view.segment, typed, effort).items():
+                found[run] += doc_freq
+    return sorted(found, key=lambda run: (run != typed, -found[run], run))[:RUNS_MAX]
+
+
 def _counted(
-    segments: Sequence[SegmentView], word: str, part: Part, beside: tuple[str, ...], effort: Effort
-) -> SimilarWord:
-    """Count the pages of a word. EffortSpentError."""
+    segments: Sequence[SegmentView], own: tuple[str, ...], beside: tuple[str, ...], effort: Effort
+) -> tuple[int, int, tuple[str, ...]]:
+    """Count the pages with some entries, alone and with others, and name some. EffortSpentError."""
     pages = together = 0
     samples: list[str] = []
-    required = tuple(dict.fromkeys((word, *beside)))
+    required = tuple(dict.fromkeys((*own, *beside)))
     for view in segments:
         counts = []
-        for entries in (word,), required:
+        for entries in dict.fromkeys((own, required)):
             query = Query(required=entries)
             effort.spend(matching_cost(view, query))
             counts.append(found_by(view, query).documents)
-        alone, with_all = counts
+        alone, with_all = counts[0], counts[-1]
         pages += len(alone)
         together += len(with_all)
         if len(alone):
             places = np.linspace(0, len(alone) - 1, SAMPLES).astype(np.int64)
             samples += view.segment.urls_of(np.unique(alone[places]).tolist())
-    return SimilarWord(word, part, pages, together, tuple(samples[:SAMPLES]))
+    return pages, together, tuple(samples[:SAMPLES])
 
 
 def _near(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, int]]:
@@ -167,12 +189,7 @@ def _pay(blocks: tuple[int, int], effort: Effort) -> None:
 
 def _sounds_of(typed: str) -> _Sounds | None:
     """Return the places of typed syllables, as `sounding_entries` takes them; None where there are none."""
-    of = readings()
-    if typed.isascii():
-        starts = places_of(typed) if len(typed) <= SOUND_CHARS_MAX else []
-    else:
-        is_read = len(typed) <= HAN_CHARS_MAX and all(character in of for character in typed)
-        starts = list(range(len(typed))) if is_read else []
+    starts = places_of(typed) if len(typed) <= SOUND_CHARS_MAX else []
     if not starts:
         return None
     known = syllables()
@@ -180,9 +197,6 @@ def _sounds_of(typed: str) -> _Sounds | None:
     lengths = np.ones(len(known) * VARIANTS_MAX, np.int64)
     for number, syllable in enumerate(known):
         row = number * VARIANTS_MAX
-        if not typed.isascii():
-            matches[row] = sum(1 << place for place in starts if syllable in of[typed[place]])
-            continue
         for variant, spelling in enumerate(spellings_of_syllable(syllable), row):
             matches[variant] = sum(1 << place for place in starts if typed.startswith(spelling, place))
             lengths[variant] = len(spelling)

@@ -90,10 +90,10 @@ class Quotas:
         self._clients.clear()
         self._hosts.clear()
 
-    def take_query(self, client: str, now: float) -> float:
-        """Take a query; return 0.0, or in how many seconds it can be, and nothing is taken."""
+    def take_query(self, client: str, now: float, share: float = 1.0) -> float:
+        """Take a query, or a share of one; return 0.0, or in how many seconds it can be, and take nothing."""
         buckets = self._client(client, now)
-        return self._take(buckets.queries, 1.0, now)
+        return self._take(buckets.queries, share, now)
 
     def take_seeds(self, client: str, count: int, now: float) -> float:
         """Do the same for seeds."""

@@ -1,8 +1,9 @@
 """Corrections of mistyped words: those of a query that may be, and the words meant. Pure.
 
 A word that is on no page, or on hardly any, is compared with the words of all pages (`similar_words`): those
-spelled nearly alike, Chinese words for pinyin, and Chinese words that sound like the characters typed. What
-was meant is chosen by a noisy channel: the words of one edit, by
+spelled nearly alike, and Chinese words for pinyin. Chinese characters that no page has side by side are
+compared with runs that have another one, of nearly the same sound. What was meant is chosen by a noisy
+channel: the words of one edit, by
 
     log(pages with it and the rest of the query + PAGES_WEIGHT * pages with it) - cost of the edits
 
@@ -23,12 +24,14 @@ from typing import Final, NamedTuple
 from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, Similar
 from peers.text.analysis import pair_atoms, query_terms
 from peers.text.folding import fold
-from peers.text.pinyin import is_read_as, places_of, without_tones
+from peers.text.pinyin import is_read_as, places_of, sounding_like, without_tones
 from peers.text.runs import RUN, RunKind, kind_of
 from peers.text.stemming import form_of
 
 WORD_CHARS: Final = range(4, 31)  # of a word that may be mistyped
-HAN_CHARS: Final = range(2, 7)
+# Characters on each side of those that may be wrong, which tell the right one. With none, every fourth right
+# stretch of three words was taken for a wrong one, with two a wrong one was mended less often.
+HAN_BESIDE: Final = 1
 RARE_CHARS_MIN: Final = 5  # of one that some pages have
 RARE_MAX: Final = 20  # pages that have it, and
 RARE_SHARE: Final = 1 / 1_000  # of all
@@ -78,10 +81,10 @@ def mistyped_in(text: str, doc_freqs: Mapping[str, int], page_count: int) -> lis
     found: list[Mistyped] = []
     for start, run in _runs_in(text):
         end = start + len(run)
-        if kind_of(run) is RunKind.HAN and len(run) in HAN_CHARS:
-            pairs = pair_atoms(fold(run))[:-1]
-            if any(doc_freqs.get(pair) == 0 for pair in pairs):
-                found.append(Mistyped(start, end, fold(run), is_nowhere=False))
+        if kind_of(run) is RunKind.HAN:
+            folded = fold(run)
+            doubtful = _doubtful_in(folded, doc_freqs)
+            found += [Mistyped(start + a, start + b, folded[a:b], is_nowhere=False) for a, b in doubtful]
         elif kind_of(run) is RunKind.WORD:
             latin.append((start, end, fold(run)))
     pages = {folded: _pages_of(folded, doc_freqs) for _, _, folded in latin}
@@ -137,8 +140,16 @@ def mend(
     is_sure = any(mistyped.is_nowhere for mistyped, _ in meant)
     for mistyped, word in sorted(meant, reverse=True):
         if mistyped.is_nowhere or not is_sure:
-            text = text[: mistyped.start] + word + text[mistyped.end :]
+            typed = text[mistyped.start : mistyped.end]
+            text = text[: mistyped.start] + _written(word, typed) + text[mistyped.end :]
     return Mended(text, is_sure) if meant else None
+
+
+def _written(meant: str, typed: str) -> str:
+    """Keep the Chinese characters that are right as they were typed, traditional ones too."""
+    if meant.isascii() or len(meant) != len(typed):
+        return meant
+    return "".join(b if fold(b) == a else a for a, b in zip(meant, typed, strict=True))
 
 
 def _is_of_several(each: Similar, is_shown: Callable[[str], bool]) -> bool:
@@ -159,7 +170,8 @@ def _meant_by(
     letters = mistyped.letters
     typed = next((each for each in similar if each.word == letters and each.end == len(letters)), None)
     choices = _by_letters(letters, [each for each in _most_pages(known) if each.word.isascii()])
-    choices += _by_sound(letters, [each for each in known if not each.word.isascii()], page_count)
+    han = sorted((each for each in known if not each.word.isascii()), key=lambda each: each.word)
+    choices += _by_sound(letters, han, page_count) if letters.isascii() else _by_characters(letters, han)
     best = max(choices, default=None, key=lambda choice: (choice.likelihood, choice.word))
     if best is None or best.likelihood == -inf or mistyped.is_nowhere:
         return best.word if best and best.likelihood > -inf else None
@@ -176,8 +188,8 @@ def _by_letters(letters: str, known: Iterable[Similar]) -> list[_Choice]:
     """Return the words spelled nearly alike, but for those of too few pages to be the likeliest."""
     choices: list[_Choice] = []
     least = -inf
-    weighed = [(_log_pages(each.together, each.pages), each) for each in known]
-    for weight, each in sorted(weighed, key=lambda pair: (-pair[0], pair[1].word)):
+    for each in sorted(known, key=_weight, reverse=True):
+        weight = _weight(each)
         if weight - EDIT_COST * LIKELY_EDIT < least:
             break
         if each.word == letters or abs(len(each.word) - len(letters)) > 2 or not letters.isascii():
@@ -211,10 +223,28 @@ def _by_sound(letters: str, known: Sequence[Similar], page_count: int) -> list[_
     return [_Choice(_log_pages(together, pages) - cost, word, together)]
 
 
+def _by_characters(typed: str, known: Iterable[Similar]) -> list[_Choice]:
+    """Return the runs of as many Chinese characters, others than were typed."""
+    choices: list[_Choice] = []
+    for each in known:
+        if each.word != typed and len(each.word) == len(typed):
+            cost = sum(_character_cost(*pair) for pair in zip(typed, each.word, strict=True))
+            choices.append(_Choice(_log_pages(each.together, each.pages) - cost, each.word, each.pages))
+    return choices
+
+
+def _character_cost(typed: str, meant: str) -> float:
+    if typed == meant:
+        return 0.0
+    return SOUND_COST if sounding_like(typed).get(meant) else SOUND_COST + LIKE_SOUND_COST
+
+
 def _sound_cost(letters: str, word: str) -> float:
-    if letters.isascii():
-        return 0.0 if is_read_as(word, letters) else LIKE_SOUND_COST
-    return SOUND_COST * sum(a != b for a, b in zip(letters, word, strict=False))
+    return 0.0 if is_read_as(word, letters) else LIKE_SOUND_COST
+
+
+def _weight(each: Similar) -> float:
+    return _log_pages(each.together, each.pages)
 
 
 def _log_pages(together: int, pages: int) -> float:
@@ -271,6 +301,23 @@ def _runs_in(text: str) -> Iterable[tuple[int, str]]:
             continue
         for run in RUN.finditer(inside):
             yield start + run.start(), run[0]
+
+
+def _doubtful_in(run: str, doc_freqs: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Return the stretches of a run of Chinese characters that one wrong character keeps off all pages.
+
+    Such a character has one or two pairs that are on no page; where more are side by side or nearly so, words
+    stand together that no page has together, and all may be right.
+    """
+    lacking = [place for place, pair in enumerate(pair_atoms(run)[:-1]) if doc_freqs.get(pair) == 0]
+    groups: list[list[int]] = []
+    for place in lacking:
+        if groups and place - groups[-1][-1] <= 2:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    ends = [(group[0], group[-1] + 2) for group in groups if group[-1] - group[0] <= 1]
+    return [(max(0, first - HAN_BESIDE), min(len(run), behind + HAN_BESIDE)) for first, behind in ends]
 
 
 def _letters_of(folded: str) -> str:

@@ -80,6 +80,7 @@ class Search(Errand):
         self._policy = view.policy  # that the page of results is made under
         self._step_number = self._task.cursor.step if self._task.cursor else 0
         self._with_all: int | None = None  # pages that have all words
+        self._is_counted = True  # by all shares of the plan, at the last search
 
     def start(self, now: float) -> list[Send]:
         self._task.started = now
@@ -192,15 +193,20 @@ class Search(Errand):
         totals = statistics.totals(plan.slots, task.terms)
         doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
         reading = task.reading
-        # While slots are missing a word may be on a page there.
-        if task.may_mend and slots_spoken_for(plan, statistics.edition) == task.ownership.table.slot_count:
+        self._is_counted = counted.is_counted(plan)
+        slot_count = task.ownership.table.slot_count
+        # While slots are missing, or a share is late to count, a word may be on a page there.
+        if task.may_mend and self._is_counted and slots_spoken_for(plan, statistics.edition) == slot_count:
             task.may_mend = False
             text, n_pages = task.order.text, totals.document_count
             if mistyped := mistyped_in(text, doc_freqs, n_pages):
                 rest = beside(text, reading.query.required, doc_freqs, mistyped)
                 return self._begin(CorrectionStage(task, counted, plan, mistyped, rest, now), now)
+        query = reading.with_native_forms(doc_freqs)
         unquoted = reading.unquoted_with_native_forms(doc_freqs)
-        steps = steps_of(reading.with_native_forms(doc_freqs), doc_freqs, unquoted)
+        if not self._is_counted:
+            doc_freqs = {term: max(n, 1) for term, n in doc_freqs.items()}
+        steps = steps_of(query, doc_freqs, unquoted)
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
@@ -265,7 +271,7 @@ class Search(Errand):
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
         if not coverage.missing and self._task.order.order is Sort.SCORE and not self._task.is_in_tail:
             self._shared.to_compare = searched.question
-        if not coverage.missing and not plan.absent and stage.is_read() and not is_poor:
+        if not coverage.missing and not plan.absent and stage.is_read() and self._is_counted and not is_poor:
             editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}
             self._shared.cache.keep(self._task.order, answer, editions)
         return self._end(answer)

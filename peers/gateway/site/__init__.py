@@ -4,6 +4,6 @@
 results lead to `sections`, or are narrowed to a `date_range`; `feeds`, `found_json`, `yacy_json` and
 `elastic_json` (of an `elastic_query`) are for programs, `command_json` reads what they send. A stored copy is
 shown by `stored_page` as a `marked_snapshot` (read beside the event loop: `stored_reader`), its versions by
-`versions_page` with the `difference` of two, by `versions_json` and as a `memento`; the mesh's past by
-`history_page` from a `history_view`, in `charts`. `bot_page` tells web masters who asks their hosts.
+`versions_page` with the `difference` of two, by `versions_json`, as a `memento` and in a `cdx`; the mesh's
+past by `history_page` from a `history_view`, in `charts`. `bot_page` tells web masters who asks their hosts.
 """

@@ -63,9 +63,11 @@ _static: Final = files("peers.gateway.site").joinpath("static")
 STYLE: Final = _static.joinpath("style.css").read_bytes()
 STYLE_URL: Final = f"/static/style.css?v={blake2b(STYLE, digest_size=6).hexdigest()}"
 ICON: Final = _static.joinpath("icon.svg").read_bytes().strip()
-KEYS: Final = _static.joinpath("keys.js").read_text("utf-8").strip()
+SCRIPT: Final = "\n".join(
+    _static.joinpath(name).read_text("utf-8").strip() for name in ("keys.js", "suggestions.js")
+)
 # What a content security policy calls the one script there is (CSP Level 3, 8.2).
-KEYS_SOURCE: Final = f"'sha256-{b64encode(sha256(KEYS.encode()).digest()).decode()}'"
+SCRIPT_SOURCE: Final = f"'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
 
 _environment = Environment(
     loader=PackageLoader("peers.gateway.site"),
@@ -78,7 +80,7 @@ _environment = Environment(
 
 
 _ICON_URL: Final = "data:image/svg+xml," + quote(ICON, safe=" =:/'<>")
-_KEYS: Final = Markup(KEYS)
+_SCRIPT: Final = Markup(SCRIPT)
 _TOOK: Final = Markup("<took>")  # which nothing that is escaped contains
 
 
@@ -349,6 +351,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         of_meant=wish.link(reader, meant),
         verbatim=wish._replace(is_verbatim=True).link(reader),
         filters=list(_filters(reader, wish)),
+        instead=[] if found.total else list(_instead(reader, wish)),
         facets=_facets(reader, wish, found.facets) if found.facets else [],
         dates=date_range(wish.query, today) if found.facets and found.facets.years else None,
         sorts=[
@@ -518,7 +521,7 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
         ],
         style_url=STYLE_URL,
         icon_url=_ICON_URL,
-        keys=_KEYS,
+        script=_SCRIPT,
         query_chars_max=QUERY_CHARS_MAX,
         **values,
     )
@@ -641,6 +644,17 @@ def _filters(reader: Reader, wish: Wish) -> Iterator[_Filter]:
             continue
         others = f"{wish.query[: match.start()].rstrip()} {wish.query[match.end() :].lstrip()}".strip()
         yield _Filter(match[0][:FACET_NAME_CHARS_MAX], wish.link(reader, others))
+
+
+def _instead(reader: Reader, wish: Wish) -> Iterator[_Filter]:
+    """Searches that may have results where a query has none: without its filters, and of its sites alone."""
+    filters = [match[1] for match in _FILTER.finditer(wish.query) if match[1]]
+    rest = " ".join(_FILTER.sub(lambda match: "" if match[1] else match[0], wish.query).split())
+    if filters and rest:
+        yield _Filter(reader.say("instead_anywhere", query=rest), wish.link(reader, rest))
+        for each in filters:
+            if each[:5].lower() == "site:":
+                yield _Filter(reader.say("instead_site", site=each[5:]), wish.link(reader, each))
 
 
 def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:

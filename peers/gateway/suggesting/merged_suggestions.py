@@ -34,8 +34,8 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
     """Return the likeliest completions, at most SUGGESTIONS_MAX, the likeliest first.
 
     Texts that begin with what was typed and words that go on from it take turns; then come texts that have
-    it inside, then those that are only spelled or sound nearly so. Of each kind those come first that most
-    pages have, and of equal ones the shorter.
+    it inside, then those that sound so, as pinyin does, and where nothing goes on from it those that are
+    spelled nearly so. Of each kind those come first that most pages have, and of equal ones the shorter.
 
     Args:
       told: by all indexes, in any order: the result depends on their sums alone.
@@ -50,6 +50,9 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
         so_far = sums.setdefault((each.nearness, text), _Sum(text, each.nearness))
         so_far.pages += each.pages
         so_far.samples.update(each.samples)
+    # Its neighbours by a typo are noise where it has completions, also such as too few pages have.
+    if any(each.nearness < Nearness.LIKE and any(map(is_shown, each.samples)) for each in sums.values()):
+        sums = {key: each for key, each in sums.items() if not _is_respelled(each, begun)}
     known = sorted(
         (each for each in sums.values() if _is_of_enough(each, is_shown)),
         key=lambda each: (-each.pages, len(each.text), each.text),
@@ -61,6 +64,11 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
     for text in chain(in_turn, inside, alike):
         by_key.setdefault(typed_key(text), text)
     return [text for key, text in by_key.items() if key != typed_as or text != typed][:SUGGESTIONS_MAX]
+
+
+def _is_respelled(each: _Sum, begun: str) -> bool:
+    """Tell whether it is like the typed text by a typo: in the same script, not by its pinyin."""
+    return each.nearness == Nearness.LIKE and typed_key(each.text).isascii() == begun.isascii()
 
 
 def _is_of_enough(each: _Sum, is_shown: Callable[[str], bool]) -> bool:

@@ -94,6 +94,12 @@ def test_messages_without_content_count_too() -> None:
     assert conduct.is_quarantined("eve", 0.0)
 
 
+def test_messages_in_one_envelope_count_as_much_as_each_by_itself() -> None:
+    conduct = watched()
+    n_taken = sum(4 * conduct.admits_bytes("eve", 4 * 35, 0.0, n_messages=4) for _ in range(1_000))
+    assert n_taken == SETTINGS.bytes_per_minute // MESSAGE_BYTES_MIN // 4 * 4
+
+
 def test_who_is_a_little_too_fast_stays_in_good_standing_and_who_floods_does_not() -> None:
     """An honest sender repeats what was not taken after two seconds, four, eight."""
     conduct = watched()

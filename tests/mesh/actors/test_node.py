@@ -129,12 +129,13 @@ def test_those_are_told_of_a_commit_that_have_something_to_write_then() -> None:
     written: list[str] = []
 
     class Counter(Parrot):
-        def before_commit(self) -> None:
+        def before_commit(self, now: float) -> list[Send]:
             written.append(self.name)
+            return [Send(Address("you", "x"), Said("news"))]
 
     node = Node("me", [Parrot("mouth"), Counter("ear")])
-    node.before_commit()
-    assert written == ["ear"]
+    [news] = node.before_commit(0.0)
+    assert (written, news.message) == (["ear"], Said("news"))
 
 
 def test_a_node_tells_its_actors_and_what_they_let_be_seen() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from pathlib import Path
@@ -21,9 +21,8 @@ from mesh.actors.node import Node
 from mesh.actors.port import Deliver, DiskFilled, Port
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
 from mesh.membership.model.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
-from mesh.process.runtime import MANY_PROMISES, MeshClock, Runtime
+from mesh.process.runtime import MeshClock, Runtime
 from mesh.tables.lmdb_table import CommitBatch, LmdbTable
-from mesh.tables.table import Table
 from mesh.transport.transport import Received
 from peers.crawler.model.wire_messages import LinksAccepted, LinksFound
 from peers.gateway.model.wire_messages import StatusWanted
@@ -38,6 +37,7 @@ class PaperTransport:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, Message]] = []
+        self.envelopes: list[int] = []  # messages in each that was sent
         self.published: list[tuple[bytes, Message]] = []
         self.versions: list[int] = []  # of frames sent and published
         self.peers = {"you"}
@@ -45,11 +45,12 @@ class PaperTransport:
         self.on_send: Callable[[], None] = lambda: None
         self._arrivals, self._inbox = trio.open_memory_channel[list[Received]](inf)
 
-    def send(self, peer: str, frame: bytes) -> bool:
+    def send(self, peer: str, frames: Sequence[bytes]) -> bool:
         if peer in self.strangers:
             return False
         self.on_send()
-        self.sent.append((peer, self._read(frame)))
+        self.envelopes.append(len(frames))
+        self.sent += [(peer, self._read(frame)) for frame in frames]
         return True
 
     def publish(self, topic: bytes, frame: bytes) -> None:
@@ -67,6 +68,9 @@ class PaperTransport:
     def arrive(self, *frames: bytes, peer: str = "you") -> None:
         self._arrivals.send_nowait([(peer, [frame], len(frame)) for frame in frames])
 
+    def arrive_together(self, frames: list[bytes]) -> None:
+        self._arrivals.send_nowait([("you", frames, sum(map(len, frames)))])
+
 
 class Scribe(Actor):
     """Writes down the number of every link batch and promises to keep it; answers pings without promise."""
@@ -74,7 +78,7 @@ class Scribe(Actor):
     name: ClassVar[str] = "controller"
     remote_messages = frozenset({LinksFound, LinksAccepted, Ping, PingAnswered, RumoursSpread, MembersWanted})
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: LmdbTable) -> None:
         self.table = table
         self.heard: list[Message] = []
         self.wake_time = inf
@@ -82,6 +86,7 @@ class Scribe(Actor):
         self.on_wake: list[Send] = []
         self.on_ping: list[Send] = []
         self.on_links: list[Send] = []
+        self.news: list[Send] = []
         self.n_batches = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -109,8 +114,11 @@ class Scribe(Actor):
     def wake_at(self) -> float:
         return self.wake_time
 
-    def before_commit(self) -> None:
-        self.table.put(b"count", b"%d" % self.n_batches)
+    def before_commit(self, now: float) -> list[Send]:
+        if self.table.has_changes:
+            self.table.put(b"count", b"%d" % self.n_batches)
+        news, self.news = self.news, []
+        return news
 
 
 class Echo:
@@ -230,24 +238,53 @@ async def test_what_comes_during_a_commit_waits_for_the_next_one(
         gate.open(10)
 
 
-@pytest.mark.parametrize("n_promises", [MANY_PROMISES - 1, MANY_PROMISES])
-async def test_after_a_commit_with_many_promises_more_are_gathered(
-    n_promises: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mesh.process.runtime.GATHERING_PAUSE_S", inf)
-    gate = Gate(monkeypatch)
-    gate.open(10)
+async def test_all_that_is_for_one_peer_leaves_with_a_commit_as_one_message(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
+    bench.scribe.on_links = [Send(Address("you", "controller"), LinksFound(9, ()))]
+    bench.scribe.news = [Send(Address("you", "controller"), LinksFound(10, ()))]
     async with running(bench):
-        for batch in range(n_promises):
-            bench.tell(LinksFound(batch, ()))
-        await until(lambda: len(bench.transport.sent) == n_promises)
-        bench.tell(LinksFound(n_promises, ()))
-        if n_promises < MANY_PROMISES:
-            await until(lambda: len(bench.transport.sent) == n_promises + 1)
-        else:
-            await trio.testing.wait_all_tasks_blocked()
-            assert (gate.begun, len(bench.transport.sent)) == (1, n_promises)
+        bench.tell(LinksFound(1, ()))
+        bench.tell(LinksFound(2, ()))
+        bench.tell(LinksFound(1, ()), peer="they")
+        await until(lambda: len(bench.transport.sent) == 7)
+        theirs = [message for peer, message in bench.transport.sent if peer == "they"]
+        ours = [message for peer, message in bench.transport.sent if peer == "you"]
+        assert theirs == [LinksAccepted(1)]
+        assert ours[:2] == [LinksAccepted(1), LinksFound(9, ())]
+        assert ours[-1] == LinksFound(10, ()), "as it is when the commit begins"
+        assert sorted(bench.transport.envelopes) == [1, len(ours)]
+        assert bench.runtime.statistics().commits == 1
+
+
+async def test_of_frames_that_came_together_each_is_judged_by_itself(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    frames = [encode("controller", "controller", Ping(1)), b"\xc1", encode("controller", "nobody", Ping(2))]
+    frames.append(encode("controller", "controller", Ping(3)))
+    async with running(bench):
+        bench.transport.arrive_together(frames)
+        await until(lambda: len(bench.transport.sent) == 2)
+        assert bench.scribe.heard == [Ping(1), Ping(3)]
+        assert bench.runtime.statistics().refused == 2
+
+
+async def test_a_failed_commit_holds_back_promises_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(batch: CommitBatch) -> None:
+        raise StorageError("no disk")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(CommitBatch, "write", fail)
+        bench = Bench(tmp_path)
+        bench.scribe.on_links = [Send(Address("you", "controller"), LinksFound(9, ()))]
+        async with running(bench):
+            bench.tell(LinksFound(1, ()))
+            await until(lambda: bool(bench.transport.sent))
+            await trio.sleep(0.05)
+            assert bench.transport.sent == [("you", LinksFound(9, ()))]
+            broken.undo()
+            await until(lambda: len(bench.transport.sent) == 2)
+            assert bench.transport.sent[1] == ("you", LinksAccepted(1))
 
 
 async def test_a_promise_without_a_change_needs_no_commit(tmp_path: Path) -> None:
@@ -350,7 +387,7 @@ async def test_a_commit_that_fails_is_tried_again_and_no_promise_is_lost_or_kept
             bench.tell(LinksFound(2, ()))
             await until(lambda: len(bench.transport.sent) == 2)
     assert bench.transport.sent == [("you", LinksAccepted(1)), ("you", LinksAccepted(2))]
-    assert left_when_sent == [0, 0]
+    assert left_when_sent == [0]
     assert "no space is left" in caplog.text
     bench.table.close()
     assert LmdbTable(tmp_path).get(b"batch 1") == b"x"

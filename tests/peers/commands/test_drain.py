@@ -139,7 +139,7 @@ def test_token_is_sent_from_where_nobody_else_reads_it(
     CliRunner().invoke(app, [*order, "--token", "-", "--gateway", gateway.url], input="of-standard-input\n")
     with pytest.raises(ConfigError, match="other users of this machine could read"):
         run(gateway, *order, "--token", "0123456789abcdef")
-    with pytest.raises(ConfigError, match="cannot read a token in"):
+    with pytest.raises(ConfigError, match="cannot read the token in"):
         run(gateway, *order, "--token", f"@{tmp_path}")
     monkeypatch.setenv("TIANMESH_ADMIN_TOKEN", "of-the-environment")
     run(gateway, *order)

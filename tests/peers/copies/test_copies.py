@@ -104,8 +104,13 @@ class Mesh:
         for _ in range(40):
             self.now += 0.6
             for peer, actor in self.actors.items():
-                if actor.wake_at() <= self.now:
-                    self._carry(peer, actor.wake(self.now))
+                self.wake(peer, actor)
+
+    def wake(self, peer: str, actor: Copies) -> None:
+        """Have an actor do what is due, and commit."""
+        if actor.wake_at() <= self.now:
+            self._carry(peer, actor.wake(self.now))
+        self._carry(peer, actor.before_commit(self.now))
 
     def named(self, url: str) -> int:
         """As what all of its team take a page that was marked."""
@@ -336,8 +341,8 @@ def test_a_mark_that_a_peer_was_about_to_take_back_is_taken_back_by_its_next_lif
     while not mesh.actors[peer].observe().unmarked:
         mesh.now += 0.1
         for each, actor in mesh.actors.items():
-            if actor.wake_at() <= mesh.now and not mesh.actors[peer].observe().unmarked:
-                mesh._carry(each, actor.wake(mesh.now))
+            if not mesh.actors[peer].observe().unmarked:
+                mesh.wake(each, actor)
     mesh.restart(peer)
     mesh.rest()
     assert mesh.marks[peer][shown].n_copies == 0

@@ -46,7 +46,7 @@ MINE, THEIRS = host_of_peer(ME), host_of_peer(OTHER)
 
 
 class Desk:
-    """A controller, its table and the time; whatever it does is committed at once."""
+    """A controller, its table and the time; it commits whenever it wakes."""
 
     def __init__(
         self,
@@ -67,9 +67,14 @@ class Desk:
         self.tuning = tuning
         self.n_seeds = 0  # batches
         self.life = 0
-        self.start()
+        self._begin(is_inherited=False)
 
     def start(self, *, is_inherited: bool = False) -> None:
+        """End with a last commit, as a driver does that has time to, and live again."""
+        self.controller.before_commit(self.now)
+        self._begin(is_inherited=is_inherited)
+
+    def _begin(self, *, is_inherited: bool) -> None:
         self.news: list[Send] = []  # what membership and handover hear of the queue and the slots
         self.life += 1
         stored = StoredVersions(self.cell_table)
@@ -88,10 +93,10 @@ class Desk:
 
     def wake(self, after_s: float = 0.0) -> list[Send]:
         self.now += after_s
-        return self.without_news(self.controller.wake(self.now))
+        sends = self.controller.wake(self.now)
+        return self.without_news(sends + self.controller.before_commit(self.now))
 
     def without_news(self, sends: list[Send]) -> list[Send]:
-        self.controller.before_commit()
         news = [send for send in sends if isinstance(send.message, QueueMeasured | SlotsFilled)]
         self.news += news
         return [send for send in sends if send not in news]

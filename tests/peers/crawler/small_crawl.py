@@ -345,13 +345,13 @@ class SmallCrawl:
                 peer.promises.append((actor, send))
             else:
                 self._send(peer, actor, send)
-        if peer.table.has_changes or peer.promises:
+        if peer.table.has_changes or peer.promises or any(each.has_news for each in peer.actors.values()):
             self._after(COMMIT_S, partial(self._commit, peer, peer.life))
 
     def _commit(self, peer: Peer, life: int) -> None:
         if life == peer.life:
-            for each in peer.actors.values():
-                each.before_commit()
+            for name, each in peer.actors.items():
+                self._carry_out(peer, name, each.before_commit(self.now))
             peer.table.commit()
             promises, peer.promises = peer.promises, []
             for actor, send in promises:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from mesh.actors.actor import Address, Message, Send
+from mesh.actors.departures import GATHER_S
 from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError
 from mesh.membership.model.messages import CrawlLicensed
@@ -34,7 +35,6 @@ from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.documents.content import Lack
 from peers.engine.pages.linkers import entries_of, entry_of, linker_of
-from peers.handover.mirror import SHIP_S
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
 from peers.storage.wire_messages import StoredPage
 from tests.helpers import ME, NOTHING_STORED, fetched, owned_by, ownership_changed, parsed, redirect
@@ -1043,7 +1043,7 @@ def test_links_for_others_are_passed_on_after_a_pause_and_promised_when_they_are
     passed_on = tuple(msgspec.structs.replace(link, tellers=tag_of(visitor_tag(OTHER))) for link in links)
     assert send.message.links == passed_on
     accepted = LinksAccepted(send.message.batch)
-    desk.wake(SHIP_S)
+    desk.wake(GATHER_S)
     promise = Send(Address(OTHER, "controller"), LinksAccepted(9))
     assert desk.tell(accepted, "controller", "third") == [promise]
     assert desk.observe().is_idle

@@ -32,6 +32,7 @@ FLAGS = (
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
 PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
 WAIT_S = 100
+SUGGESTED = "#suggestions:not([hidden]) li"
 
 
 def _program(name: str) -> str:
@@ -183,21 +184,64 @@ def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         browser.get(gateway + path)
-        browser.execute_script(AXE)
-        told = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
-        assert told["passes"]
-        found += [
-            (path, width, scheme, each["id"], [node["html"] for node in each["nodes"]])
-            for each in told["violations"]
-            if each["impact"] in ("serious", "critical")
-        ]
+        found += [(path, width, scheme, *each) for each in _serious_findings(browser)]
+        if path == "/":
+            browser.find_element(By.ID, "q").send_keys("crawl")
+            _wait_for(browser, SUGGESTED)
+            browser.find_element(By.ID, "q").send_keys(Keys.ARROW_DOWN)
+            found += [("suggestions", width, scheme, *each) for each in _serious_findings(browser)]
     assert found == []
+
+
+def _serious_findings(browser: webdriver.Chrome) -> list[tuple[str, list[str]]]:
+    browser.execute_script(AXE)
+    told = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+    assert told["passes"]
+    return [
+        (each["id"], [node["html"] for node in each["nodes"]])
+        for each in told["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def _a_suggestion_is_chosen_by_keys_or_a_click(browser: webdriver.Chrome, gateway: str) -> None:
+    browser.get(gateway)
+    question = browser.find_element(By.ID, "q")
+    assert question.get_attribute("aria-expanded") == "false"
+    question.send_keys("crawl")
+    _wait_for(browser, SUGGESTED)
+    assert [each.text for each in browser.find_elements(By.CSS_SELECTOR, SUGGESTED)] == ["crawling", "爬虫"]
+    assert question.get_attribute("aria-expanded") == "true"
+    values = []
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP):
+        question.send_keys(key)
+        at = question.get_attribute("aria-activedescendant")
+        option = browser.find_element(By.ID, at).text if at else ""
+        values.append((question.get_attribute("value"), option))
+    assert values == [("crawling", "crawling"), ("爬虫", "爬虫"), ("crawl", ""), ("爬虫", "爬虫")]
+    question.send_keys(Keys.ESCAPE)
+    assert question.get_attribute("value") == "crawl"
+    assert not browser.find_elements(By.CSS_SELECTOR, SUGGESTED)
+
+    question.send_keys("e")
+    _wait_for(browser, SUGGESTED)
+    question.send_keys(Keys.ARROW_UP, Keys.ENTER)
+    _wait_for(browser, "ol.results li")
+    question = browser.find_element(By.ID, "q")
+    assert question.get_attribute("value") == "爬虫"
+    question.send_keys(Keys.ARROW_DOWN)  # without a list it goes from result to result
+    assert browser.switch_to.active_element.tag_name == "a"
+    question.send_keys("!")
+    _wait_for(browser, SUGGESTED)
+    browser.find_element(By.CSS_SELECTOR, SUGGESTED).click()
+    WebDriverWait(browser, WAIT_S).until(lambda _: browser.current_url.endswith("%21ing"))
 
 
 async def test_results_can_be_walked_by_keys_and_read_by_everybody(browser: webdriver.Chrome) -> None:
     async with running(FakeSearcher()) as http:
         gateway = f"http://127.0.0.1:{http.port}"
         await trio.to_thread.run_sync(_keys_go_from_result_to_result, browser, gateway)
+        await trio.to_thread.run_sync(_a_suggestion_is_chosen_by_keys_or_a_click, browser, gateway)
         await trio.to_thread.run_sync(_everybody_can_read_it, browser, gateway)
 
 

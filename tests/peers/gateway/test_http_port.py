@@ -353,6 +353,15 @@ async def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
         assert own["over_quota"] == 1
 
 
+async def test_a_suggestion_costs_an_eighth_of_a_query() -> None:
+    settings = GatewaySettings(client_queries_per_s=0.5)  # two at once
+    async with running(FakeSearcher(), settings) as http:
+        for _ in range(8):
+            assert b" 200 " in head_of(await get(http.port, "/api/suggest?q=crawl"))[0]
+        assert b" 200 " in head_of(await get(http.port, "/search?q=crawler"))[0]
+        assert b" 429 " in head_of(await get(http.port, "/search?q=crawler"))[0]
+
+
 async def test_who_bears_the_token_is_not_counted() -> None:
     settings = GatewaySettings(client_queries_per_s=0.5, admin_token="t" * 16)
     async with running(FakeSearcher(), settings) as http:

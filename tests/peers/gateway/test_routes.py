@@ -50,7 +50,7 @@ from peers.gateway.model.messages import (
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.requests import BODY_BYTES_MAX
 from peers.gateway.routes import application
-from peers.gateway.site.pages import KEYS, STYLE_URL
+from peers.gateway.site.pages import SCRIPT, STYLE_URL
 from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.archive.warc import response_record
 from tests.helpers import seen
@@ -254,6 +254,18 @@ async def test_remarks_say_what_is_missing(gateway: Starlette) -> None:
     assert "some of the words are enough" in (await ask(gateway, "/search?q=any+words")).text
     assert "No page matches “zilch”." in (await ask(gateway, "/search?q=zilch")).text
     assert "no more results" in (await ask(gateway, "/search?q=crawler&page=9")).text
+
+
+async def test_a_page_without_results_leads_to_searches_that_may_have_some(gateway: Starlette) -> None:
+    typed = 'zilch "site:no.test" Site:a.test lang:en'
+    text = (await ask(gateway, f"/search?q={quote(typed)}")).text
+    links = re.findall(r'<li><a href="([^"]+)"><bdi>([^<]+)</bdi>', text)
+    assert links[-2:] == [
+        ("/search?q=zilch+%22site%3Ano.test%22", "Search all pages for “zilch &#34;site:no.test&#34;”"),
+        ("/search?q=Site%3Aa.test", "See the pages of a.test"),
+    ]
+    assert "Search all pages" not in (await ask(gateway, "/search?q=zilch")).text
+    assert "Search all pages" not in (await ask(gateway, "/search?q=site:a.test")).text
 
 
 async def test_search_for_nothing_is_the_start_page(gateway: Starlette, backend: FakeBackend) -> None:
@@ -490,6 +502,7 @@ async def test_the_lines_for_searxng_find_our_hits_where_they_say(
     docs = (Path(__file__).parents[3] / "docs" / "api.md").read_text(encoding="utf-8")
     [engine] = yaml.safe_load(docs.partition("```yaml\n")[2].partition("```")[0])
     assert engine["engine"] == "json_engine"
+    assert engine["enable_http"], "SearXNG asks no http:// without"
     place = engine["first_page_num"] + 2 * engine["page_size"]
     target = engine["search_url"].format(query="everything", pageno=place)
     found = (await ask(gateway, target.removeprefix("http://127.0.0.1:8017"))).json
@@ -564,7 +577,7 @@ async def test_error_pages_do_not_repeat_the_address(gateway: Starlette) -> None
 
 def _without_keys(text: str) -> str:
     """The page without the one script that is ours."""
-    return text.replace(f"<script>{KEYS}</script>", "", 1)
+    return text.replace(f"<script>{SCRIPT}</script>", "", 1)
 
 
 # --- /page ---------------------------------------------------------------------------------------

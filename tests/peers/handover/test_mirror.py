@@ -7,7 +7,7 @@ from mesh.actors.ownership import Ownership
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
 from peers.handover.item_store import ItemStore
-from peers.handover.mirror import FORMER_KEPT, RESEND_S, SHIP_S, Mirror, Pledge
+from peers.handover.mirror import FORMER_KEPT, RESEND_S, Mirror, Pledge
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 
 SLOTS = 64
@@ -36,16 +36,15 @@ def test_shipment_goes_on_without_the_slots_whose_team_its_receiver_has_left() -
         store.put(slot, b"name", b"value")
     promise = Send(Address(CYD, "toys"), ItemsKept(7))
     ours.pledge(Pledge(sends=(promise,)))
-    ours.plan(0.0)
-    [first] = ours.wake(SHIP_S)
+    [first] = ours.ship(0.0)
     assert isinstance(first.message, ItemsChanged)
-    assert theirs.receive(Address(ANN, "toys"), first.message, SHIP_S) == [], "bob is not in that team"
+    assert theirs.receive(Address(ANN, "toys"), first.message, 0.0) == [], "bob is not in that team"
 
     ours.change_ownership(new)
-    [again] = ours.wake(SHIP_S + RESEND_S)
+    [again] = ours.wake(RESEND_S)
     assert isinstance(again.message, ItemsChanged)
     assert again.message.batch == first.message.batch
-    [answer] = theirs.receive(Address(ANN, "toys"), again.message, SHIP_S + RESEND_S)
+    [answer] = theirs.receive(Address(ANN, "toys"), again.message, RESEND_S)
     assert [item.slot for slot in range(SLOTS) for item in kept.items(slot)] == [shared[0]]
     assert isinstance(answer.message, ItemsKept)
     ours.receive(Address(BOB, "toys"), answer.message, 2.0)
@@ -62,18 +61,17 @@ def test_who_was_in_the_team_until_a_moment_ago_is_still_heard_and_a_stranger_to
     ours, store = peer(ANN, pinned_to(ANN, ANN))
     theirs, kept = peer(BOB, pinned_to(BOB, ANN))
     store.put(slot, b"name", b"visited before it stopped")
-    ours.plan(0.0)
     for mirror, me in ((ours, ANN), (theirs, BOB)):
         mirror.change_ownership(pinned_to(me, "dan"))
-    changes = {send.target.peer: send.message for send in ours.wake(SHIP_S)}
+    changes = {send.target.peer: send.message for send in ours.ship(0.0)}
     assert set(changes) == {BOB, CYD, "dan"}, "whose team it is now"
     changed = changes[BOB]
     assert isinstance(changed, ItemsChanged)
-    assert theirs.receive(Address("eve", "toys"), changed, SHIP_S) == []
+    assert theirs.receive(Address("eve", "toys"), changed, 0.0) == []
     assert not list(kept.items(slot))
-    [answer] = theirs.receive(Address(ANN, "toys"), changed, SHIP_S)
+    [answer] = theirs.receive(Address(ANN, "toys"), changed, 0.0)
     assert isinstance(answer.message, ItemsKept)
     assert [item.slot for item in kept.items(slot)] == [slot]
     for _ in range(FORMER_KEPT):
         theirs.change_ownership(pinned_to(BOB, "dan"))
-    assert theirs.receive(Address(ANN, "toys"), changed, SHIP_S) == [], "that is long ago"
+    assert theirs.receive(Address(ANN, "toys"), changed, 0.0) == [], "that is long ago"

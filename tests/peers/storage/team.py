@@ -236,7 +236,7 @@ class Peer:
         )
 
     def commit(self) -> list[Outgoing]:
-        self.node.before_commit()
+        assert not self.node.before_commit(0.0)
         self.committed = dict(self.table.scan(b""))
         for url, at in self.told.items():
             self.acknowledged[url] = max(at, self.acknowledged.get(url, at))

@@ -152,7 +152,7 @@ class Driven:
         return self._without_filled(self.cell.wake(self.now)) if self.cell.wake_at() <= self.now else []
 
     def _without_filled(self, sends: list[Send]) -> list[Send]:
-        self.cell.before_commit()
+        self.cell.before_commit(self.now)
         for target, message in sends:
             if isinstance(message, SlotsFilled):
                 assert target == HANDOVER

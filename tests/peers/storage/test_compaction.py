@@ -64,7 +64,7 @@ class Disk:
 
     def tell(self, message: object, source: Address) -> None:
         waiting = self.cell.receive(source, message, self.now)  # type: ignore[arg-type]
-        self.cell.before_commit()
+        self.cell.before_commit(self.now)
         while waiting:
             order = waiting.pop(0).message
             if isinstance(order, AppendBulk):

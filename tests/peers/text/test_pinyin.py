@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from peers.text.pinyin import is_read_as, places_of, readings, spellings_of_syllable, syllables, without_tones
+from peers.text.pinyin import (
+    is_read_as,
+    places_of,
+    readings,
+    sounding_like,
+    spellings_of_syllable,
+    syllables,
+    without_tones,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +40,15 @@ def test_characters_are_read_in_each_of_their_ways_and_no_other() -> None:
 def test_numbers_of_tones_are_left_out() -> None:
     assert without_tones("ruan3jian4bao1") == "ruanjianbao"
     assert without_tones("x86") == "x86"
+
+
+def test_characters_that_sound_alike_say_so_of_each_other() -> None:
+    assert (sounding_like("健")["件"], sounding_like("你")["李"], sounding_like("主")["足"]) == (
+        True,
+        False,
+        False,
+    )
+    assert "健" not in sounding_like("健")
+    for character in sorted(readings())[::50]:
+        for other, is_same in sounding_like(character).items():
+            assert is_same == bool({*readings()[character]} & {*readings()[other]})

@@ -146,7 +146,7 @@ KNOWN = {
     Bug.EARLY_VISITS: Known(1, 3, "before it is due in its own table"),
     Bug.HEARSAY: Known(4, 3, has_liar=True),
     Bug.FORGED_DECREES: Known(1, 3, has_liar=True),
-    Bug.BOUNDLESS_WEIGHT: Known(3, 3, has_liar=True),
+    Bug.BOUNDLESS_WEIGHT: Known(2, 3, has_liar=True),
     Bug.BOUNDLESS_QUOTAS: Known(1, 3, "more than quotas allow", has_liar=True),
     Bug.ENDLESS_PATIENCE: Known(1, 3, "nobody put it into quarantine", has_liar=True),
     Bug.FOREIGN_HITS: Known(1, 3, "by the word of", has_liar=True),

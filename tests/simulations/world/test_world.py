@@ -13,8 +13,8 @@ from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.actors.node import Node
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.model.wire_messages import Ping, PingAnswered
-from peers.crawler.model.wire_messages import LinksAccepted
 from peers.gateway.model.wire_messages import StatusWanted
+from peers.handover.wire_messages import ItemsTaken
 from simulations.faults.clock import VirtualClock
 from simulations.faults.nemesis import of_tomorrow, unknown_frame
 from simulations.world.network import Network
@@ -31,7 +31,7 @@ class Echo(Actor):
     """Answers pings, notes what it hears and when; sends and wakes as it is told."""
 
     name: ClassVar[str] = "membership"
-    remote_messages = frozenset({Ping, PingAnswered, LinksAccepted})
+    remote_messages = frozenset({Ping, PingAnswered, ItemsTaken})
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
@@ -186,7 +186,7 @@ def test_the_sides_of_a_partition_do_not_hear_each_other_until_it_heals() -> Non
 
 def test_a_promise_waits_for_the_commit_and_other_messages_do_not() -> None:
     world, actors = world_of("a", "b", delay_min_s=0.0, delay_mean_s=0.0)
-    promise, other = LinksAccepted(1), PingAnswered(1, "a")
+    promise, other = ItemsTaken(1, 1), PingAnswered(1, "a")
     send_at(world, actors["a"], 1.0, Send(to("b"), promise), Send(to("b"), other))
     world.run(until=10.0)
     assert actors["b"].heard == [(1.0, other), (1.02, promise)]
@@ -194,11 +194,11 @@ def test_a_promise_waits_for_the_commit_and_other_messages_do_not() -> None:
 
 def test_a_promise_to_an_actor_of_the_same_peer_waits_too() -> None:
     world, actors = world_of("a")
-    send_at(world, actors["a"], 1.0, Send(to("a"), LinksAccepted(1)))
+    send_at(world, actors["a"], 1.0, Send(to("a"), ItemsTaken(1, 1)))
     world.run(until=1.01)
-    assert LinksAccepted(1) not in [message for _, message in actors["a"].heard]
+    assert ItemsTaken(1, 1) not in [message for _, message in actors["a"].heard]
     world.run(until=2.0)
-    assert actors["a"].heard[-1] == (1.02, LinksAccepted(1))
+    assert actors["a"].heard[-1] == (1.02, ItemsTaken(1, 1))
 
 
 def test_a_crash_takes_promises_that_were_not_committed_and_reverts_the_table() -> None:
@@ -206,7 +206,7 @@ def test_a_crash_takes_promises_that_were_not_committed_and_reverts_the_table() 
     table, actor, other = MemoryTableThatCommits(), Echo("a"), Echo("b")
     world.add_peer(Node("a", [actor]), [Clock()], table)
     world.add_peer(Node("b", [other]), [])
-    send_at(world, actor, 1.0, Send(to("b"), LinksAccepted(1)))
+    send_at(world, actor, 1.0, Send(to("b"), ItemsTaken(1, 1)))
     world.plan(1.01, lambda: world.crash("a"))
     world.run(until=2.0)
     assert other.heard == []
@@ -403,19 +403,19 @@ def test_a_fuse_kills_a_peer_between_two_sends_of_one_handler() -> None:
 
 def test_a_peer_that_is_stopped_keeps_its_promises() -> None:
     world, actors = world_of("a", "b")
-    send_at(world, actors["a"], 1.0, Send(to("b"), LinksAccepted(1)))
+    send_at(world, actors["a"], 1.0, Send(to("b"), ItemsTaken(1, 1)))
     world.plan(1.01, lambda: world.stop("a"))
     world.run(until=2.0)
-    assert LinksAccepted(1) in [message for _, message in actors["b"].heard]
+    assert ItemsTaken(1, 1) in [message for _, message in actors["b"].heard]
     assert not world.is_up("a")
 
 
 def test_a_slow_disk_holds_promises_back() -> None:
     world, actors = world_of("a", "b", delay_min_s=0.0, delay_mean_s=0.0)
     world.slow_disk("a", 100.0)
-    send_at(world, actors["a"], 1.0, Send(to("b"), LinksAccepted(1)))
+    send_at(world, actors["a"], 1.0, Send(to("b"), ItemsTaken(1, 1)))
     world.run(until=10.0)
-    assert actors["b"].heard == [(3.0, LinksAccepted(1))]
+    assert actors["b"].heard == [(3.0, ItemsTaken(1, 1))]
 
 
 def test_a_peer_lives_by_its_own_clock() -> None:

@@ -1,6 +1,6 @@
 /* "/" goes to the question; j and k, or the arrows from there, go from result to result. Nothing needs it. */
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const question = document.getElementById("q");
   const at = document.activeElement;
   const links = [...document.querySelectorAll(".results h2 a")];

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mesh.actors.actor import Address, Send
+from mesh.actors.departures import GATHER_S
 from mesh.errors import LocalProtocolError
 from mesh.membership.model.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots
@@ -48,7 +49,6 @@ from peers.handover.mirror import (
     BYTES_WAITING_MAX,
     RESEND_S,
     RESEND_S_MAX,
-    SHIP_S,
     SHIPMENTS_UNDER_WAY,
     SILENT_S,
 )
@@ -287,7 +287,7 @@ def test_links_are_promised_when_the_team_has_them() -> None:
         )
         == []
     )
-    sends = desk.wake(SHIP_S)
+    sends = desk.wake(GATHER_S)
     items = items_in(sends)
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     telling = telling_of(desk.now, tag_of(visitor_tag(OTHER)))
@@ -302,10 +302,10 @@ def test_links_that_are_known_already_are_promised_after_what_was_shipped_before
     desk = team_desk()
     links = (FoundLink(f"{MINE}/1"),)
     desk.tell(LinksFound(1, links), "controller", OTHER)
-    desk.wake(SHIP_S)
+    desk.wake(GATHER_S)
     desk.tell(LinksFound(1, links), "controller", OTHER)
     desk.tell(LinksFound(2, links), "controller", OTHER)
-    assert of_kind(desk.wake(SHIP_S), LinksAccepted) == []
+    assert of_kind(desk.wake(GATHER_S), LinksAccepted) == []
     assert keep(desk) == [Send(AT, LinksAccepted(1)), Send(AT, LinksAccepted(2))]
 
 
@@ -314,14 +314,14 @@ def test_what_changes_often_is_shipped_once_as_it_is_then() -> None:
     desk.seed(f"{MINE}/1", depth=5)
     desk.seed(f"{MINE}/1", depth=3)
     desk.seed(f"{MINE}/1", depth=1)
-    items = items_in(desk.wake(SHIP_S))
+    items = items_in(desk.wake(GATHER_S))
     assert [(item.url, item.depth) for item in items.queued] == [(f"{MINE}/1", 1)]
 
 
 def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> None:
     desk = team_desk()
     desk.seed(f"{MINE}/1")
-    sends = desk.wake(SHIP_S)
+    sends = desk.wake(GATHER_S)
     (first,) = shipped(sends)
     pauses, since = [], desk.now
     for _ in range(3):
@@ -340,19 +340,19 @@ def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> Non
 def test_a_member_that_stays_silent_is_left_to_comparison() -> None:
     desk = team_desk()
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
-    desk.wake(SHIP_S)
+    desk.wake(GATHER_S)
     sends = desk.wake(SILENT_S)
     differ = SlotsDiffer(OTHER, encode_slot_list([slot_of_url(MINE)], SLOT_COUNT))
     assert of_kind(sends, SlotsDiffer) == [differ]
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(9)]
     desk.tell(LinksFound(10, (FoundLink(f"{MINE}/2"),)), "controller", OTHER)
-    sends = desk.wake(SHIP_S)
+    sends = desk.wake(GATHER_S)
     assert shipped(sends) == []
     assert of_kind(sends, SlotsDiffer) == [differ]
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(10)]
     desk.now += SILENT_S
     desk.seed(f"{MINE}/3")
-    assert len(shipped(desk.wake(SHIP_S))) == 1
+    assert len(shipped(desk.wake(GATHER_S))) == 1
 
 
 def test_a_member_that_keeps_nothing_costs_a_bounded_amount_of_memory() -> None:
@@ -362,7 +362,7 @@ def test_a_member_that_keeps_nothing_costs_a_bounded_amount_of_memory() -> None:
     n_left = 0
     for batch in range(24):
         desk.seed(*(f"{MINE}/{batch}/{number}/{long}" for number in range(1_000)))
-        n_left += len(of_kind(desk.wake(SHIP_S), SlotsDiffer))
+        n_left += len(of_kind(desk.wake(GATHER_S), SlotsDiffer))
         seen = delivery.observe()
         assert seen.under_way <= SHIPMENTS_UNDER_WAY
         assert seen.waiting_bytes <= BYTES_WAITING_MAX
@@ -376,7 +376,7 @@ def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
     assert desk.observe().is_shared
     desk.seed(f"{MINE}/1")
     assert not desk.observe().is_shared  # not even sent so far: a peer that ended now would keep it to itself
-    (change,) = shipped(desk.wake(SHIP_S))
+    (change,) = shipped(desk.wake(GATHER_S))
     assert not desk.observe().is_shared
     for peer in (OTHER, "third"):
         desk.tell(ItemsKept(change.batch), "controller", peer)
@@ -386,7 +386,7 @@ def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
 def test_nobody_waits_for_a_member_that_died() -> None:
     desk = team_desk()
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
-    desk.wake(SHIP_S)
+    desk.wake(GATHER_S)
     assert of_kind(desk.share((ME,)), LinksAccepted) == [LinksAccepted(9)]
     assert desk.observe().store.unkept == 0
 
@@ -405,12 +405,12 @@ def test_with_one_replica_nothing_is_shipped_or_noted() -> None:
 def finished(desk: Desk, *links: str) -> list[Send]:
     """Bring a page of MINE to its end; return what is sent with the next flush and shipment."""
     desk.with_home_asked(origin=MINE)
-    desk.wake(SHIP_S)
+    desk.wake(GATHER_S)
     keep(desk)
     desk.store(f"{MINE}/", *links)
     sends = desk.wake(FLUSH_S)
     assert desk.state_of(f"{MINE}/") == "D200"
-    return sends + desk.wake(SHIP_S)
+    return sends + desk.wake(GATHER_S)
 
 
 def test_others_hear_that_a_page_is_done_when_its_links_to_our_hosts_are_kept() -> None:
@@ -420,7 +420,7 @@ def test_others_hear_that_a_page_is_done_when_its_links_to_our_hosts_are_kept() 
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     assert not items.visited
     assert desk.observe().held_back == 1
-    assert stored_in(keep(desk) + desk.wake(SHIP_S)) == [f"{MINE}/"]
+    assert stored_in(keep(desk) + desk.wake(GATHER_S)) == [f"{MINE}/"]
     assert desk.observe().held_back == 0
 
 
@@ -429,10 +429,10 @@ def test_others_hear_that_a_page_is_done_when_its_links_to_other_hosts_are_accep
     sends = finished(desk, f"{THEIRS}/1")
     (links,) = of_kind(sends, LinksFound)
     keep(desk)
-    assert shipped(desk.wake(SHIP_S)) == []
+    assert shipped(desk.wake(GATHER_S)) == []
     assert (desk.observe().held_back, desk.observe().is_idle) == (1, False)
     desk.tell(LinksAccepted(links.batch), "controller", OTHER)
-    sends = desk.wake(SHIP_S)
+    sends = desk.wake(GATHER_S)
     assert stored_in(sends) == [f"{MINE}/"]
     keep(desk)
     desk.now += 10.0
@@ -452,16 +452,16 @@ def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_bef
         and owned_by((ME, OTHER)).owner_of(ownership.slot_of(host_of(origin))) == ME
     )
 
-    desk.wake(SHIP_S)
+    desk.wake(GATHER_S)
     keep(desk)
     desk.store(f"{home}/", f"{theirs}/1")
-    sends = desk.wake(FLUSH_S) + desk.wake(SHIP_S)
+    sends = desk.wake(FLUSH_S) + desk.wake(GATHER_S)
     keep(desk)
     assert len(of_kind(sends, LinksFound)) == 1
     desk.share((ME, OTHER))
     sends = desk.wake(OUTBOX_RESEND_S)
     assert desk.state_of(f"{theirs}/1") == "Q"
-    sends += desk.wake(SHIP_S)
+    sends += desk.wake(GATHER_S)
     urls = [item.url for changed in shipped(sends) for item in decode_items(changed.items).queued]
     assert urls == [f"{theirs}/1"]
     assert desk.observe().held_back == 1
@@ -495,7 +495,7 @@ def test_a_slot_is_not_stopped_while_a_page_of_it_is_held_back_but_not_for_ever(
 
 def test_a_page_that_another_has_done_meanwhile_is_done_and_not_held_back() -> None:
     desk = team_desk().with_home_asked(origin=MINE)
-    desk.wake(SHIP_S)
+    desk.wake(GATHER_S)
     keep(desk)
     items = encode_items(Items(visited=(stored_item(f"{MINE}/"),)))
     desk.tell(ItemsChanged(1, desk.now, items), "controller", OTHER)
@@ -519,7 +519,7 @@ def test_changes_of_a_member_are_merged_and_promised_as_often_as_they_come() -> 
         assert desk.tell(message, "controller", OTHER) == [Send(AT, ItemsKept(4))]
     assert (desk.state_of(f"{THEIRS}/1"), desk.observe().store.items_merged) == ("Q", 2)
     assert ItemsKept.is_promise
-    assert shipped(desk.wake(SHIP_S)) == []
+    assert shipped(desk.wake(GATHER_S)) == []
 
 
 def test_a_visit_is_news_in_the_name_of_its_teller_only() -> None:
@@ -552,7 +552,7 @@ def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
     source = team_desk()
     source.share((OTHER, ME))
     tell(source.controller._frontier, f"{THEIRS}/1", slot, "text")
-    texts = items_in(source.wake(SHIP_S) or source.seed(HOME) + source.wake(SHIP_S)).anchors
+    texts = items_in(source.wake(GATHER_S) or source.seed(HOME) + source.wake(GATHER_S)).anchors
     items = Items(visited=(stored_item(f"{THEIRS}/1"),), anchors=texts)
     desk.tell(changed_by_other(items), "controller", OTHER)
     assert of_kind(desk.wake(1.0), LinkTextsChanged) == [LinkTextsChanged(f"{THEIRS}/1", slot)]
@@ -569,7 +569,7 @@ def test_one_item_that_cannot_be_is_left_out_of_a_shipment_told_and_not_sent_aga
 
     source = team_desk()
     source.seed(f"{MINE}/1")
-    (first,) = shipped(source.wake(SHIP_S))
+    (first,) = shipped(source.wake(GATHER_S))
     source.tell(ItemsKept(first.batch, refused=1), "controller", OTHER)
     for _ in range(60):
         assert shipped(source.wake(1.0)) == []

@@ -10,7 +10,7 @@ from peers.engine.index import Index
 from peers.engine.mending.similar_words import TWO_EDITS_CHARS, SimilarWord
 from peers.engine.pages.document import Document
 from peers.engine.searching.effort import Effort
-from peers.text.pinyin import readings, spellings_of_syllable
+from peers.text.pinyin import readings, sounding_like, spellings_of_syllable
 
 
 def similar(texts: list[str], typed: str, beside: tuple[str, ...] = ()) -> list[SimilarWord]:
@@ -79,13 +79,46 @@ def test_words_of_unquotable_pages_alone_are_not_told() -> None:
         ("dayin", "打印", (0, 5)),
         ("woyaodayin", "打印", (5, 10)),
         ("zuomian", "桌面", (0, 7)),  # z for zh
-        ("软健包", "软件包", (0, 3)),
-        ("我要打因", "打印", (2, 4)),
     ],
 )
 def test_words_that_sound_like_a_part_are_found(typed: str, word: str, part: tuple[int, int]) -> None:
     texts = ["软件包 打印 桌面", "管理器 安装 文档 资料库"]
     assert (word, part) in [(each.word, each.part) for each in similar(texts, typed)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("软健包", {"软件包": 2}),
+        ("转件包", {}),  # zhuan is no ruan
+        ("管里器", {"管理器": 1}),
+        ("管你器", {"管理器": 1}),  # n for l
+        ("庄体", {"装体": 1}),
+        ("桌面", {"桌面": 2}),  # itself
+        ("桌免板", {}),  # no page has two of its pairs
+        ("软健報", {}),  # two characters are wrong
+    ],
+)
+def test_runs_with_one_character_of_like_sound_are_found(typed: str, found: dict[str, int]) -> None:
+    texts = ["软件包的桌面", "安装软件包", "管理器", "装体", "桌面"]
+    assert {each.word: each.pages for each in similar(texts, typed)} == found
+
+
+def test_runs_are_those_of_the_definition() -> None:
+    random = Random(5)
+    like = "是事市试时使四司思死"
+    texts = ["".join(random.choices(like + "我他们", k=6)) for _ in range(60)]
+    for _ in range(20):
+        typed = "".join(random.choices(like + "我他们", k=random.choice((3, 4))))
+        runs = {
+            typed[:n] + other + typed[n + 1 :]
+            for n, c in enumerate(typed)
+            for other in (*sounding_like(c), c)
+        }
+        pairs = {run: {run[n : n + 2] for n in range(len(run) - 1)} for run in runs}
+        expected = {run: sum(all(pair in text for pair in pairs[run]) for text in texts) for run in runs}
+        found = {each.word: each.pages for each in similar(texts, typed)}
+        assert found == {run: n for run, n in expected.items() if n}
 
 
 def test_readings_of_every_character_are_found_by_a_scan() -> None:

@@ -55,6 +55,12 @@ def test_queries_come_at_a_rate_after_a_burst() -> None:
     assert quotas.refused == 2
 
 
+def test_a_share_of_a_query_takes_no_more_than_that() -> None:
+    quotas = Quotas(SETTINGS)
+    assert [quotas.take_query("a", 0.0, 0.125) for _ in range(8 * BURST)] == [0.0] * 8 * BURST
+    assert quotas.take_query("a", 0.0, 0.125) == pytest.approx(0.125 / 2.0)
+
+
 def test_bytes_may_be_overdrawn_and_are_waited_for() -> None:
     quotas = Quotas(SETTINGS)
     assert quotas.wait_for_bytes("a", 0.0) == 0.0

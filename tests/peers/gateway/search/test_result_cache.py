@@ -248,3 +248,48 @@ def test_no_word_is_mended_while_slots_are_missing_whose_pages_may_have_it() -> 
     sends += talk.wait(COUNTING_S_MAX + 0.1)
     assert SearchSlots in messages(sends)
     assert not any(isinstance(send.message, CountTerms) and send.message.mistyped for send in sends)
+
+
+def late_to_count(text: str, *doc_freqs: int) -> Conversation:
+    """Search for words that the last peer does not count in time, though its index is the one of before."""
+    talk = Conversation()
+    talk.search("crawler")
+    talk.all_counted(5)
+    for peer in PEERS:
+        talk.found(peer)
+    talk.search(text, ticket=2)
+    for peer in PEERS[:-1]:
+        talk.counted(peer, doc_freqs)
+    talk.wait(COUNTING_S_MAX + 0.1)
+    return talk
+
+
+def test_no_word_is_mended_before_all_have_counted_it() -> None:
+    talk = late_to_count("crawlr", 0)
+    assert messages(talk.sent) == [SearchSlots]
+    for peer in PEERS[:-1]:
+        talk.found(peer)
+    url = url_of(PEERS[-1])
+    talk.found(PEERS[-1], (url, 1.0))
+    talk.read(url)
+    assert [hit.url for hit in talk.answer().hits] == [url]
+    assert talk.answer().coverage.missing == 0
+
+
+def test_no_word_is_called_nowhere_before_all_have_counted_it() -> None:
+    talk = late_to_count("crawler frontier", 5, 5, 0, 0)
+    url = url_of(PEERS[-1])
+    for peer in PEERS:
+        talk.found(peer, (url_of(peer), 1.0))
+    talk.read(*map(url_of, PEERS))
+    assert url in [hit.url for hit in talk.answer().hits]
+    assert talk.answer().relaxed.nowhere == ()
+
+
+def test_a_page_that_some_had_not_counted_is_not_kept() -> None:
+    talk = late_to_count("crawlr", 0)
+    n_kept = talk.searcher.observe().cache_pages
+    for peer in PEERS:
+        talk.found(peer)
+    assert talk.answer().coverage.missing == 0
+    assert talk.searcher.observe().cache_pages == n_kept

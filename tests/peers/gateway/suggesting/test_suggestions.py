@@ -24,17 +24,29 @@ def everything(url: str) -> bool:
 
 def test_texts_and_words_take_turns_before_what_is_less_near() -> None:
     told = [
-        said("python", LIKE, 90),
+        said("派热", LIKE, 90),
         said("On Pyrite", INSIDE),
         said("pyre", WORD, 50),
         said("pyramid", WORD, 60),
         said("Pyrenees", TEXT, 3),
         said("Pyre of Rome", TEXT),
     ]
-    expected = ["Pyrenees", "pyramid", "Pyre of Rome", "pyre", "On Pyrite", "python"]
+    expected = ["Pyrenees", "pyramid", "Pyre of Rome", "pyre", "On Pyrite", "派热"]
     assert merged(told, "pyr", everything) == expected
     for seed in range(5):
         assert merged(Random(seed).sample(told, len(told)), "pyr", everything) == expected
+
+
+def test_neighbours_by_a_typo_are_shown_only_without_any_completion() -> None:
+    neighbours = [said("raw", LIKE, 90), said("draw", LIKE, 80)]
+    assert merged(neighbours, "craw", everything) == ["raw", "draw"]
+    assert merged([*neighbours, said("crawl", WORD, 1)], "craw", everything) == []
+    assert merged([*neighbours, said("crawl", WORD, 2)], "craw", everything) == ["crawl"]
+    # What goes on from something else, or only pages have that are not shown, is no completion.
+    assert merged([*neighbours, said("cheap", WORD, 2)], "craw", everything) == ["raw", "draw"]
+    hidden = Completed("crawl", WORD, 2, ("http://hidden.test/",))
+    shown = merged([*neighbours, hidden], "craw", lambda url: "hidden" not in url)
+    assert shown == ["raw", "draw"]
 
 
 def test_pages_of_all_peers_add_up() -> None:

@@ -1,0 +1,51 @@
+"""Files in which commands keep how far they are, in the state folder of their user. [io]"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+
+from mesh.errors import ConfigError
+
+
+def state_path(kind: str, names: list[str], option: str) -> Path:
+    """Return the file in which a command keeps its state by default.
+
+    Args:
+      kind: of state, with which the name of the file begins.
+      names: of all that the state is about.
+      option: with which users name another file.
+
+    Raises:
+      ConfigError: the user has no home folder.
+    """
+    try:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    except RuntimeError as error:  # whoever runs in a container may have no home
+        raise ConfigError(f"there is no home folder to keep a file in: give {option} FILE") from error
+    digest = blake2b("\n".join(names).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    return state / "tianmesh" / f"{kind}-{digest}.json"
+
+
+def write_whole(path: Path, content: bytes, option: str) -> None:
+    """Replace a file whole, so that any kill leaves the one before or this one.
+
+    Raises:
+      ConfigError: there is no writing there.
+    """
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError as error:
+        raise not_kept(path, error, option) from error
+
+
+def not_kept(path: Path, error: OSError, option: str) -> ConfigError:
+    """Return the error of a file that cannot be read or written."""
+    return ConfigError(
+        f"cannot use the file {path} ({error.strerror}): give {option} FILE, or set XDG_STATE_HOME to a "
+        "folder of yours"
+    )
