@@ -30,7 +30,7 @@ FOLDER: Final = Path(__file__).with_name("golden")
 PATTERNS: Final = {
     "^[a-z-]{1,32}$": "kind",
     "^[A-Za-z0-9.:-]{0,64}$": "subject",
-    "^(?:[0-9a-f]{8}){0,3}$": "0123abcd",
+    "^(?:[-0-9A-Z_a-z]{4}){0,3}$": "0abc",
 }
 
 

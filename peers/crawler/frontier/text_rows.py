@@ -16,8 +16,10 @@ from peers.crawler.frontier.anchor_rows import (
     AnchorRow,
     Disbelief,
     entries_in,
+    have_same_entries,
     join_anchor_rows,
     knows,
+    row_told,
     without,
 )
 from peers.crawler.frontier.changed_texts import ChangedTexts
@@ -69,12 +71,11 @@ class TextRows:
         before = _decode(stored) if stored else ()
         if knows(before, link.entries, link.telling):
             return None
-        told = (link.telling, *link.entries) if link.telling else link.entries
-        joined = join_anchor_rows(before, told)
+        joined = join_anchor_rows(before, row_told(link.entries, link.telling))
         if joined == before:
             return None
         is_stored = page is not None and not is_new_row(page) and row_in(page).is_stored
-        if is_stored and entries_in(joined) != entries_in(before):
+        if is_stored and not have_same_entries(before, joined):
             self._changed.mark(link.slot, mark, link.url)
         return _encode(joined)
 
@@ -109,7 +110,7 @@ class TextRows:
         return True
 
     def _note_change(self, slot: int, mark: bytes, before: AnchorRow, after: AnchorRow) -> None:
-        if entries_in(before) != entries_in(after):
+        if not have_same_entries(before, after):
             page = self._table.get(url_key(slot, mark))
             if page is not None and (url := row_in(page).url):
                 self._changed.mark(slot, mark, url)

@@ -66,7 +66,7 @@ class FoundLink(Message, frozen=True, array_like=True):
     # Where the page was before, as its server says for good: that is visited soon, and refers to it.
     moved_from: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
     # Tags of the members through which it came to the sender (`anchor_rows`); "" if that one found it.
-    tellers: Annotated[str, Meta(pattern="^(?:[0-9a-f]{8}){0,3}$")] = ""
+    tellers: Annotated[str, Meta(pattern="^(?:[-0-9A-Z_a-z]{4}){0,3}$")] = ""
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):

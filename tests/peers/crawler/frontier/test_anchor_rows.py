@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from peers.crawler.frontier.anchor_rows import (
     ROW_ENTRIES_MAX,
+    SPAN_S,
     TELLINGS_MAX,
     Disbelief,
     entries_in,
@@ -18,19 +19,19 @@ from peers.crawler.frontier.anchor_rows import (
     join_anchor_rows,
     join_anchors,
     knows,
+    row_told,
     tag_of,
     telling_of,
     without,
 )
 from peers.engine.pages.linkers import entries_of
 
-MINUTE_S = 60.0
 LIAR, ONE, TWO, THREE = map(tag_of, (7, 1, 2, 3))
 EVER = Disbelief(0.0, 1e9, LIAR)
 
 
-def told(by: str, *entries: str, at: float = 600.0) -> tuple[str, ...]:
-    return (telling_of(at, by), *join_anchors(entries, ()))
+def told(by: str, *entries: str, at: float = SPAN_S) -> tuple[str, ...]:
+    return row_told(entries, telling_of(at, by))
 
 
 def joined(*rows: tuple[str, ...]) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ links = st.builds(
 some_rows = st.builds(
     lambda by, at, some: told(by, *chain.from_iterable(some), at=at),
     st.sampled_from([LIAR, ONE, TWO, THREE, LIAR + ONE, TWO + LIAR]),
-    st.sampled_from([0.0, 60.0, 120.0]),
+    st.sampled_from([0.0, SPAN_S, 2 * SPAN_S]),
     st.lists(links, min_size=1, max_size=30),
 )
 unknown = links.map(lambda entries: join_anchors(entries, ()))
@@ -92,15 +93,28 @@ def test_what_a_member_had_others_pass_on_goes_with_its_word(tellers: str) -> No
     assert without(told(tellers, "false"), (EVER,)) == ()
 
 
-@pytest.mark.parametrize(("at", "stays"), [(539.0, True), (540.0, False), (719.0, False), (780.0, True)])
-def test_only_what_was_told_in_the_minutes_of_a_time_is_disbelieved(at: float, *, stays: bool) -> None:
-    row = told(LIAR, "text", at=at)
-    assert (without(row, (Disbelief(545.0, 720.0, LIAR),)) == row) is stays
+@pytest.mark.parametrize(("at", "stays"), [(2.9, True), (3.0, False), (5.9, False), (6.0, True)])
+def test_only_what_was_told_in_the_spans_of_a_time_is_disbelieved(at: float, *, stays: bool) -> None:
+    row = told(LIAR, "text", at=at * SPAN_S)
+    assert (without(row, (Disbelief(3.5 * SPAN_S, 5.1 * SPAN_S, LIAR),)) == row) is stays
+
+
+@given(st.floats(0, 1e10), st.floats(0, 1e10))
+def test_of_two_tellings_of_a_member_the_earlier_stays(one: float, other: float) -> None:
+    assert joined(told(ONE, "text", at=one), told(ONE, "text", at=other)) == told(
+        ONE, "text", at=min(one, other)
+    )
+
+
+@given(st.permutations(entries_of("text", "0" * 16)))
+def test_entries_told_in_any_order_are_a_row_that_the_team_takes(entries: list[str]) -> None:
+    assert is_anchor_row(row_told(tuple(entries), telling_of(0.0, ONE)))
+    assert is_anchor_row(row_told(tuple(entries), ""))
 
 
 def test_a_use_goes_with_the_last_member_who_told_its_text() -> None:
     entries = entries_of("text", "0" * 16)
-    row = joined(told(LIAR, *entries), told(ONE, *entries), told(TWO, *entries, at=900.0))
+    row = joined(told(LIAR, *entries), told(ONE, *entries), told(TWO, *entries, at=2 * SPAN_S))
     assert entries_in(row) == join_anchors(entries, ())
     gone = without(row, (EVER, Disbelief(0.0, 1e9, ONE)))
     assert not gone or is_anchor_row(gone)
@@ -108,10 +122,10 @@ def test_a_use_goes_with_the_last_member_who_told_its_text() -> None:
 
 def test_what_a_sender_says_again_is_known_and_what_another_says_is_not() -> None:
     row = joined(told(ONE, "a", "b"), told(TWO, "c"))
-    assert knows(row, ("a", "b"), telling_of(700.0, ONE))
+    assert knows(row, ("a", "b"), telling_of(2 * SPAN_S, ONE))
     assert not knows(row, ("a",), telling_of(0.0, ONE))
-    assert not knows(row, ("a",), telling_of(700.0, TWO))
-    assert not knows(row, ("c",), telling_of(700.0, ONE))
+    assert not knows(row, ("a",), telling_of(2 * SPAN_S, TWO))
+    assert not knows(row, ("c",), telling_of(2 * SPAN_S, ONE))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +137,7 @@ def test_what_a_sender_says_again_is_known_and_what_another_says_is_not() -> Non
         ("\x05no telling", "a"),
         (telling_of(0.0, ""), "a"),
         (telling_of(0.0, ONE * 5), "a"),
-        (*told(ONE, "a", at=0.0), *told(ONE, "a", at=60.0)),
+        (*told(ONE, "a", at=0.0), *told(ONE, "a", at=SPAN_S)),
         tuple(chain.from_iterable(told(tag_of(n), "a") for n in range(TELLINGS_MAX + 1))),
     ],
 )
