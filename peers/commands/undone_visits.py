@@ -44,5 +44,7 @@ def undone_lines(undone: Mapping[str, UndoneVisits]) -> Iterator[str]:
     for peer, told in sorted(undone.items()):
         so_far = "" if told.is_done else " so far"
         yield f"{peer} visits {told.visits:,} pages again{so_far}"
+        if told.texts:
+            yield f"{peer} has forgotten texts of links to {told.texts:,} pages{so_far}"
         for url in told.examples:
             yield f"  {''.join(letter for letter in url if letter.isprintable())}"

@@ -3,12 +3,13 @@
 Hosts that were given up, when the policy allows other private addresses than before, and when a peer that
 starts reaches the web in another way than in its last life. Pages whose visits the policy does not believe,
 of some time and perhaps of one peer: all of each is asked for by the owner of its slot, whatever is known of
-it, and its host is no alias before it is compared again. What has been done is noted in a table, so that a
-peer that was stopped goes on.
+it, and its host is no alias before it is compared again. Texts of links that only such a peer has told then
+are forgotten. What has been done is noted in a table, so that a peer that was stopped goes on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
 from struct import Struct
 from typing import Final
@@ -19,8 +20,9 @@ from mesh.slot_limits import SLOTS_MAX
 from mesh.tables.table import Table
 from mesh.urls import host_of
 from peers.crawler.explanations import UndoneVisits
+from peers.crawler.frontier.anchor_rows import Disbelief, tag_of
 from peers.crawler.frontier.frontier import Frontier
-from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, slot_in, slot_key, url_key
+from peers.crawler.frontier.keys import HOST, TEXTS, URL, kind_in, name_in, slot_in, slot_key, url_key
 from peers.crawler.frontier.parked_hosts import record_in
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.model.revisit_policies import due_now
@@ -47,6 +49,7 @@ class EarlyRevisits:
         self._clocks = clocks
         self.at_s = inf if table.get(_NEXT) is None else -inf  # when to call `do_some`
         self._undone = list(_SPAN.iter_unpack(table.get(_UNDO) or b""))
+        frontier.texts.disbelieved = _disbelieved(self._undone)
         self.undone = _undone_by(self._undone, is_done=self.at_s == inf)
         self._room = VISITS_AT_ONCE  # pages that may still be marked in this turn
 
@@ -54,6 +57,7 @@ class EarlyRevisits:
         """Go by the private addresses that a policy allows, and by the visits that it does not believe."""
         self.note(b"policy", " ".join(policy.allow_private).encode())
         self._undone = [(*each.span_s, visitor_tag(each.peer) if each.peer else 0) for each in policy.undo]
+        self._frontier.texts.disbelieved = _disbelieved(self._undone)
         spans = b"".join(_SPAN.pack(*span) for span in self._undone)
         if self.note(_UNDO, spans):
             self.undone = _undone_by(self._undone, is_done=False)
@@ -92,9 +96,11 @@ class EarlyRevisits:
         rows = list(self._frontier.rows_from(start, ROWS_AT_ONCE))
         for key, row in rows:
             slot, kind = slot_in(key), kind_in(key)
-            if kind == URL and self._undone:
-                if self._room == 0:
-                    return key
+            if self._room == 0:
+                return key
+            if kind == TEXTS and self._undone:
+                self._forget_texts(slot, name_in(key), row)
+            elif kind == URL and self._undone:
                 self._visit_again(slot, name_in(key), row_in(row), now)
             elif kind > HOST and self._undone:
                 return slot_key(slot) + URL
@@ -103,6 +109,11 @@ class EarlyRevisits:
             elif kind == HOST:
                 self._clocks.recall(slot, record_in(row), now)
         return rows[-1][0] + b"\0" if len(rows) == ROWS_AT_ONCE else None
+
+    def _forget_texts(self, slot: int, mark: bytes, row: bytes) -> None:
+        if self._frontier.texts.forget_disbelieved(slot, mark, row):
+            self._room -= 1
+            self.undone = replace(self.undone, texts=self.undone.texts + 1)
 
     def _visit_again(self, slot: int, mark: bytes, row: UrlRow, now: float) -> None:
         """Have a page asked for at once, and all of it, if its last visit is not believed."""
@@ -123,6 +134,11 @@ class EarlyRevisits:
     def _is_undone(self, row: UrlRow) -> bool:
         at_s, peers = row.visited_s, (0, row.visitor)
         return any(since_s <= at_s <= until_s and tag in peers for since_s, until_s, tag in self._undone)
+
+
+def _disbelieved(spans: Iterable[tuple[float, float, int]]) -> tuple[Disbelief, ...]:
+    """Return the single members with a word on links that does not count; others say the same anew."""
+    return tuple(Disbelief(since_s, until_s, tag_of(tag)) for since_s, until_s, tag in spans if tag)
 
 
 def _undone_by(spans: list[tuple[float, float, int]], *, is_done: bool) -> UndoneVisits:

@@ -205,6 +205,7 @@ class UndoneVisits(msgspec.Struct, frozen=True):
     visits: Count = 0
     examples: Annotated[tuple[LongText, ...], Meta(max_length=LINES_MAX)] = ()
     is_done: bool = True  # it has looked through all that it keeps
+    texts: Count = 0  # pages to which it has forgotten link texts that only such a peer had told
 
 
 class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):

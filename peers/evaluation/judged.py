@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from peers.crawler.frontier.items import join_anchors
+from peers.crawler.frontier.anchor_rows import join_anchors
 from peers.crawler.parsing.parser import parse_page
 from peers.engine.pages.document import Document
 from peers.evaluation.trec import Judgements, read_qrels, read_topics

@@ -27,7 +27,11 @@ from tests.frames import decode
 
 FOLDER: Final = Path(__file__).with_name("golden")
 # An example for each pattern that a field has.
-PATTERNS: Final = {"^[a-z-]{1,32}$": "kind", "^[A-Za-z0-9.:-]{0,64}$": "subject"}
+PATTERNS: Final = {
+    "^[a-z-]{1,32}$": "kind",
+    "^[A-Za-z0-9.:-]{0,64}$": "subject",
+    "^(?:[-0-9A-Z_a-z]{4}){0,3}$": "0abc",
+}
 
 
 def golden_file(version: int) -> Path:

@@ -6,7 +6,7 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
     URL      see `url_rows`: the one with more visits
     anchors  the union, of which the smallest linkers and uses stay (`peers.engine.pages.linkers`), the texts
              of these uses, and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash
-             the smaller text; the smallest URLs where the page was before
+             the smaller text; the smallest URLs where the page was before; of each who told it first
     host     the later clock, with what goes with it; the greater count of pages; of what it is an alias, the
              last judgement (`politeness.join`)
     robots   of an origin: the one that expires later
@@ -28,27 +28,17 @@ from mesh.errors import RemoteProtocolError
 from mesh.slots import slot_of
 from mesh.urls import URL_CHARS_MAX, fingerprint, host_of, is_canonical, origin_of
 from mesh.wire_fields import Slot, Url
+from peers.crawler.frontier.anchor_rows import ROW_ENTRIES_MAX, is_anchor_row
 from peers.crawler.model.alias_evidence import is_name, is_preferred
 from peers.crawler.model.course import COURSE_BYTES, Course, course_in
 from peers.crawler.model.politeness import SILENCES_MAX
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX
 from peers.crawler.model.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
 from peers.crawler.model.wire_messages import Anchor
-from peers.engine.pages.linkers import (
-    LINKERS_MAX,
-    MOVES_MAX,
-    USES_MAX,
-    are_uses_of_texts,
-    sorted_out,
-    used_text,
-)
 
-ANCHORS_MAX: Final = 32  # distinct texts kept of a page, besides those of the uses that are kept
-# The texts, and who links by which: `peers.engine.pages.linkers`.
-ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + USES_MAX + USES_MAX + LINKERS_MAX + MOVES_MAX
 _FINGERPRINT_BYTES: Final = 16
 
-Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHOR_ENTRIES_MAX)]
+Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ROW_ENTRIES_MAX)]
 Fingerprint: TypeAlias = Annotated[bytes, Meta(min_length=_FINGERPRINT_BYTES, max_length=_FINGERPRINT_BYTES)]
 
 
@@ -82,7 +72,7 @@ class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of the links to a page, and the linkers that use them, as `join_anchors` orders them."""
+    """The texts of the links to a page, the linkers that use them, and the tellers: see `anchor_rows`."""
 
     slot: Slot
     fingerprint: Fingerprint
@@ -151,19 +141,6 @@ class Located(NamedTuple):
 
 
 # --- Joins ---
-
-
-def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Bring the link texts, linkers and uses of a page together; sorted. A use comes with its text."""
-    if len(one) == 1 and not other:  # most pages that have any
-        return one
-    entries = {*one, *other}
-    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX, USES_MAX, MOVES_MAX):
-        return tuple(sorted(entries))
-    linkers, uses, texts, moves = sorted_out(sorted(entries, reverse=True))
-    uses = [use for use in uses[-USES_MAX:] if used_text(use) in texts]
-    kept = [texts[each] for each in {*sorted(texts)[:ANCHORS_MAX], *map(used_text, uses)}]
-    return tuple(sorted((*linkers[-LINKERS_MAX:], *uses, *moves[-MOVES_MAX:], *kept)))
 
 
 def robots_row(record: RobotsRecord) -> bytes:
@@ -236,7 +213,7 @@ def locate(items: Items, slot_count: int) -> Located:
     queued = [(slot_in(host), host, item) for item, host in urls]
     checked = (_checked_visited(item, slot_count, slot_in) for item in items.visited)
     visited = [each for each in checked if each is not None]
-    anchors = tuple(each for each in items.anchors if each.slot < slot_count and _are_in_order(each.texts))
+    anchors = tuple(each for each in items.anchors if each.slot < slot_count and is_anchor_row(each.texts))
     hosts = [(slot_in(each.host), each) for each in items.hosts if _is_host(each)]
     robots = [(slot_in(host_of(each.origin)), each) for each in items.robots if _is_of_origin(each)]
     located = Located(queued, visited, anchors, hosts, robots, refused=0)
@@ -256,10 +233,6 @@ def items_of(items: Items, slots: Container[int], slot_count: int) -> Items:
         tuple(item for item in items.hosts if is_of(item.host)),
         tuple(item for item in items.robots if is_of(host_of(f"{item.origin}/"))),
     )
-
-
-def _are_in_order(texts: tuple[str, ...]) -> bool:
-    return join_anchors(texts, ()) == texts and are_uses_of_texts(texts)
 
 
 def course_of(item: QueuedItem | VisitedItem) -> Course | None:

@@ -12,9 +12,18 @@ import msgspec
 
 from mesh.tables.table import Table
 from mesh.urls import fingerprint
+from peers.crawler.frontier.anchor_rows import (
+    AnchorRow,
+    Disbelief,
+    entries_in,
+    have_same_entries,
+    join_anchor_rows,
+    knows,
+    row_told,
+    without,
+)
 from peers.crawler.frontier.changed_texts import ChangedTexts
 from peers.crawler.frontier.filled_slots import FilledSlots
-from peers.crawler.frontier.items import join_anchors
 from peers.crawler.frontier.keys import slot_in, texts_key, url_key
 from peers.crawler.frontier.url_queues import LinkTo
 from peers.crawler.model.url_rows import is_new_row, row_in
@@ -33,7 +42,7 @@ class KeptTexts:
     def of(self, identity: bytes) -> tuple[str, ...]:
         """Return the entries known of the links to a page; see `LinkTexts`."""
         row = self._table.get(texts_key(slot_in(identity), identity[2:]))
-        return _decode(row) if row else ()
+        return entries_in(_decode(row)) if row else ()
 
 
 class TextRows:
@@ -44,11 +53,12 @@ class TextRows:
         self._table = table
         self._slots = slots
         self._changed = changed
+        self.disbelieved: tuple[Disbelief, ...] = ()  # what members have told that does not count any more
 
     def of(self, url: str, slot: int) -> tuple[str, ...]:
         """The distinct texts of the links that are known to point to a page, sorted."""
         row = self._table.get(texts_key(slot, fingerprint(url)))
-        return _decode(row) if row else ()
+        return entries_in(_decode(row)) if row else ()
 
     def told_by(self, link: LinkTo, mark: bytes, page: bytes | None, stored: bytes | None) -> bytes | None:
         """Return the row of a page with the facts from a link, to be written; None if they are known.
@@ -58,13 +68,14 @@ class TextRows:
           page: the row of the URL.
           stored: the row of its texts as it is.
         """
-        texts = _decode(stored) if stored else ()
-        if all(entry in texts for entry in link.entries):
+        before = _decode(stored) if stored else ()
+        if knows(before, link.entries, link.telling):
             return None
-        joined = join_anchors(texts, link.entries)
-        if joined == texts:
+        joined = join_anchor_rows(before, row_told(link.entries, link.telling))
+        if joined == before:
             return None
-        if page is not None and not is_new_row(page) and row_in(page).is_stored:
+        is_stored = page is not None and not is_new_row(page) and row_in(page).is_stored
+        if is_stored and not have_same_entries(before, joined):
             self._changed.mark(link.slot, mark, link.url)
         return _encode(joined)
 
@@ -74,13 +85,35 @@ class TextRows:
         key = texts_key(slot, mark)
         row = self._table.get(key)
         before = _decode(row) if row else ()
-        joined = join_anchors(before, tuple(texts))
-        if joined == before:
-            return
-        self._table.put(key, _encode(joined))
-        page = self._table.get(url_key(slot, mark))
-        if page is not None and (url := row_in(page).url):
-            self._changed.mark(slot, mark, url)
+        joined = join_anchor_rows(before, without(tuple(texts), self.disbelieved))
+        if joined != before:
+            self._table.put(key, _encode(joined))
+            self._note_change(slot, mark, before, joined)
+
+    def forget_disbelieved(self, slot: int, mark: bytes, row: bytes) -> bool:
+        """Leave the word of members that does not count any more out of a row.
+
+        The whole team does, each by the policy, so nobody hears of it.
+
+        Returns:
+          Whether there was any.
+        """
+        before = _decode(row)
+        after = without(before, self.disbelieved)
+        if after == before:
+            return False
+        if after:
+            self._table.put(texts_key(slot, mark), _encode(after))
+        else:
+            self._table.delete(texts_key(slot, mark))
+        self._note_change(slot, mark, before, after)
+        return True
+
+    def _note_change(self, slot: int, mark: bytes, before: AnchorRow, after: AnchorRow) -> None:
+        if not have_same_entries(before, after):
+            page = self._table.get(url_key(slot, mark))
+            if page is not None and (url := row_in(page).url):
+                self._changed.mark(slot, mark, url)
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -71,6 +71,7 @@ class LinkTo(NamedTuple):
     course: Course | None = None
     entries: tuple[str, ...] = ()  # what it tells of the page, see `peers.engine.pages.linkers.entries_of`
     is_queued: bool = True  # False: only what it tells of the page is kept
+    telling: str = ""  # of the entries, see `anchor_rows`
 
 
 class UrlQueues:

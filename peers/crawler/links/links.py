@@ -18,6 +18,7 @@ from mesh.actors.actor import Address, Send
 from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
 from mesh.actors.ownership import Ownership
 from mesh.urls import host_of, is_canonical, looks_like_trap
+from peers.crawler.frontier.anchor_rows import TELLERS_CHARS_MAX, tag_of
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.links.deaf_members import DeafMembers
 from peers.crawler.links.domain_links import marked
@@ -31,7 +32,7 @@ from peers.crawler.model import politeness
 from peers.crawler.model.alias_evidence import moved
 from peers.crawler.model.revisit_policies import due_now
 from peers.crawler.model.settings import CrawlSettings, Tuning
-from peers.crawler.model.url_rows import REDIRECTS_MAX
+from peers.crawler.model.url_rows import REDIRECTS_MAX, visitor_tag
 from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.handover.mirror import Mirror, Pledge
 from peers.policy.rules import Policy
@@ -154,7 +155,7 @@ class Links:
             else:
                 self._unsent[owner].append(link)
                 self.flush_at_s = min(self.flush_at_s, now + FLUSH_S)
-        self.own.add(ours, now)
+        self.own.add(ours, now, self._frontier.visitor)
 
     def pack(self, now: float) -> list[int]:
         """Put the links gathered for other peers into the outbox; return the numbers of the batches."""
@@ -197,7 +198,9 @@ class Links:
         self.refused_count += len(links) - len(wanted)
         # What is for others goes out after a pause: two peers whose tables differ must not throw links at
         # each other as fast as they can.
-        passed_on = self._keep(wanted, now, hold_off_s=RESEND_S, is_instead=message.is_instead)
+        passed_on = self._keep(
+            wanted, now, visitor_tag(source.peer), hold_off_s=RESEND_S, is_instead=message.is_instead
+        )
         promise = Send(source, LinksAccepted(batch))
         blame = [] if are_links else [Send(self._conduct, Misbehaved(source.peer, Offence.ODD_LINKS))]
         if not passed_on and self._frontier.changes is None:
@@ -232,11 +235,18 @@ class Links:
         return any(self.place_of(host_of(link.url))[1] != self._me for link in links)
 
     def _keep(
-        self, links: Iterable[FoundLink], now: float, *, hold_off_s: float = 0.0, is_instead: bool = False
+        self,
+        links: Iterable[FoundLink],
+        now: float,
+        teller: int,
+        *,
+        hold_off_s: float = 0.0,
+        is_instead: bool = False,
     ) -> list[int]:
         """Put links into the table at once: ours into the frontier, those of others into batches.
 
         Args:
+          teller: `visitor_tag` of the member that brings them.
           is_instead: what is of slots that we keep for others is ours to take, too.
         """
         ours: list[Placed] = []
@@ -246,9 +256,12 @@ class Links:
             slot, owner = self.place_of(host)
             if owner == self._me or (is_instead and self._is_kept(slot)):
                 ours.append((link, host, slot))
-            else:
+            elif teller == self._frontier.visitor:
                 elsewhere[owner].append(link)
-        self.own.add(ours, now)
+            else:
+                tellers = (link.tellers + tag_of(teller))[-TELLERS_CHARS_MAX:]
+                elsewhere[owner].append(replace(link, tellers=tellers))
+        self.own.add(ours, now, teller)
         return [
             batch
             for peer, theirs in elsewhere.items()
@@ -309,7 +322,7 @@ class Links:
                 )
                 continue
             self._outbox.remove(batch)
-            self._mirror.replaced(batch.number, self._keep(batch.links, now))
+            self._mirror.replaced(batch.number, self._keep(batch.links, now, self._frontier.visitor))
         return sends
 
     def _review(self, now: float) -> None:
@@ -318,7 +331,7 @@ class Links:
             self._left_out.review_at_s = now + REVIEW_PAUSE_S
         else:
             links = self._left_out.review(self._policy, now)
-            self._keep(links, now)
+            self._keep(links, now, self._frontier.visitor)
             for link in links:
                 self._ask_again(link.url, now)
 

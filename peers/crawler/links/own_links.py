@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from mesh.domains import may_speak_for
 from mesh.urls import canonical, fingerprint, host_of
+from peers.crawler.frontier.anchor_rows import tag_of, telling_of
 from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.keys import url_key
 from peers.crawler.frontier.url_queues import LinkTo
@@ -40,8 +41,14 @@ class OwnLinks:
         self.quiet_s = -inf  # pages of files come in until then
         self.left_out_count = self.overlisted_count = self.told_count = 0
 
-    def add(self, links: Iterable[Placed], now: float) -> None:
-        """Queue the pages that the policy wants, and keep the facts that the links tell of all."""
+    def add(self, links: Iterable[Placed], now: float, teller: int) -> None:
+        """Queue the pages that the policy wants, and keep the facts that the links tell of all.
+
+        Args:
+          teller: `visitor_tag` of the member that brings them.
+        """
+        tag = tag_of(teller)
+        telling = telling_of(now, tag)
         goes_by_citations = self._frontier.order.goes_by_citations
         for link, host, slot in links:
             is_queued = link.use in TO_BE_FETCHED and self._is_to_be_queued(link, host, now)
@@ -52,7 +59,8 @@ class OwnLinks:
             course = self._course_of(link, slot) if is_queued else None
             entries = _entries_of(link)
             if is_queued or entries:
-                told = LinkTo(link.url, host, slot, link.depth, link.hops, course, entries, is_queued)
+                by = telling_of(now, link.tellers + tag) if link.tellers else telling
+                told = LinkTo(link.url, host, slot, link.depth, link.hops, course, entries, is_queued, by)
                 self._batch.append(told)
             if is_queued and link.changed_s:
                 self._add_batch(now)

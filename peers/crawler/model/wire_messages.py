@@ -65,6 +65,8 @@ class FoundLink(Message, frozen=True, array_like=True):
     is_ahead: bool = False
     # Where the page was before, as its server says for good: that is visited soon, and refers to it.
     moved_from: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
+    # Tags of the members through which it came to the sender (`anchor_rows`); "" if that one found it.
+    tellers: Annotated[str, Meta(pattern="^(?:[-0-9A-Z_a-z]{4}){0,3}$")] = ""
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):

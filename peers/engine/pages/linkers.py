@@ -42,6 +42,8 @@ USE_PREFIX: Final = "\x03"  # of a use, likewise
 USES_MAX: Final = 32  # kept of a page
 MOVE_PREFIX: Final = "\x04"  # of a move, likewise
 MOVES_MAX: Final = 32  # kept of a page
+# Of a mark among entries that tells who told them (`anchor_rows` of the crawler); no text begins with it.
+TELLING_PREFIX: Final = "\x05"
 MOVE_CHARS_MAX: Final = 199  # of a URL; with its prefix it is as long as a text may be
 # By the fitted weights a text that is there eight times has 0.9 of all that any number of times would give.
 TEXT_HOSTS_MAX: Final = 8
@@ -125,7 +127,10 @@ def is_move(entry: str) -> bool:
 
 
 def is_text(entry: str) -> bool:
-    return entry[:1] not in _PREFIXES or not (is_linker(entry) or is_use(entry) or is_move(entry))
+    first = entry[:1]
+    if first not in _PREFIXES:
+        return first != TELLING_PREFIX
+    return not (is_linker(entry) or is_use(entry) or is_move(entry))
 
 
 def text_hash(text: str) -> str:

@@ -22,11 +22,13 @@ from peers.crawler.controller import (
     Controller,
     CrawlStatistics,
 )
+from peers.crawler.frontier.anchor_rows import tag_of
 from peers.crawler.links.outbox import RESEND_S
 from peers.crawler.model import politeness
 from peers.crawler.model.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX
 from peers.crawler.model.settings import Tuning
+from peers.crawler.model.url_rows import visitor_tag
 from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
@@ -1038,7 +1040,8 @@ def test_links_for_others_are_passed_on_after_a_pause_and_promised_when_they_are
     (send,) = [send for send in desk.wake(RESEND_S) if isinstance(send.message, LinksFound)]
     assert send.target == Address("third", "controller")
     assert isinstance(send.message, LinksFound)
-    assert send.message.links == links
+    passed_on = tuple(msgspec.structs.replace(link, tellers=tag_of(visitor_tag(OTHER))) for link in links)
+    assert send.message.links == passed_on
     accepted = LinksAccepted(send.message.batch)
     desk.wake(GATHER_S)
     promise = Send(Address(OTHER, "controller"), LinksAccepted(9))

@@ -25,8 +25,9 @@ from peers.crawler.model.politeness import HostRecord, after_failure, join, reca
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.url_rows import UrlRow, visitor_tag
 from peers.crawler.model.web_request import FailureReason, FetchPage
+from peers.crawler.model.wire_messages import FoundLink, LinksFound
 from peers.policy.rules import EVERYTHING, Policy, Undo, policy_bytes
-from peers.storage.messages import PageStored
+from peers.storage.messages import LinkTextsChanged, PageStored
 from tests.helpers import ME, SLOT_COUNT, fetched, parsed
 from tests.peers.crawler.desk import HOME, MINE, OTHER, ROBOTS, Desk, asked, of_kind
 
@@ -183,6 +184,24 @@ def test_the_visits_of_one_peer_are_undone_and_counted_and_those_of_others_stay(
     row = frontier.row_of(url, slot)
     assert row is not None
     assert row.visitor == visitor_tag(ME)
+
+
+def test_link_texts_that_only_the_undone_peer_told_go_and_what_others_told_stays() -> None:
+    desk = Desk(peers=(ME, OTHER), replicas=2, delay_s=0.0, revisit_after_s=9_000.0)
+    desk.with_home_asked(origin=MINE)
+    home = f"{MINE}/"
+    desk.store(home)
+    for number, (peer, text) in enumerate(((OTHER, "false"), (OTHER, "both"), (ME, "both"), (ME, "true"))):
+        desk.tell(LinksFound(50 + number, (FoundLink(home, text),)), "controller", peer)
+    assert desk.anchors_of(home) == ("both", "false", "true")
+    desk.tell(undoing(0.0, 500.0, 1, OTHER), "membership")
+    run(desk)
+    assert desk.anchors_of(home) == ("both", "false", "true"), "it told them later"
+    desk.tell(undoing(900.0, 90_000.0, 2, OTHER), "membership")
+    sends = [send for _ in range(9) for send in desk.wake(1.0)]
+    assert desk.anchors_of(home) == ("both", "true")
+    assert desk.controller._visits.early_revisits.undone.texts == 1
+    assert home in [told.url for told in of_kind(sends, LinkTextsChanged)]
 
 
 def test_a_host_is_no_alias_any_more_once_visits_of_its_pages_are_undone() -> None:

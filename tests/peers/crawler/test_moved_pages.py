@@ -6,7 +6,7 @@ import pytest
 
 from mesh.stamp import Stamp
 from mesh.urls import host_of
-from peers.crawler.frontier.items import join_anchors
+from peers.crawler.frontier.anchor_rows import join_anchors
 from peers.crawler.links.outbox import RESEND_S
 from peers.crawler.model.messages import PageParsed, ParsePage
 from peers.crawler.model.revisit_policies import TOLD_PAUSE_S

@@ -1,12 +1,15 @@
-"""A member that invents the texts of its pages is expelled: what it has written is put right, and no more."""
+"""A member that invents texts of pages and links is expelled: what it wrote is put right, and no more."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from math import inf
 
 import msgspec
 
+from mesh.actors.actor import Message
+from peers.crawler.model.wire_messages import LinksFound
 from peers.engine.index import Index
 from peers.policy.rules import EVERYTHING, Undo, policy_bytes
 from simulations.faults.false_texts import INVENTED
@@ -28,6 +31,22 @@ def invented_on(machine: Machine, urls: set[str]) -> set[str]:
     return {each.url for each in documents if each is not None and first in each.text.split()[:2]}
 
 
+def anchors_on(machine: Machine, urls: set[str]) -> Counter[bool]:
+    """How many texts of links to pages a peer's index has, by whether they are invented."""
+    with Index.open(machine.disk.storage) as index:
+        documents = [index.snapshot().everything().stored(url) for url in sorted(urls)]
+    return Counter(text == INVENTED for each in documents if each is not None for text in each.anchors)
+
+
+def with_invented_texts(message: Message) -> Message:
+    """Have each link say the same."""
+    if not isinstance(message, LinksFound):
+        return message
+    return msgspec.structs.replace(
+        message, links=tuple(msgspec.structs.replace(link, anchor=INVENTED) for link in message.links)
+    )
+
+
 def test_all_that_an_expelled_liar_has_written_is_visited_again_and_nothing_else() -> None:
     plan = msgspec.structs.replace(plan_of(1, PEERS), faults=(), replicas=2, hosts=60, pages=400)
     run = FaultRun(plan, has_revisits=False)
@@ -35,7 +54,10 @@ def test_all_that_an_expelled_liar_has_written_is_visited_again_and_nothing_else
     texts = run.false_texts
     texts._share, texts._share_kept, texts.until_s = 1.0, 0.0, inf
     liar, *others = [run.machines[LIAR], *run.machines[:LIAR], *run.machines[LIAR + 1 : PEERS]]
-    run.world.twist(liar.peer, lambda source, target, message: texts.twisted(target.peer, message))
+    run.world.twist(
+        liar.peer,
+        lambda source, target, message: with_invented_texts(texts.twisted(target.peer, message)),
+    )
     for url in run.web.seeds:
         run.users.seed(run.machines[0], url)
     run.world.run(until=run.world.now + CRAWLED_S)
@@ -44,6 +66,9 @@ def test_all_that_an_expelled_liar_has_written_is_visited_again_and_nothing_else
     assert 50 < len(theirs) < len(last) - 50
     assert sum(len(invented_on(machine, theirs)) for machine in others) > 50
 
+    anchors = [anchors_on(machine, set(last)) for machine in others]
+    assert all(count[True] > 10 and count[False] > 100 for count in anchors)
+
     expelled_s = run.world.now
     since, until = (datetime.fromtimestamp(START_S + each, UTC) for each in (-1e5, 1e6))
     policy = msgspec.structs.replace(EVERYTHING, undo=(Undo(since=since, until=until, peer=liar.peer),))
@@ -51,6 +76,9 @@ def test_all_that_an_expelled_liar_has_written_is_visited_again_and_nothing_else
     others[0].publish(run.members.policy(1, policy_bytes(policy)))
     run.world.run(until=expelled_s + MENDED_S)
     assert [invented_on(machine, set(last)) for machine in others] == [set()] * len(others)
+    for before, after in zip(anchors, [anchors_on(machine, set(last)) for machine in others], strict=True):
+        assert not after[True]
+        assert after[False] > before[False] / 2, "those of others stay"
     again = {url for url, request in run.watch.last.items() if request.at > expelled_s}
     assert again & set(last) <= theirs
     # Hosts that were given up, by whichever peer, are asked again, too: their clocks go back.

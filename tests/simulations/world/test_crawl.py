@@ -15,6 +15,7 @@ from mesh.membership.model.wire_messages import JoinMesh, JoinRefused
 from mesh.tables.memory_table import MemoryTable
 from mesh.trace import TracedPage
 from peers.crawler.model.settings import CrawlSettings
+from peers.handover.store import HolderStatistics
 from simulations.webs.trace import TraceWeb
 from simulations.webs.web import SyntheticWeb, WebShape
 from simulations.world.checks import duplicates
@@ -33,6 +34,21 @@ def test_a_crawl_fetches_every_page_once_and_politely_and_keeps_two_copies() -> 
     assert all(result.pages_per_peer.values())
     assert result.cross_links.sent > 0
     assert result.cross_links.bytes_per_link <= 128  # book, section 6.2
+
+
+def test_honest_peers_refuse_nothing_of_what_others_bring() -> None:
+    crawl = SimulatedCrawl(SyntheticWeb(3, 300), peers=3, seed=3)
+    crawl.run()
+    stores = [
+        each.store
+        for peer in crawl.peers
+        for each in crawl.observe(peer).values()
+        if isinstance(each, HolderStatistics)
+    ]
+    assert sum(store.items_merged for store in stores) > 1_000
+    assert [(store.name, store.items_refused, store.changes_refused) for store in stores] == [
+        (store.name, 0, 0) for store in stores
+    ]
 
 
 def test_nothing_is_lost_or_fetched_twice_when_a_fifth_of_the_frames_is_lost() -> None:

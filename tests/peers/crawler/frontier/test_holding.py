@@ -21,6 +21,7 @@ from peers.crawler.controller import (
     STOP_PATIENCE_S,
     Controller,
 )
+from peers.crawler.frontier.anchor_rows import tag_of, telling_of
 from peers.crawler.frontier.items import (
     Items,
     QueuedItem,
@@ -289,7 +290,8 @@ def test_links_are_promised_when_the_team_has_them() -> None:
     sends = desk.wake(GATHER_S)
     items = items_in(sends)
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
-    assert [item.texts for item in items.anchors] == [("text",)]
+    telling = telling_of(desk.now, tag_of(visitor_tag(OTHER)))
+    assert [item.texts for item in items.anchors] == [(telling, "text")]
     assert [item.host for item in items.hosts] == [host_of(MINE)]
     assert not desk.observe().is_idle
     assert keep(desk) == [Send(AT, LinksAccepted(9))]

@@ -16,9 +16,8 @@ from msgspec.structs import astuple
 from mesh.errors import RemoteProtocolError
 from mesh.slots import slot_of
 from mesh.urls import fingerprint
+from peers.crawler.frontier.anchor_rows import ANCHOR_ENTRIES_MAX, ANCHORS_MAX, ROW_ENTRIES_MAX, join_anchors
 from peers.crawler.frontier.items import (
-    ANCHOR_ENTRIES_MAX,
-    ANCHORS_MAX,
     AnchorsItem,
     HostItem,
     Items,
@@ -29,7 +28,6 @@ from peers.crawler.frontier.items import (
     decode_items,
     encode_items,
     host_hash,
-    join_anchors,
     join_robots,
     locate,
     robots_content,
@@ -254,7 +252,7 @@ def test_items_that_no_honest_peer_sends_are_left_out_and_counted_and_the_rest_i
         visited(MISSING._replace(url="x" * 5_000)),
         Items(anchors=(AnchorsItem(0, MARK, ()),)),
         Items(anchors=(AnchorsItem(0, MARK, ("x" * 201,)),)),
-        Items(anchors=(AnchorsItem(0, MARK, tuple(f"{n:03}" for n in range(ANCHOR_ENTRIES_MAX + 1))),)),
+        Items(anchors=(AnchorsItem(0, MARK, tuple(f"{n:03}" for n in range(ROW_ENTRIES_MAX + 1))),)),
         Items(hosts=(HostItem("a.test", 0.0, (1 << 40) + 1, 0, False),)),
         Items(robots=(RobotsItem("http://a.test", 200, 0.0, bytes(600 << 10)),)),
     ],
