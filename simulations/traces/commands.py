@@ -187,6 +187,36 @@ def from_graph(
     _write(out, pages, f"made of the graph {basename.name}; seconds are drawn")
 
 
+@app.command(epilog="Example: tianmesh trace queries SogouQ.sample --book-queries queries.log")
+def queries(
+    log: Annotated[Path, typer.Argument(help="Query or click log, of any layout that is known.")],
+    book_queries: Annotated[
+        Path | None, typer.Option(help="Write its requests as the book's query log.")
+    ] = None,
+    book_clicks: Annotated[
+        Path | None, typer.Option(help="Write its clicks as the book's click log.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+    ] = False,
+) -> None:
+    """Say which layout a query log has and how much is in it; write it in the book's, if you like."""
+    from simulations.traces.query_logs import read_log, summary_of, write_book_clicks, write_book_queries
+
+    found = summary_of(read_log(log))
+    if book_queries is not None:
+        write_book_queries(book_queries, read_log(log).entries)
+    if book_clicks is not None:
+        write_book_clicks(book_clicks, read_log(log).entries)
+    if as_json:
+        print(msgspec.json.encode(found).decode())
+        return
+    turns = ", ".join(f"{page}: {share:.1%}" for page, share in enumerate(found.page_shares, 1))
+    print(f"{log}: {found.layout}")
+    print(f"{found.entries:,} entries, {found.clicks:,} of them clicks, of {found.clients:,} clients")
+    print(f"{found.requests:,} requests of {found.distinct:,} distinct queries; pages of results {turns}")
+
+
 def _write(out: Path, pages: Iterable[TracedPage], source: str) -> None:
     from mesh.trace import write_trace
 
