@@ -162,9 +162,7 @@ def test_the_longest_line_costs_no_more_than_its_length(tmp_path: Path, unit: st
     assert time.process_time() - begin < 2.0  # what is quadratic takes minutes
 
 
-LINES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=20).map(
-    str.strip
-)
+LINES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=20).map(str.strip)
 ENTRIES = st.builds(
     LoggedQuery,
     query=LINES,
