@@ -236,16 +236,21 @@ def info_table(info: TraceInfo) -> RenderableType:
         ("page: links", info.links, 1),
         ("page: links to it", info.linked, 1),
         ("link: characters of its text", info.text_chars, 1),
+        ("page: links from the nearest seed", info.depth, 1),
     ):
         table.add_row(name, *_cells(spread, digits))
     statuses = ", ".join(f"{status}: {count:,}" for status, count in info.by_status.items())
     seconds, size = info.page_seconds_fit, info.page_bytes_fit
+    shape = info.bow_tie
     text = (
         f"{info.visits:,} visits in {info.hours:,.2f} hours, {info.bytes / 1e6:,.1f} MB; status {statuses}\n"
         f"{info.domains:,} domains, {info.seeds:,} seeds; "
         f"{info.largest_host} has {info.largest_share:.1%} of the pages\n"
         f"links: {info.inside_share:.1%} inside their host, {info.outside_share:.1%} to other hosts, "
         f"{info.missing_share:.1%} to what is not in the trace\n"
+        f"{info.strong_components:,} strong components; of the largest {shape.core:.1%} of the pages, "
+        f"{shape.into:.1%} lead to it, it leads to {shape.out:.1%}; tubes {shape.tubes:.1%}, "
+        f"tendrils {shape.tendrils:.1%}, apart {shape.apart:.1%}\n"
         f"fits: host pages ~ rank^-{info.host_exponent:.2f}; "
         f"seconds log-normal mu {seconds.mu:.2f} sigma {seconds.sigma:.2f}; "
         f"bytes log-normal mu {size.mu:.2f} sigma {size.sigma:.2f}"
