@@ -24,6 +24,8 @@ TRACE_FORMAT: Final = "tianmesh-trace"
 TRACE_VERSION: Final = 2
 VALUE_BYTES_MAX: Final = 64 << 20  # of one page: 30,000 links of the longest kind
 BLOCK_PAGES: Final = 1_024  # at most: about a megabyte before it is packed
+BLOCK_PAGES_MIN: Final = 32  # a trace of 3,000 pages is 9 % larger by it; with 16 by 15 %
+BLOCK_SHARE: Final = 100  # a block has a hundredth of the pages before it: so much is lost with a torn end
 BLOCK_BYTES: Final = 4 << 20  # from which on a block is closed; a page can have 6,000 links
 
 
@@ -59,15 +61,23 @@ def pack_header(about: Mapping[str, str] | None = None) -> bytes:
     return pack_block(msgpack.packb(header))
 
 
-def pack_pages(pages: Iterable[TracedPage]) -> Iterator[tuple[int, bytes]]:
-    """Yield blocks of a trace, each with the number of its pages."""
+def pack_pages(pages: Iterable[TracedPage], written: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks of a trace, each with the number of its pages.
+
+    Blocks grow with the trace, so that a cut anywhere costs 1 % of the pages before it, or 32.
+
+    Args:
+      written: pages that are in the trace already.
+    """
     values: list[bytes] = []
     n_bytes = 0
     for page in pages:
         values.append(msgpack.packb(tuple(page)))
         n_bytes += len(values[-1])
-        if len(values) >= BLOCK_PAGES or n_bytes >= BLOCK_BYTES:
+        wanted = min(BLOCK_PAGES, max(BLOCK_PAGES_MIN, written // BLOCK_SHARE))
+        if len(values) >= wanted or n_bytes >= BLOCK_BYTES:
             yield len(values), pack_block(b"".join(values))
+            written += len(values)
             values, n_bytes = [], 0
     if values:
         yield len(values), pack_block(b"".join(values))

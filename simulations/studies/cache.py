@@ -1,23 +1,33 @@
 """How many queries does a cache of results answer, and how many lists one of postings? The book's table 9-2.
 
-Results: FIFO, LRU, LFU with decay, a static part with LRU beside it (Fagni et al. 2006), and GDSF (Cherkasova
-1998), on a query log or a made-up one. Postings: what the queries that are not answered read, of an index
+Results: the book's FIFO, LRU and LFU with decay, later policies, and the most that any could have (`caches`
+has all), on a query log or a made-up one. Postings: what the queries that are not answered read, of an index
 that the engine makes (`posting_lists`), through pages and whole lists, GD-Size(1) among them (section 8.5).
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import numpy as np
 from msgspec import Meta
 
+from simulations.studies.caches import (
+    POLICIES,
+    LeastRecent,
+    accesses_of,
+    arc_hits,
+    fifo_hits,
+    gdsf_hits,
+    lfu_hits,
+    lru_hits,
+    most_hits,
+    s3_fifo_hits,
+    sieve_hits,
+    static_hits,
+)
 from simulations.studies.figures import lines, name_axes
-from simulations.studies.posting_caches import POLICIES, LeastRecent, accesses_of
 from simulations.studies.posting_lists import posting_lists
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.traces.queries import made_up_queries, read_queries
@@ -28,11 +38,10 @@ if TYPE_CHECKING:
 BOOK: Final = "Li, Yan, Wang 2004, table 9-2"
 BOOK_8: Final = "Li, Yan, Wang 2004, chapter 8, section 5"
 RESULTS, POSTINGS = "results", "postings"
+OPTIMUM: Final = "optimum (Belady)"
 SIZES_OF_BOOK: Final = (100, 300, 500, 1_000, 2_000, 3_000)
 LRU_OF_BOOK: Final = dict(zip(SIZES_OF_BOOK, (0.629, 0.680, 0.693, 0.707, 0.723, 0.734), strict=True))
 LFU_OF_BOOK: Final = dict(zip(SIZES_OF_BOOK, (0.630, 0.681, 0.694, 0.711, 0.730, 0.741), strict=True))
-ADDED_MAX: Final = 1e200  # then all values are brought down again
-STATIC_SHARE: Final = 0.5  # of the cache, for the most popular queries of the first half of the log
 
 
 class CacheParameters(Parameters, frozen=True, kw_only=True):
@@ -74,6 +83,10 @@ def run(parameters: CacheParameters, seed: int) -> list[Row]:
         "LFU, tuned decay": lambda queries, size: max(lfu_hits(queries, size, decay) for decay in decays),
         "static + LRU": static_hits,
         "GDSF": gdsf_hits,
+        "ARC": arc_hits,
+        "SIEVE": sieve_hits,
+        "S3-FIFO": s3_fifo_hits,
+        OPTIMUM: most_hits,
     }
     for size in numbers(parameters.sizes, "--sizes", most=10_000_000):
         for name, hits_of in policies.items():
@@ -101,116 +114,6 @@ def _posting_rows(parameters: CacheParameters, asked: list[int], seed: int) -> l
                 }
             )
     return rows
-
-
-def fifo_hits(queries: list[int], size: int) -> int:
-    held: set[int] = set()
-    order: deque[int] = deque()
-    hits = 0
-    for query in queries:
-        if query in held:
-            hits += 1
-            continue
-        if len(held) >= size:
-            held.discard(order.popleft())
-        held.add(query)
-        order.append(query)
-    return hits
-
-
-def lru_hits(queries: list[int], size: int) -> int:
-    held: OrderedDict[int, None] = OrderedDict()
-    hits = 0
-    for query in queries:
-        if query in held:
-            hits += 1
-            held.move_to_end(query)
-        else:
-            if len(held) >= size:
-                held.popitem(last=False)
-            held[query] = None
-    return hits
-
-
-def lfu_hits(queries: list[int], size: int, decay: float) -> int:
-    """Replace the query with the least count; at a replacement all counts are multiplied by `decay`.
-
-    Here what is added grows instead, which comes to the same.
-    """
-    held = _Valued()
-    added, hits = 1.0, 0
-    for query in queries:
-        if query in held.values:
-            hits += 1
-            held.values[query] += added
-            continue
-        if len(held.values) >= size:
-            held.evict()
-            added /= decay
-            if added > ADDED_MAX:
-                held.divide(added)
-                added = 1.0
-        held.add(query, added)
-    return hits
-
-
-def gdsf_hits(queries: list[int], size: int) -> int:
-    """Greedy dual size frequency, all of one size and cost: the count and the last value that went out."""
-    held = _Valued()
-    counts: dict[int, int] = {}
-    clock, hits = 0.0, 0
-    for query in queries:
-        if query in held.values:
-            hits += 1
-            counts[query] += 1
-            held.values[query] = clock + counts[query]
-            continue
-        if len(held.values) >= size:
-            gone, clock = held.evict()
-            del counts[gone]
-        counts[query] = 1
-        held.add(query, clock + 1)
-    return hits
-
-
-class _Valued:
-    """Queries with values that only grow, of which that of least value goes first, of several the oldest."""
-
-    def __init__(self) -> None:
-        self.values: dict[int, float] = {}
-        self._heap: list[tuple[float, int, int]] = []  # entries may say less than a value is by now
-        self._count = 0
-
-    def add(self, query: int, value: float) -> None:
-        self.values[query] = value
-        self._count += 1
-        heappush(self._heap, (value, self._count, query))
-
-    def evict(self) -> tuple[int, float]:
-        while True:
-            value, number, query = heappop(self._heap)
-            if self.values[query] == value:
-                del self.values[query]
-                return query, value
-            heappush(self._heap, (self.values[query], number, query))
-
-    def divide(self, by: float) -> None:
-        """Bring all values down; their order stays."""
-        self.values = {query: value / by for query, value in self.values.items()}
-        self._heap = [(value / by, number, query) for value, number, query in self._heap]
-
-
-def static_hits(queries: list[int], size: int) -> int:
-    """Half of the cache holds for ever the queries most frequent in the log's first half; the rest is LRU.
-
-    Only hits of the second half count, and those of an LRU cache in the first, when nothing is known yet.
-    """
-    middle = len(queries) // 2
-    counts = np.bincount(queries[:middle])
-    held = set(np.argsort(counts)[::-1][: round(size * STATIC_SHARE)].tolist())
-    rest = [query for query in queries[middle:] if query not in held]
-    static = len(queries) - middle - len(rest)
-    return lru_hits(queries[:middle], size) + static + lru_hits(rest, size - len(held))
 
 
 def draw(figure: Figure, outcome: Outcome) -> None:
@@ -282,8 +185,9 @@ STUDY: Final = Study(
     columns={
         "of": "what is kept: results of queries, or posting lists that queries read which have no result",
         "policy": "what is replaced: the oldest; the longest unused; the least frequent, with decay; "
-        "nothing in a static half; the least of frequency and age (GDSF). Of lists, GD-Size(1): large ones "
-        "that are long unused",
+        "nothing in a static half; the least of frequency and age (GDSF); by lists of what went out (ARC); "
+        "the oldest not asked again, in one queue (SIEVE) or behind a short one (S3-FIFO); what is asked "
+        "last of all (Belady). Of lists, GD-Size(1): large ones that are long unused",
         "size": "queries that the cache holds; of postings, the share of all their bytes",
         "hit_rate": "queries that it answers, share; of postings, lists that are all there",
         "byte_rate": "bytes of what was there, share of the bytes that were wanted; of results the same",

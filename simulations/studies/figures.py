@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import BytesIO
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 from mesh.errors import ConfigError
@@ -55,9 +54,7 @@ def lines(
     name: str = "{}",
 ) -> None:
     """Draw y over x, a line for each value of `by`, with intervals where there are some."""
-    styles = cycle(range(len(COLOURS)))
-    for value in dict.fromkeys(row[by] for row in rows):
-        style = next(styles)
+    for style, value in enumerate(dict.fromkeys(row[by] for row in rows)):
         chosen = [row for row in rows if row[by] == value]
         error = _intervals(chosen, y)
         axes.errorbar(
@@ -65,8 +62,8 @@ def lines(
             [row[y] for row in chosen],
             yerr=error if any(error[1]) else None,
             label=name.format(value),
-            color=COLOURS[style],
-            marker=MARKERS[style],
+            color=COLOURS[style % len(COLOURS)],
+            marker=MARKERS[style % len(MARKERS)],
             linestyle=DASHES[style % len(DASHES)],
             markersize=4,
             capsize=2,

@@ -55,8 +55,16 @@ def run(parameters: QuerylogParameters, seed: int) -> list[Row]:
     rows += [
         {"figure": "queries", "x": -1.0, "value": float(len(asked)), "book": 960_000.0},
         {"figure": "distinct queries", "x": -1.0, "value": float(len(counts)), "book": 160_000.0},
-        {"figure": "share of group 2 asked in group 1", "x": -1.0, "value": float(overlap[0]), "book": -1.0},
-        {"figure": "share of group 10 asked in group 1", "x": -1.0, "value": float(overlap[8]), "book": -1.0},
+        *(
+            {
+                "figure": f"share of group {group} asked in group 1",
+                "x": -1.0,
+                "value": float(overlap[group - 2]),
+                "book": -1.0,
+            }
+            for group in (2, 10)
+            if len(overlap) > group - 2  # a log may have fewer
+        ),
         {"figure": "Hurst exponent (R/S)", "x": -1.0, "value": hurst(distinct_series(asked)), "book": 0.67},
     ]
     return rows
@@ -70,7 +78,7 @@ def fit(x: float) -> float:
 def again_in_groups(asked: Ints) -> Floats:
     """Of each group of 1,000 queries behind the first: the share that is asked in the first, (9-3)."""
     whole = asked[: len(asked) // GROUP * GROUP].reshape(-1, GROUP)
-    first = np.unique(whole[0])
+    first = np.unique(whole[:1])
     shares: Floats = np.isin(whole[1:], first).mean(axis=1)
     return shares
 

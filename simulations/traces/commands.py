@@ -187,6 +187,36 @@ def from_graph(
     _write(out, pages, f"made of the graph {basename.name}; seconds are drawn")
 
 
+@app.command(epilog="Example: tianmesh trace queries SogouQ.sample --book-queries queries.log")
+def queries(
+    log: Annotated[Path, typer.Argument(help="Query or click log, of any layout that is known.")],
+    book_queries: Annotated[
+        Path | None, typer.Option(help="Write its requests as the book's query log.")
+    ] = None,
+    book_clicks: Annotated[
+        Path | None, typer.Option(help="Write its clicks as the book's click log.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+    ] = False,
+) -> None:
+    """Say which layout a query log has and how much is in it; write it in the book's, if you like."""
+    from simulations.traces.query_logs import read_log, summary_of, write_book_clicks, write_book_queries
+
+    found = summary_of(read_log(log))
+    if book_queries is not None:
+        write_book_queries(book_queries, read_log(log).entries)
+    if book_clicks is not None:
+        write_book_clicks(book_clicks, read_log(log).entries)
+    if as_json:
+        print(msgspec.json.encode(found).decode())
+        return
+    turns = ", ".join(f"{page}: {share:.1%}" for page, share in enumerate(found.page_shares, 1))
+    print(f"{log}: {found.layout}")
+    print(f"{found.entries:,} entries, {found.clicks:,} of them clicks, of {found.clients:,} clients")
+    print(f"{found.requests:,} requests of {found.distinct:,} distinct queries; pages of results {turns}")
+
+
 def _write(out: Path, pages: Iterable[TracedPage], source: str) -> None:
     from mesh.trace import write_trace
 
@@ -206,16 +236,21 @@ def info_table(info: TraceInfo) -> RenderableType:
         ("page: links", info.links, 1),
         ("page: links to it", info.linked, 1),
         ("link: characters of its text", info.text_chars, 1),
+        ("page: links from the nearest seed", info.depth, 1),
     ):
         table.add_row(name, *_cells(spread, digits))
     statuses = ", ".join(f"{status}: {count:,}" for status, count in info.by_status.items())
     seconds, size = info.page_seconds_fit, info.page_bytes_fit
+    shape = info.bow_tie
     text = (
         f"{info.visits:,} visits in {info.hours:,.2f} hours, {info.bytes / 1e6:,.1f} MB; status {statuses}\n"
         f"{info.domains:,} domains, {info.seeds:,} seeds; "
         f"{info.largest_host} has {info.largest_share:.1%} of the pages\n"
         f"links: {info.inside_share:.1%} inside their host, {info.outside_share:.1%} to other hosts, "
         f"{info.missing_share:.1%} to what is not in the trace\n"
+        f"{info.strong_components:,} strong components; of the largest {shape.core:.1%} of the pages, "
+        f"{shape.into:.1%} lead to it, it leads to {shape.out:.1%}; tubes {shape.tubes:.1%}, "
+        f"tendrils {shape.tendrils:.1%}, apart {shape.apart:.1%}\n"
         f"fits: host pages ~ rank^-{info.host_exponent:.2f}; "
         f"seconds log-normal mu {seconds.mu:.2f} sigma {seconds.sigma:.2f}; "
         f"bytes log-normal mu {size.mu:.2f} sigma {size.sigma:.2f}"

@@ -1,4 +1,4 @@
-"""Query traces: logs of people's queries, and made-up ones. [io]
+"""Query traces as numbers: of a log of people's queries, and made-up ones.
 
 Made-up ones follow chapter 9 of Li, Yan, Wang 2004: how popular queries are is its fit (9-2),
 
@@ -12,14 +12,13 @@ half of the hits that table 9-2 has: people turn pages and ask again. So a query
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from mesh.errors import ConfigError
 from simulations.traces.columns import Floats, Ints
+from simulations.traces.query_logs import read_log, requests_of
 
 FIT_BEGIN: Final = 0.06  # of x, from where on (9-2) is taken
 HEAD_EXPONENT: Final = (
@@ -27,30 +26,17 @@ HEAD_EXPONENT: Final = (
 )
 REPEAT_DISTANCE_MEDIAN: Final = 4.0  # queries between a query and its repetition: a page turned at once
 REPEAT_DISTANCE_SIGMA: Final = 2.2
-_TREC: Final = re.compile(r"<title>\s*(?:Topic:)?\s*(.*?)\s*(?=<|$)", re.IGNORECASE | re.MULTILINE)
 
 
 def read_queries(path: Path) -> Ints:
-    """Read a query log of any layout that is known, as numbers: equal queries have equal numbers.
-
-    The layout is seen from the file: TREC topics (`<title>`); the book's query log (time, address, cache
-    flag, query, page, with tabs between); an id and a query with a tab between; a query a line.
+    """Read the requests of a query log as numbers: equal queries have equal numbers.
 
     Raises:
-      ConfigError: the file cannot be read, or has no queries.
+      ConfigError: the file cannot be read, has no queries, or a line that does not fit (`query_logs`).
     """
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise ConfigError(f"cannot read the queries {path}: {error.strerror}; give another file") from error
-    if "<title>" in text:
-        queries = _TREC.findall(text)
-    else:
-        queries = [_query_in(line) for line in text.splitlines() if line.strip()]
-    if not queries:
-        raise ConfigError(f"{path} has no queries; give a query a line, TREC topics or a query log")
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(query, len(numbers)) for query in queries], np.int64)
+    asked = (numbers.setdefault(entry.query, len(numbers)) for entry in requests_of(read_log(path).entries))
+    return np.fromiter(asked, np.int64)
 
 
 def made_up_queries(count: int, distinct: int, repeat: float, seed: int) -> Ints:
@@ -80,10 +66,3 @@ def _concentration(x: Floats) -> Floats:
     y = np.where(x < FIT_BEGIN, head, fit)
     result: Floats = y / y[-1]
     return result
-
-
-def _query_in(line: str) -> str:
-    fields = line.rstrip("\r\n").split("\t")
-    if len(fields) >= 5:
-        return fields[3].strip()
-    return fields[-1].strip()

@@ -11,6 +11,7 @@ import numpy as np
 from mesh.domains import registrable_domain
 from mesh.trace import TracedPage
 from simulations.traces.columns import Floats, Ints, TraceColumns, columns_of
+from simulations.traces.link_structure import BowTie, structure_of
 
 
 class QuantitySpread(msgspec.Struct, frozen=True):
@@ -57,16 +58,24 @@ class TraceInfo(msgspec.Struct, frozen=True):
     page_seconds_fit: LogNormal
     host_seconds: QuantitySpread  # medians of hosts
     text_chars: QuantitySpread  # of the text of a link
+    depth: QuantitySpread  # links from the nearest seed to a page
+    strong_components: int
+    bow_tie: BowTie
 
 
 def info_of(pages: Sequence[TracedPage]) -> TraceInfo:
-    """Count; there is at least one page."""
+    """Count; there is at least one page.
+
+    Raises:
+      ConfigError: scipy is not installed, which finds the structure of links.
+    """
     columns = columns_of(pages)
     sizes = columns.host_sizes
     largest = int(sizes.argmax())
     n_links = max(1, len(columns.link_page))
     is_inside, is_there = columns.is_inside, columns.link_target >= 0
     times = np.array([page.fetched_at for page in pages])
+    structure = structure_of(columns)
     chars = np.array([count for page in pages for count in page.text_chars])
     return TraceInfo(
         pages=columns.page_count,
@@ -93,6 +102,9 @@ def info_of(pages: Sequence[TracedPage]) -> TraceInfo:
         page_seconds_fit=fit_log_normal(columns.seconds),
         host_seconds=_spread(host_medians(columns)),
         text_chars=_spread(chars),
+        depth=_spread(np.array(structure.depths)),
+        strong_components=structure.strong_components,
+        bow_tie=structure.bow_tie,
     )
 
 

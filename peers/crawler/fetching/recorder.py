@@ -73,7 +73,7 @@ class TraceRecorder:
 
     def _write(self, pages: list[TracedPage]) -> None:
         """Append whole blocks or nothing: behind half a block no reader would trust the rest."""
-        for count, block in pack_pages(pages):
+        for count, block in pack_pages(pages, self._end.pages):
             if self._append(block):
                 self.pages_written += count
                 offset, before, blocks = self._end

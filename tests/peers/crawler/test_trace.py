@@ -285,3 +285,28 @@ def test_pages_with_very_many_links_make_more_blocks_not_larger_ones(tmp_path: P
         sizes = [len(block.content) for block in read_blocks(file) if not isinstance(block, TraceDamage)]
     assert len(sizes) == 6  # four with three pages each, between the first and the last
     assert max(sizes) < 2 * BLOCK_BYTES
+
+
+def test_a_cut_costs_a_hundredth_of_the_pages_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    for count in (3_000, 20_000):
+        pages = [PAGES[0]._replace(url=f"http://a.test/{number}") for number in range(count)]
+        write_trace(path, pages)
+        whole = path.read_bytes()
+        blocks = list(trace.pack_pages(pages))
+        begins = list(accumulate((len(block) for _, block in blocks), initial=len(pack_header())))
+        for share in (0.1, 0.5, 0.9):
+            cut = int(share * len(whole))
+            path.write_bytes(whole[:cut])
+            found = len(list(read_trace(path, [])))
+            begun = sum(n for (n, _), begin in zip(blocks, begins, strict=False) if begin < cut)
+            assert begun - max(32, found / 100) <= found < count
+
+
+async def test_the_blocks_of_a_recorder_grow_with_its_trace(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    write_trace(path, PAGES[:1] * 10_000)
+    await record_all(path, PAGES[:1] * 200)
+    with path.open("rb") as file:
+        blocks = [block for block in read_blocks(file) if not isinstance(block, TraceDamage)]
+    assert [block.content for block in blocks[-3:-1]] == [msgpack.packb(tuple(PAGES[0])) * 100] * 2

@@ -15,12 +15,12 @@ from peers.engine.queries.query import Mode
 from simulations.studies import (
     balance,
     cache,
+    caches,
     freshness,
     orders,
     partition,
     plan,
     politeness,
-    posting_caches,
     postings,
     querylog,
     search,
@@ -253,18 +253,18 @@ QUERIES = [1, 2, 3, 1, 4, 1, 2, 5, 1, 2]
 
 def test_caches_replace_what_they_should() -> None:
     # Of size 2. FIFO: 1 | 1 2 | 2 3 | 3 1 | 1 4 | hit 1 | 4 2 | 2 5 | 5 1 | 1 2
-    assert cache.fifo_hits(QUERIES, 2) == 1
+    assert caches.fifo_hits(QUERIES, 2) == 1
     # LRU: 1 2 | 2 3 | 3 1 | 1 4 | hit 1 | 1 2 | 2 5 | 5 1 | 1 2
-    assert cache.lru_hits(QUERIES, 2) == 1
+    assert caches.lru_hits(QUERIES, 2) == 1
     # LFU without decay keeps 1 once it was asked twice: 3 1 | 1 4 | hit 1 | 1 2 | 1 5 | hit 1 | 1 2
-    assert cache.lfu_hits(QUERIES, 2, 1.0) == 2
-    for hits_of in (cache.fifo_hits, cache.lru_hits, cache.gdsf_hits):
+    assert caches.lfu_hits(QUERIES, 2, 1.0) == 2
+    for hits_of in (caches.fifo_hits, caches.lru_hits, caches.gdsf_hits):
         assert hits_of(QUERIES, 100) == len(QUERIES) - len(set(QUERIES))
 
 
 def test_book_8_5_posting_lists_are_kept_by_size_and_by_age() -> None:
     small_one, large_one, next_one = (1, 1), (2, 8), (3, 5)
-    recent, greedy = posting_caches.LeastRecent(10), posting_caches.GreedyDualSize(10)
+    recent, greedy = caches.LeastRecent(10), caches.GreedyDualSize(10)
     for each in (recent, greedy):
         assert not any(each.touch(*of) for of in (small_one, large_one, next_one))
     assert [recent.touch(*of) for of in (small_one, next_one)] == [False, True]  # what was read first went
@@ -291,6 +291,16 @@ def test_querylog_9_2_fit_and_statistics_of_known_series() -> None:
     assert querylog.hurst(np.cumsum(random.normal(size=16_384))) > 0.9
     groups = np.concatenate([np.arange(1_000), np.arange(500, 1_500), np.arange(5_000, 6_000)])
     assert querylog.again_in_groups(groups).tolist() == [0.5, 0.0]
+    assert querylog.again_in_groups(groups[:900]).tolist() == []
+
+
+def test_a_log_of_a_few_queries_has_the_figures_that_it_can_have(tmp_path: Path) -> None:
+    for count in (1, 2_500):
+        (tmp_path / "log").write_text("".join(f"{number % 50}\n" for number in range(count)))
+        (rows,) = querylog.STUDY.repeat(querylog.QuerylogParameters(queries=str(tmp_path / "log")), [1]).runs
+        figures = {row["figure"]: row["value"] for row in rows}
+        assert figures["queries"] == count
+        assert figures.get("share of group 2 asked in group 1", 1.0) == 1.0
 
 
 def test_a_plan_grows_with_what_is_wanted_and_names_what_it_waits_for() -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage, pack_header, pack_pages, read_trace, write_trace
 from simulations.traces.commands import app
-from simulations.traces.queries import made_up_queries, read_queries
+from simulations.traces.queries import made_up_queries
 
 PAGES = [
     TracedPage(f"http://{'ab'[n % 2]}.test/{n}", 100.0 + n, 0.25, 4_000, (f"http://a.test/{n + 2}",), (3,))
@@ -104,26 +104,6 @@ def test_the_log_of_a_web_server_becomes_a_trace(tmp_path: Path) -> None:
         0.25,
     )
     assert (second.n_bytes, second.seconds, second.found_at) == (2_000, 0.125, first.fetched_at + 0.25)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "red\nblue\nred\n",
-        "1\tred\n2\tblue\n3\tred\n",
-        "09:00\t192.0.2.1\t1\tred\t1\n09:01\t192.0.2.2\tDatabase\tblue\t1\n09:02\t192.0.2.1\t0\tred\t2\n",
-        "<top>\n<title> red\n</top>\n<top>\n<title> blue\n</top>\n<title>red</title>\n",
-    ],
-)
-def test_query_logs_of_several_layouts_are_read(tmp_path: Path, text: str) -> None:
-    (tmp_path / "queries").write_text(text)
-    assert read_queries(tmp_path / "queries").tolist() == [0, 1, 0]
-
-
-def test_a_query_log_without_queries_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "queries").write_text("\n")
-    with pytest.raises(ConfigError, match="no queries"):
-        read_queries(tmp_path / "queries")
 
 
 def test_book_9_2_a_fifth_of_the_queries_are_four_fifths_of_what_is_asked() -> None:
