@@ -1,34 +1,42 @@
 """A trace fetched by some peers, with the discovery of its pages by links.
 
 What is fetched of a host, one after the other: its robots.txt, then its pages and the URLs on it that are
-linked to and were not fetched when the trace was recorded, in the order in which they are found. A page is
-found when a page that links to it has come. Hosts share the fetches of their peer as in `fluid_share`, new
-ones before others (`peers.crawler.frontier.host_turns`).
+linked to and were not fetched when the trace was recorded, by clicks from a seed and then by fingerprint, as
+the frontier has them. A page is found when a page that links to it has come. Hosts share the fetches of their
+peer as in `fluid_share`, new ones before others (`peers.crawler.frontier.host_turns`).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain, compress
 from math import inf
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mesh.urls import fingerprint
+from peers.crawler.model.settings import CrawlSettings
 from simulations.model.fluid_share import wait_seconds
 from simulations.model.hosts import slots_of_names
+from simulations.model.pauses import late_s, pauses_s, turns
 from simulations.traces.columns import Floats, Ints, TraceColumns
 from simulations.webs.trace import ERROR_SECONDS
 
 SEED: Final = -1
-FOUND_AFTER_S: Final = 0.25  # parsing, storing, and the batches in which links travel; fitted to the peers
+SEEDED: Final = 0  # the peer that is given the seeds
+FOUND_AFTER_S: Final = 0.3  # storing, and the batches in which links travel to other peers; measured
+FINEST: Final = 32  # steps in one, in the beginning, and then so many
+STEPS_OF_TIME: Final = 200  # in the time that has passed, so that what is soon is as exact as what is late
+SEEDS_AFTER_S: Final = 0.55  # until a seed is with its owner, which has to claim its slot first; measured
 NEW_ITEMS: Final = 2  # robots.txt and the first page; a host is new until it has given both
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayItems:
-    """All that is fetched, by host, and within a host in the order in which it is found."""
+    """All that is fetched, by host, and within a host in the order of its queue."""
 
     host: Ints
     seconds: Floats
@@ -56,6 +64,7 @@ def items_of(columns: TraceColumns, slot_count: int) -> ReplayItems:
     pages, n_hosts = columns.page_count, len(columns.hosts)
     is_known = columns.missing_host < columns.host_count  # of others the name fails, before anything is asked
     missing_host, missing_parent = columns.missing_host[is_known], columns.missing_parent[is_known]
+    missing_urls = compress(columns.missing_urls, is_known.tolist())
     first = np.full(n_hosts, len(columns.parent))  # what finds the host: with it its robots.txt is known
     np.minimum.at(first, columns.missing_host, columns.missing_parent)
     np.minimum.at(first, columns.page_host, columns.parent)
@@ -66,7 +75,8 @@ def items_of(columns: TraceColumns, slot_count: int) -> ReplayItems:
     depth = _depths(columns.parent)
     depth = np.where(parent >= 0, depth[np.minimum(parent, pages - 1)] + 1, 0)
     depth[pages + len(missing_host) :] = -1
-    order = np.lexsort((parent, depth, host))
+    marks = [fingerprint(url)[:8] for url in chain(columns.urls, missing_urls)] + [bytes(8)] * n_hosts
+    order = np.lexsort((np.frombuffer(b"".join(marks), ">u8"), depth, host))  # as `frontier.keys.queue_key`
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
     host, parent = host[order], parent[order]
@@ -91,56 +101,110 @@ def replay(
     peer: Ints,
     n_peers: int,
     *,
-    fetches: int,
-    delay_s: float,
+    settings: CrawlSettings,
     step_s: float,
+    speed: Floats | None = None,
     until_s: float = inf,
 ) -> WorkCurve:
     """Fetch all items, or those that can be fetched in some time.
 
     Args:
       peer: that owns each host.
-      step_s: of time.
+      settings: of every peer; of them the fetches in flight and the pauses count.
+      step_s: of time, at most.
+      speed: of each peer, see `pauses.late_s`; all run all the time if there is none.
     """
-    periods = items.seconds + delay_s
+    held, periods = _turns(items, settings, None if speed is None else late_s(speed)[peer[items.host]])
     work = np.concatenate(([0.0], np.cumsum(periods)))
     before = np.vstack((_sums(items.is_page), _sums(items.seconds), _sums(items.n_bytes)))
-    seconds = np.bincount(items.host, items.seconds) / np.maximum(items.counts, 1)
     numbers = np.arange(len(work))
     position = items.starts.astype(np.float64)
-    is_found = items.is_seed.copy()
-    known = items.starts + np.bincount(items.host[is_found], minlength=len(items.starts)).astype(np.float64)
     done = items.starts.copy()
-    lag = round(FOUND_AFTER_S / step_s)
-    on_the_way: deque[Ints] = deque()  # hosts of what links that have come lead to
-    rows = [np.zeros((3, n_peers))]
-    while len(rows) <= until_s / step_s:
-        active = np.flatnonzero(position < known)
-        if not len(active) and not any(map(len, on_the_way)):
+    now = settings.delay_s  # for which a peer that takes a slot over leaves its hosts alone
+    found = _Found(items, peer, now)
+    rows, times = [np.zeros((3, n_peers))] * 2, [0.0, now]
+    while now < until_s:
+        active = np.flatnonzero(position < found.known)
+        if not len(active) and found.is_all:
             break
-        is_new = position[active] < items.starts[active] + NEW_ITEMS
-        waited = _waits(peer[active], seconds[active], delay_s, is_new, fetches, n_peers)
-        at = position[active]
+        width_s = min(step_s, max(step_s / FINEST, now / STEPS_OF_TIME), until_s - now)
+        now += width_s
+        at, known = position[active], found.known[active]
+        is_new = at < items.starts[active] + NEW_ITEMS
+        item = np.minimum(at.astype(np.int64), len(periods) - 1)
+        pace = periods[item]
+        waited = _waits(peer[active], held[item], pace, is_new, settings.fetches_in_flight_max, n_peers)
         # A host goes through its own items; it is slower than it could be alone by what it waits.
-        pace = periods[np.minimum(at.astype(np.int64), len(periods) - 1)]
-        own_s = step_s * pace / (waited + pace)
-        gone = np.interp(np.interp(at, numbers, work) + own_s, work, numbers)
-        position[active] = np.minimum(gone, known[active])
-        # What is being fetched has come when only the delay behind it is left.
-        has_come = np.ceil(position[active] - 1e-9) - position[active] <= delay_s / (waited + pace)
+        own_s = width_s * pace / (waited + pace)
+        position[active] = np.minimum(np.interp(np.interp(at, numbers, work) + own_s, work, numbers), known)
+        # What is being fetched has come when only the pause behind it is left.
+        rest = (pace - held[item]) / (waited + pace)
+        has_come = np.ceil(position[active] - 1e-9) - position[active] <= rest
         whole = position.astype(np.int64)
-        whole[active] += has_come & (whole[active] < known[active])
+        whole[active] += has_come & (whole[active] < known)
         np.maximum(done, whole, out=whole)
-        on_the_way.append(items.host[_found_with(items, done, whole, is_found)])
-        if len(on_the_way) > lag:
-            known += np.bincount(on_the_way.popleft(), minlength=len(known))
+        found.note(done, whole, now, now + width_s)
         done = whole
         fetched = before[:, done] - before[:, items.starts]
         # Of what is being fetched a part is done: a host has many turns to come to the end of a page.
         fetched[1] = np.interp(position, numbers, before[1]) - before[1, items.starts]
         rows.append(np.array([np.bincount(peer, each, n_peers) for each in fetched]))
-    times: Floats = np.arange(len(rows), dtype=np.float64) * step_s
-    return WorkCurve(times, *np.array(rows).transpose(1, 0, 2))
+        times.append(now)
+    return WorkCurve(np.array(times), *np.array(rows).transpose(1, 0, 2))
+
+
+class _Found:
+    """The items that are found so far: those of the peer that has fetched the link at once."""
+
+    def __init__(self, items: ReplayItems, peer: Ints, now: float) -> None:
+        """Begin with the seeds, which one peer is given."""
+        self._items, self._peer = items, peer
+        self._is_found = items.is_seed.copy()
+        self.known = items.starts.astype(np.float64)  # the first item of each host that is not
+        seeds = items.host[items.is_seed]
+        is_own = peer[seeds] == SEEDED
+        self._add(seeds[is_own])
+        self._on_the_way = deque([(now + SEEDS_AFTER_S, seeds[~is_own])])  # when, and to which hosts
+
+    @property
+    def is_all(self) -> bool:
+        """Is nothing on its way?"""
+        return not any(len(hosts) for _, hosts in self._on_the_way)
+
+    def note(self, before: Ints, after: Ints, now: float, until: float) -> None:
+        """Find the targets of items that were fetched in a step, and take in the links that have arrived."""
+        items, moved = self._items, np.flatnonzero(after > before)
+        low, high = items.child_starts[before[moved]], items.child_starts[after[moved]]
+        spans = [np.arange(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        if spans:
+            linked = items.children[np.concatenate(spans)]
+            is_own = np.repeat(self._peer[moved], high - low) == self._peer[items.host[linked]]
+            self._add(self._new_of(linked[is_own]))
+            self._on_the_way.append((now + FOUND_AFTER_S, self._new_of(linked[~is_own])))
+        while self._on_the_way and self._on_the_way[0][0] <= until:
+            self._add(self._on_the_way.popleft()[1])
+
+    def _new_of(self, linked: Ints) -> Ints:
+        """Return the hosts, once for each item, of those that are not found yet, and note that they are."""
+        found = np.unique(linked[~self._is_found[linked]])
+        self._is_found[found] = True
+        return self._items.host[found]
+
+    def _add(self, hosts: Ints) -> None:
+        self.known += np.bincount(hosts, minlength=len(self.known))
+
+
+def _turns(items: ReplayItems, settings: CrawlSettings, late: Floats | None) -> tuple[Floats, Floats]:
+    """Return `pauses.turns`, where a host is left alone after a question, too.
+
+    That is for the pause which the answer before has made (`HostClocks.note_question`), and ends later than
+    the one after the answer where this has come much sooner than the answer before.
+    """
+    held, periods = turns(items.seconds, settings, late)
+    is_next = items.host[1:] == items.host[:-1]
+    before = pauses_s(items.seconds[:-1], settings)
+    periods[1:] = np.where(is_next, np.maximum(periods[1:], before), periods[1:])
+    return held, periods
 
 
 def _sums(values: npt.NDArray[Any]) -> Floats:
@@ -149,32 +213,19 @@ def _sums(values: npt.NDArray[Any]) -> Floats:
 
 
 def _waits(
-    peer: Ints, seconds: Floats, delay_s: float, is_new: npt.NDArray[np.bool_], fetches: int, n_peers: int
+    peer: Ints, seconds: Floats, period: Floats, is_new: npt.NDArray[np.bool_], fetches: int, n_peers: int
 ) -> Floats:
     """How long each host waits for a fetch; those that have given no page have every second one."""
     waited = np.zeros(len(peer))
     free = np.full(n_peers, float(fetches))
     for chosen, share in ((is_new, 0.5), (~is_new, 1.0)):
         if chosen.any():
-            of, busy_s = peer[chosen], seconds[chosen]
-            wait = wait_seconds(of, busy_s, busy_s + delay_s, free * share, None, n_peers)
+            of, busy_s, period_s = peer[chosen], seconds[chosen], period[chosen]
+            wait = wait_seconds(of, busy_s, period_s, free * share, None, n_peers)
             waited[chosen] = wait[of]
-            free -= np.bincount(of, busy_s / (wait[of] + busy_s + delay_s), n_peers)
+            free -= np.bincount(of, busy_s / (wait[of] + period_s), n_peers)
             np.maximum(free, fetches / 2, out=free)
     return waited
-
-
-def _found_with(items: ReplayItems, before: Ints, after: Ints, is_found: npt.NDArray[np.bool_]) -> Ints:
-    """The items that are found with those that were fetched in a step; they are noted in `is_found`."""
-    moved = np.flatnonzero(after > before)
-    low, high = items.child_starts[before[moved]], items.child_starts[after[moved]]
-    parts = [items.children[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True) if a < b]
-    if not parts:
-        return np.zeros(0, np.int64)
-    linked = np.concatenate(parts)
-    found = np.unique(linked[~is_found[linked]])
-    is_found[found] = True
-    return found
 
 
 def _finds(columns: TraceColumns, position: Ints, pages: int) -> tuple[Ints, Ints]:

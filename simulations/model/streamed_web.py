@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from mesh.config import WEIGHT_DEFAULT
 from mesh.slots import SlotTable
+from peers.crawler.model.settings import CrawlSettings
 from simulations.model.flow import Flow, flow
 from simulations.model.hosts import Hosts, drawn_hosts
-from simulations.traces.columns import Ints
+from simulations.model.pauses import turns
+from simulations.traces.columns import Floats, Ints
 
 HOSTS_DRAWN: Final = 500_000  # at a time: 20 MB
 HOSTS_FETCHED: Final = 500_000  # at a time: 100 MB with all that is computed
@@ -50,10 +52,10 @@ def crawl(
     owner: npt.NDArray[np.int16],
     n_peers: int,
     *,
-    fetches: int,
-    delay_s: float,
+    settings: CrawlSettings,
     interval_s: float,
     intervals: int,
+    speed: Floats | None = None,
     pages_per_host: float = 50.0,
     exponent: float = 0.9,
     seconds_median: float = 0.25,
@@ -64,6 +66,7 @@ def crawl(
 
     Args:
       owner: of each slot.
+      settings: as in `flow.flow`, with `speed`.
       progress: told how many peers of how many are done.
     """
     parts = list(_parts(n_pages, len(owner), pages_per_host, exponent, seconds_median, seed))
@@ -72,7 +75,7 @@ def crawl(
     seconds = np.concatenate([part.seconds.astype(np.float32) for part in parts])
     n_bytes = np.concatenate([part.n_bytes.astype(np.float32) for part in parts])
     del parts
-    bound = float((1.0 / (seconds.astype(np.float64) + delay_s)).sum())
+    bound = float((1.0 / turns(seconds.astype(np.float64), settings)[1]).sum())
     order = np.argsort(peer, kind="stable").astype(np.uint32)
     ends = np.cumsum(np.bincount(peer, minlength=n_peers))
     shape = intervals, n_peers
@@ -83,10 +86,10 @@ def crawl(
             Hosts(np.zeros(0, np.int64), pages[some].astype(np.int64), *_wide(seconds[some], n_bytes[some])),
             peer[some].astype(np.int64) - first,
             last - first,
-            fetches=fetches,
-            delay_s=delay_s,
+            settings=settings,
             interval_s=interval_s,
             intervals=intervals,
+            speed=None if speed is None else speed[first:last],
         )
         whole.pages[:, first:last], whole.busy_s[:, first:last] = part.pages, part.busy_s
         whole.n_bytes[:, first:last] = part.n_bytes

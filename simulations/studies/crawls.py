@@ -12,12 +12,13 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from mesh.trace import read_trace
+from peers.crawler.model.settings import CrawlSettings
 from simulations.model.flow import Flow, flow, host_bound
 from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
 from simulations.model.replay import ReplayItems, items_of, replay
 from simulations.model.streamed_web import owners
 from simulations.studies.study import Parameters, numbers
-from simulations.traces.columns import TraceColumns, columns_of
+from simulations.traces.columns import Floats, TraceColumns, columns_of
 from simulations.world.experiments import INTERVALS, interval_for
 
 # Of a unit, for a trace. With 50, a peer with one fetch was idle a fifth of the time, as pages that are found
@@ -37,6 +38,11 @@ class CrawlParameters(Parameters, frozen=True, kw_only=True):
     seconds: Annotated[float, Meta(gt=0, le=3_600, description="Median of a page, of a drawn web.")] = 4.0
     fetches: Annotated[int, Meta(ge=1, le=100_000, description="In flight, of each peer.")] = 200
     delay: Annotated[float, Meta(ge=0, le=86_400, description="Seconds between two fetches of a host.")] = 0.0
+    delay_factor: Annotated[
+        float, Meta(ge=0, le=1_000, description="The same in times that an answer takes, if that is longer.")
+    ] = CrawlSettings().delay_factor
+    slow: Annotated[int, Meta(ge=0, le=20_000, description="Peers that are slow, the first ones.")] = 0
+    speed: Annotated[float, Meta(gt=0, le=1, description="Share of the time that a slow peer runs.")] = 0.25
     unit: Annotated[float, Meta(ge=0, description="Seconds of a unit of time; 0 chooses one.")] = 0.0
 
 
@@ -63,6 +69,20 @@ def web_of(parameters: CrawlParameters, seed: int) -> Hosts:
     )
 
 
+def settings_of(parameters: CrawlParameters) -> CrawlSettings:
+    """The settings of each peer."""
+    return CrawlSettings(
+        delay_s=parameters.delay,
+        delay_factor=parameters.delay_factor,
+        fetches_in_flight_max=parameters.fetches,
+    )
+
+
+def _speeds(parameters: CrawlParameters, count: int) -> Floats | None:
+    """The speed of each peer; None where all run all the time."""
+    return np.where(np.arange(count) < parameters.slow, parameters.speed, 1.0) if parameters.slow else None
+
+
 def sizes_of(parameters: CrawlParameters) -> list[int]:
     """The numbers of peers that are wanted, in order."""
     return sorted(set(numbers(parameters.peers, "--peers", most=20_000)))
@@ -85,27 +105,30 @@ def fetched(
             hosts,
             peer,
             count,
-            fetches=parameters.fetches,
-            delay_s=parameters.delay,
+            settings=settings_of(parameters),
             interval_s=unit_s,
             intervals=INTERVALS,
+            speed=_speeds(parameters, count),
         )
     return unit_s, flows
 
 
 def _replayed(parameters: CrawlParameters, count: int, unit_s: float, seed: int) -> Flow:
     items = _items(parameters.trace)
+    settings = settings_of(parameters)
+    # Units begin when the first host may be asked: a mesh that takes its slots leaves all alone for a delay.
+    ends = settings.delay_s + unit_s * np.arange(1, INTERVALS + 1)
     course = replay(
         items,
         slot_owners(count, seed)[items.slots].astype(np.int64),
         count,
-        fetches=parameters.fetches,
-        delay_s=parameters.delay,
+        settings=settings,
         step_s=unit_s / STEPS,
-        until_s=unit_s * INTERVALS,
+        speed=_speeds(parameters, count),
+        until_s=float(ends[-1]),
     )
     # A crawl that was over before stays as it was then.
-    at = np.minimum(np.arange(1, INTERVALS + 1) * STEPS, len(course.times) - 1)
+    at = np.searchsorted(course.times, ends * (1 + 1e-9), "right") - 1
     return Flow(course.pages[at], course.busy_s[at], course.n_bytes[at])
 
 
@@ -124,5 +147,5 @@ def _unit_for(hosts: Hosts, peers: int, parameters: CrawlParameters) -> float:
     """A unit of which ten pass before the largest mesh can have fetched half of the pages."""
     work_s = float((hosts.pages * hosts.seconds).sum())
     by_fetches = work_s / (peers * parameters.fetches)
-    by_hosts = hosts.page_count / host_bound(hosts, parameters.delay)
+    by_hosts = hosts.page_count / host_bound(hosts, settings_of(parameters))
     return interval_for(max(by_fetches, by_hosts) / 2)

@@ -20,6 +20,7 @@ from simulations.studies.crawls import (
     SLOTS,
     CrawlParameters,
     fetched,
+    settings_of,
     sizes_of,
     slot_owners,
     trace_columns,
@@ -47,7 +48,7 @@ def run(parameters: SpeedupParameters, seed: int) -> list[Row]:
     """A row for each number of peers and unit of time."""
     hosts = web_of(parameters, seed)
     unit_s, flows = fetched(parameters, hosts, sorted({1, *sizes_of(parameters)}), seed)
-    bound = host_bound(hosts, parameters.delay)
+    bound = host_bound(hosts, settings_of(parameters))
     rows = []
     for count, done in flows.items():
         links, crossing, n_bytes = _links(parameters, hosts, count, seed)
@@ -71,7 +72,7 @@ def run(parameters: SpeedupParameters, seed: int) -> list[Row]:
 
 def _speed(done: Flow, alone: Flow, unit: int, count: int) -> dict[str, float]:
     work = float(done.busy_s[unit].sum() / alone.busy_s[unit].sum())
-    pages = float(done.pages[unit].sum() / alone.pages[unit].sum())
+    pages = float(done.pages[unit].sum() / max(1.0, alone.pages[unit].sum()))
     return {"speed_up": work, "efficiency": work / count, "pages_times": pages, "cheaper": pages / work}
 
 

@@ -29,7 +29,8 @@ class TraceColumns:
     link_page: Ints  # of each link: the page that has it
     link_host: Ints  # the host it leads to
     link_target: Ints  # the page it leads to, or -1 - k for the k-th URL that is not in the trace
-    missing_host: Ints  # URLs that are linked to and not in the trace: their host
+    missing_urls: tuple[str, ...]  # linked to and not in the trace
+    missing_host: Ints  # their host
     missing_parent: Ints  # and the first page that links to them
     url_bytes: int  # of all links
 
@@ -89,6 +90,7 @@ def columns_of(pages: Iterable[TracedPage]) -> TraceColumns:
         link_page=np.array(link_page, np.int64),
         link_host=np.array(link_host, np.int64),
         link_target=np.array(link_target, np.int64),
+        missing_urls=tuple(missing),
         missing_host=ends[:, 0],
         missing_parent=ends[:, 1],
         url_bytes=url_bytes,

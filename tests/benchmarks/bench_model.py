@@ -20,6 +20,7 @@ import time
 
 import numpy as np
 
+from peers.crawler.model.settings import CrawlSettings
 from simulations.model.replay import items_of, replay
 from simulations.model.streamed_web import crawl, owners
 from simulations.traces.columns import columns_of
@@ -30,12 +31,14 @@ PAGES = int(os.environ.get("BENCH_MODEL_PAGES", "20000000"))
 PEERS = int(os.environ.get("BENCH_MODEL_PEERS", "100"))
 TRACE_PAGES = 50_000
 SLOTS = 50_000
+SETTINGS = CrawlSettings(delay_s=2.0, delay_factor=0.0)
+FEW = CrawlSettings(delay_s=1.0, delay_factor=0.0, fetches_in_flight_max=50)
 
 
 def test_a_large_web() -> None:
     owner = owners(PEERS, SLOTS)
     begin = time.perf_counter(), time.process_time()
-    done = crawl(PAGES, owner, PEERS, fetches=200, delay_s=2.0, interval_s=3_600.0, intervals=10)
+    done = crawl(PAGES, owner, PEERS, settings=SETTINGS, interval_s=3_600.0, intervals=10)
     wall_s, cpu_s = time.perf_counter() - begin[0], time.process_time() - begin[1]
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
     print(
@@ -51,6 +54,6 @@ def test_a_trace_on_1_to_16_peers() -> None:
     begin = time.process_time()
     for peers in (1, 2, 4, 8, 16):
         peer = owners(peers, SLOTS)[items.slots].astype(np.int64)
-        course = replay(items, peer, peers, fetches=50, delay_s=1.0, step_s=1.0)
+        course = replay(items, peer, peers, settings=FEW, step_s=1.0)
         assert course.pages[-1].sum() == TRACE_PAGES
     print(f"\n{TRACE_PAGES:,} pages on 1, 2, 4, 8 and 16 peers: {time.process_time() - begin:.1f} s of CPU")

@@ -27,6 +27,10 @@ FETCHES = 8
 DELAY_S = 0.3
 
 
+def with_pauses(fetches: int, delay_s: float, factor: float = 0.0) -> CrawlSettings:
+    return CrawlSettings(delay_s=delay_s, delay_factor=factor, fetches_in_flight_max=fetches)
+
+
 @pytest.mark.parametrize("n_peers", [1, 2, 4, 8, 16])
 def test_model_and_peers_agree_on_pages_per_peer_and_within_5_percent_on_their_course(n_peers: int) -> None:
     settings = CrawlSettings(
@@ -40,7 +44,7 @@ def test_model_and_peers_agree_on_pages_per_peer_and_within_5_percent_on_their_c
     end = max(until for each in times.values() for until in each[-1:])
     items = items_of(COLUMNS, SLOT_COUNT_DEFAULT)
     peer = exact.table.ranking[0][items.slots].astype(np.int64)
-    at, pages, busy_s, _ = replay(items, peer, n_peers, fetches=FETCHES, delay_s=DELAY_S, step_s=end / 1_000)
+    at, pages, busy_s, _ = replay(items, peer, n_peers, settings=settings, step_s=end / 1_000)
     assert pages[-1].tolist() == [len(times[name]) for name in exact.table.peers]
     assert busy_s[-1].sum() == pytest.approx(items.seconds.sum())
     everything = sorted(until for each in times.values() for until in each)
@@ -63,7 +67,9 @@ def test_busy_fetches_are_all_there_are_or_hosts_are_asked_as_often_as_may_be() 
 
 def test_a_peer_with_enough_hosts_fetches_as_many_pages_as_its_fetches_allow() -> None:
     hosts = Hosts(np.zeros(0, np.int64), np.full(1_000, 10_000), np.full(1_000, 0.5), np.full(1_000, 10.0))
-    done = flow(hosts, np.zeros(1_000, np.int64), 1, fetches=50, delay_s=2.0, interval_s=100.0, intervals=2)
+    done = flow(
+        hosts, np.zeros(1_000, np.int64), 1, settings=with_pauses(50, 2.0), interval_s=100.0, intervals=2
+    )
     assert done.pages[:, 0] == pytest.approx([10_000, 20_000], rel=0.01)  # 50 fetches of half a second
     assert done.busy_s[0, 0] == pytest.approx(5_000, rel=0.01)
     assert done.n_bytes[0, 0] == pytest.approx(100_000, rel=0.01)
@@ -71,9 +77,40 @@ def test_a_peer_with_enough_hosts_fetches_as_many_pages_as_its_fetches_allow() -
 
 def test_few_hosts_give_what_their_delay_allows_however_many_peers_ask() -> None:
     hosts = Hosts(np.zeros(0, np.int64), np.full(4, 1_000), np.full(4, 0.5), np.full(4, 1.0))
-    done = flow(hosts, np.arange(4), 4, fetches=50, delay_s=2.0, interval_s=100.0, intervals=1)
-    assert host_bound(hosts, 2.0) == pytest.approx(1.6)
+    done = flow(hosts, np.arange(4), 4, settings=with_pauses(50, 2.0), interval_s=100.0, intervals=1)
+    assert host_bound(hosts, with_pauses(50, 2.0)) == pytest.approx(1.6)
     assert done.pages.sum() == pytest.approx(160)
+
+
+def test_hosts_are_left_alone_in_proportion_to_their_seconds_within_limits() -> None:
+    hosts = Hosts(np.zeros(0, np.int64), np.full(3, 1_000), np.array([0.1, 1.0, 10.0]), np.full(3, 1.0))
+    settings = with_pauses(50, 1.0, factor=5.0)  # pauses of 1, 5 and 30 s, the most there is
+    done = flow(hosts, np.arange(3), 3, settings=settings, interval_s=1_320.0, intervals=1)
+    assert done.pages[0] == pytest.approx([1_000, 220, 33])
+    assert host_bound(hosts, settings) == pytest.approx(1 / 1.1 + 1 / 6 + 1 / 40)
+    unhurried = flow(hosts, np.arange(3), 3, settings=with_pauses(50, 0.0, 5.0), interval_s=50.0, intervals=1)
+    assert unhurried.pages[0] == pytest.approx([500, 50, 5])  # without a delay there is no pause at all
+
+
+def test_a_slow_peer_sees_answers_and_ends_of_pauses_late_and_holds_its_fetches_for_longer() -> None:
+    hosts = Hosts(np.zeros(0, np.int64), np.full(2, 1_000), np.full(2, 0.5), np.full(2, 1.0))
+    speed = np.array([1.0, 0.5])  # the second stands still for .4 of .8 s: late by .1 s on average
+    done = flow(
+        hosts, np.arange(2), 2, settings=with_pauses(50, 1.0), interval_s=510.0, intervals=1, speed=speed
+    )
+    assert done.pages[0] == pytest.approx([340, 300])
+    assert done.busy_s[0] == pytest.approx([170, 150])  # by their answers
+    many = Hosts(np.zeros(0, np.int64), np.full(500, 1_000), np.full(500, 0.5), np.full(500, 1.0))
+    half = flow(
+        many,
+        np.zeros(500, np.int64),
+        1,
+        settings=with_pauses(6, 1.0),
+        interval_s=100.0,
+        intervals=1,
+        speed=speed[1:],
+    )
+    assert half.pages[0, 0] == pytest.approx(1_000, rel=0.01)  # six fetches, each for .6 s
 
 
 def test_all_pages_are_fetched_in_the_end() -> None:
@@ -84,8 +121,7 @@ def test_all_pages_are_fetched_in_the_end() -> None:
         hosts,
         owner[hosts.slots].astype(np.int64),
         3,
-        fetches=20,
-        delay_s=0.0,
+        settings=with_pauses(20, 0.0),
         interval_s=3_600.0,
         intervals=3,
     )
@@ -96,9 +132,9 @@ def test_a_web_in_parts_is_the_web_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     owner = owners(7, 1_000)
     hosts = drawn_hosts(50_000, 1_000, seed=3)
     peer = owner[hosts.slots].astype(np.int64)
-    whole = flow(hosts, peer, 7, fetches=20, delay_s=1.0, interval_s=60.0, intervals=5)
+    whole = flow(hosts, peer, 7, settings=with_pauses(20, 1.0), interval_s=60.0, intervals=5)
     monkeypatch.setattr("simulations.model.streamed_web.HOSTS_FETCHED", 300)
-    parts = crawl(50_000, owner, 7, fetches=20, delay_s=1.0, interval_s=60.0, intervals=5, seed=3)
+    parts = crawl(50_000, owner, 7, settings=with_pauses(20, 1.0), interval_s=60.0, intervals=5, seed=3)
     assert parts.flow.pages == pytest.approx(whole.pages, rel=1e-3)
     assert parts.pages_owned.tolist() == np.bincount(peer, hosts.pages, 7).tolist()
 

@@ -26,8 +26,12 @@ PAGES = [
 
 
 def recorded(pages: int = 3_000) -> list[TracedPage]:
-    """A crawl of a synthetic web, breadth first, without waiting for anybody."""
-    web = SyntheticWeb(5, pages)
+    """A crawl of one synthetic web."""
+    return recorded_from(SyntheticWeb(5, pages))
+
+
+def recorded_from(web: SyntheticWeb) -> list[TracedPage]:
+    """A crawl of a web, breadth first, without waiting for anybody."""
     queue, seen = list(web.seeds), set(web.seeds)
     trace: list[TracedPage] = []
     for url in queue:
