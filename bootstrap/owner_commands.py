@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from getpass import getpass
 from pathlib import Path
 from typing import Annotated, Final
@@ -36,7 +36,7 @@ from mesh.keys.certificate import peer_in
 from mesh.keys.decree import RENEWAL, REVOCATION, Signer
 from mesh.keys.voucher import USES_MAX
 from mesh.reach import Reach
-from peers.commands.undone_visits import undone_lines, undone_visits
+from peers.commands.undone_visits import CLOCK_AHEAD_MAX, undone_lines, undone_visits
 from peers.config import PeerConfig
 from peers.gateway.model.settings import checked_listen
 from peers.options import (
@@ -65,7 +65,6 @@ JOIN_EPILOG: Final = (
     "Examples: tianmesh join   (asks for the token)   tianmesh join @token.txt --host 10.0.0.7"
 )
 INVITATION_DAYS: Final = 7.0
-CLOCK_AHEAD_MAX: Final = timedelta(days=1)  # of a member, by which it dates its visits
 
 DaysOption = Annotated[float, typer.Option(min=0.0, help="Days from now for which the certificate is valid.")]
 WeightMaxOption = Annotated[

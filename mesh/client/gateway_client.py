@@ -170,9 +170,14 @@ class GatewayClient:
         """Return the facts that are known of a URL: the answer of /api/why."""
         return self._ask("GET", "/api/why?" + urlencode({"url": url}))
 
-    def why_idle(self) -> dict[str, Any]:
-        """Why so much is fetched and no more: the answer of /api/why/idle."""
-        return self._ask("GET", "/api/why/idle")
+    def why_idle(self, peer: str = "", since_s: float = 0.0, until_s: float = 0.0) -> dict[str, Any]:
+        """Return the fetches of every peer, and the reasons why the rest waits: the answer of /api/why/idle.
+
+        Args:
+          peer: id of a member, for what that one alone has told in this time, as far as it is found.
+        """
+        about = {"peer": peer, "since_s": since_s, "until_s": until_s}
+        return self._ask("GET", f"/api/why/idle?{urlencode(about)}" if peer else "/api/why/idle")
 
     def decrees(self, kind: str, subject: str) -> dict[str, Any]:
         """Return the decrees of a kind about a subject: the answer of GET /api/decrees."""

@@ -1,24 +1,38 @@
-"""The command `tianmesh audit`: promises to others, proved from logs and archives. [io]"""
+"""The command `tianmesh audit`: promises to others, from logs and archives, and a member's word. [io]"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
 
+import msgspec
 import typer
 
 from mesh.config import load_config
 from mesh.errors import ConfigError, CorruptionError
+from mesh.keys.certificate import why_no_beginning
 from mesh.urls import host_of
+from peers.commands.undone_visits import CLOCK_AHEAD_MAX, idle_of, told_alone, told_alone_lines
 from peers.config import PeerConfig
 from peers.crawler.access_lines import access_in
 from peers.crawler.addresses.addresses import is_public
 from peers.crawler.gaps import Audit, Gap, LoggedFetch, audit
 from peers.exporting.command import configs_in
+from peers.gateway.model.member_lines import called
 from peers.gateway.model.time_words import utc
-from peers.options import DATA, JsonOption, print_json
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    TokenOption,
+    print_json,
+    reader_of,
+)
 from peers.storage.archive.warc import read_records
 
 app = typer.Typer(no_args_is_help=True)
@@ -26,12 +40,13 @@ EPILOG: Final = (
     "Examples: tianmesh audit politeness --config mymesh   "
     "tianmesh audit politeness /var/log/nginx/access.log --delay 1"
 )
+MEMBER_EPILOG: Final = "Example: tianmesh audit member k3v2 --since 2027-01-31T08:00 --json"
 SHOWN_MAX: Final = 20
 
 
 @app.callback()
 def _app() -> None:
-    """Prove that promises to others were kept."""
+    """Prove that promises to others were kept, or list the word of one member."""
 
 
 @app.command(epilog=EPILOG)
@@ -77,6 +92,49 @@ def politeness(
         _show(found)
     if found.too_short:
         sys.exit(1)
+
+
+@app.command(epilog=MEMBER_EPILOG)
+def member(
+    name: Annotated[str, typer.Argument(help="Id of the member, its first letters, or its name.")],
+    since: Annotated[
+        datetime | None, typer.Option(help="UTC; what it has told from then on.", show_default="all")
+    ] = None,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """List all that the others have by the word of one member alone, before you expel it; nothing changes.
+
+    That is what `tianmesh expel MEMBER --undo-since TIME` has visited again or forgets: pages that it has
+    visited last, and link texts that nobody else has told. A page is told by each peer that keeps it, up to
+    five of them with their addresses. The member itself is not believed, and not listed.
+    """
+    since_s = 0.0 if since is None else since.replace(tzinfo=UTC).timestamp()
+    until_s = (datetime.now(UTC) + CLOCK_AHEAD_MAX).timestamp()
+    with reader_of(gateway, token, data) as client:
+        idle = idle_of(client)
+        peer = _member_called(name, {*idle.peers, *idle.silent, *idle.down, *idle.names}, idle.names)
+        told = told_alone(client, peer, since_s, until_s)
+    if as_json:
+        told_since = None if since is None else since_s
+        print_json({"member": peer, "since_s": told_since, "told": msgspec.to_builtins(told)})
+        return
+    since_when = "" if since is None else f" since {since:%Y-%m-%d %H:%M}"
+    print(f"told by {called(idle.names, peer)} alone{since_when}")
+    for line in told_alone_lines(told):
+        print(line)
+
+
+def _member_called(text: str, members: Collection[str], names: Mapping[str, str]) -> str:
+    """Return the id of a member by that, by its beginning or by its name; ConfigError unless it is one's."""
+    found = [peer for peer in members if text in (peer, names.get(peer))]
+    found = found or [peer for peer in members if not why_no_beginning(text) and peer.startswith(text)]
+    if len(found) != 1:
+        known = ", ".join(called(names, peer) for peer in sorted(found or members))
+        raise ConfigError(f"{text!r} has to be the id, its first letters, or the name of one of: {known}")
+    return found[0]
 
 
 def _of_logs(logs: list[Path], agent: str) -> Iterator[LoggedFetch]:

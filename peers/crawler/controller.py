@@ -246,6 +246,8 @@ class Controller(StoreActor):
             sends += self._report_stopped(now)
         if self._rules_end_s <= now:
             self._follow_policy(now)
+        if self._explainer.listing.at_s <= now:
+            self._explainer.listing.do_some(now)
         return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
@@ -260,6 +262,7 @@ class Controller(StoreActor):
             self._stop_check_s,
             self._measure_due_s,
             self._rules_end_s,
+            self._explainer.listing.at_s,
         )
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
         if len(self._visits) and -inf < licensed_until < at:

@@ -1,7 +1,7 @@
 """A controller's answers to questions why a URL is as it is, or why so little is fetched.
 
-It looks and changes nothing. Of hosts in memory it looks at so many and no more: who asks waits, and so does
-everything else here.
+It looks and changes nothing; `listing` goes on looking between questions. Of hosts in memory it looks at so
+many and no more: who asks waits, and so does everything else here.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from itertools import islice
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import SlotMask
 from mesh.urls import host_of, is_canonical
+from peers.crawler.doubted_rows import MemberListing
 from peers.crawler.explanations import (
     LINES_MAX,
     CrawlFacts,
@@ -71,6 +74,7 @@ class Explainer:
         self._limit = limit
         self._waiting: list[tuple[Address, ExplainUrl]] = []  # for a robots.txt to be read
         self.disk_full_until_s = -inf
+        self.listing = MemberListing(sources.frontier)
 
     def answer(
         self,
@@ -95,16 +99,19 @@ class Explainer:
         look = _Look(self._sources, standing, settings, now)
         for source, question in asked:
             if isinstance(question, ExplainCrawl):
-                crawl = CrawlExplained(question.request, encode_facts(self._crawl(look)))
-                sends.append(Send(source, crawl))
+                facts = self._crawl(look)
+                if peer := question.peer:
+                    told_alone = self.listing.ask(peer, question.since_s, question.until_s)
+                    facts = msgspec.structs.replace(facts, told_alone=told_alone)
+                sends.append(Send(source, CrawlExplained(question.request, encode_facts(facts))))
                 continue
             if not is_canonical(question.url):
                 raise RemoteProtocolError("a question about what is no canonical URL")
             slot = standing.ownership.slot_of(host_of(question.url))
             explaining = UrlExplainer(self._sources, settings, policy, question.url, slot, now, said)
             if explaining.order is None:
-                facts = encode_facts(self._url(explaining, look))
-                sends.append(Send(source, UrlExplained(question.request, facts)))
+                known = encode_facts(self._url(explaining, look))
+                sends.append(Send(source, UrlExplained(question.request, known)))
             elif len(self._waiting) < WAITING_MAX:
                 self._waiting.append((source, question))
                 sends.append(Send(self._parser, explaining.order))

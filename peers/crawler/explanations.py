@@ -199,7 +199,10 @@ class HostWait(msgspec.Struct, frozen=True):
 
 
 class UndoneVisits(msgspec.Struct, frozen=True):
-    """The visits that the policy does not believe, and that this peer has had made again since it started."""
+    """Visits and texts that the policy does not believe, and that this peer has put right since it started.
+
+    As `CrawlFacts.told_alone` those that it would put right if the policy did not believe one member.
+    """
 
     until_s: Seconds = 0.0  # when the time ends that the policy speaks of last; 0.0 when it speaks of none
     visits: Count = 0
@@ -239,6 +242,7 @@ class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
     links_waiting: Count = 0  # that other peers have not accepted
     pages_max: Count | None = None
     undone: UndoneVisits = UndoneVisits()
+    told_alone: UndoneVisits | None = None  # by the member that was asked about, so far
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -50,6 +50,7 @@ from peers.gateway.requests import (
     body_of,
     is_foreign,
     is_on,
+    member_parameters,
     now_s,
     number_in,
     query_in,
@@ -239,9 +240,11 @@ class ApiRoutes:
         return responses.json(url_json(answered))
 
     async def why_idle(self, request: Request) -> Response:
-        """Return the fetches of every peer, and the reasons why the rest waits."""
+        """Return the fetches of every peer, why the rest waits, and a member's word if wanted."""
         self._access.check_admin(request, TokenRight.READ)
-        return responses.json(idle_json(await self._backend.ask(AskWhyIdle, WhyIdleAnswered)))
+        about = member_parameters(request)
+        answered = await self._backend.ask(lambda ticket: AskWhyIdle(ticket, *about), WhyIdleAnswered)
+        return responses.json(idle_json(answered))
 
     async def healthz(self, request: Request) -> Response:
         """Whether this peer lives; whether the mesh can be asked, `readyz` tells."""

@@ -93,6 +93,11 @@ _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rs
 _FILE: Final = _Parameter("format", "as its server sent it, to be saved", {"enum": ["file"]})
 _SPAN: Final = _Parameter("span", "how far back", {"enum": [str(span) for span in HistorySpan]})
 _KIND: Final = _Parameter("kind", "of decree", {"type": "string"})
+_MEMBER: Final = _Parameter("peer", "id of a member", {"type": "string"})
+_TIMES: Final = tuple(
+    _Parameter(name, "seconds since 1970", {"type": "number", "minimum": 0, "default": 0})
+    for name in ("since_s", "until_s")
+)
 _SUBJECT: Final = _Parameter("subject", "whom or what it is about", {"type": "string"})
 _INDEX: Final = _Parameter("index", "there is one", {"enum": [INDEX]}, is_required=True, place="path")
 _YACY: Final = (
@@ -204,10 +209,12 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/why/idle",
         "get",
-        "Why so much is fetched and no more",
+        "Why so much is fetched and no more; with `peer`, also what that member alone has told in some time, "
+        "as far as it is found: ask again until `is_done`",
         IdleJson,
+        (_MEMBER, *_TIMES),
         is_for_administrators=True,
-        failures=(502,),
+        failures=(400, 502),
     ),
     _Operation(
         "/api/drain",

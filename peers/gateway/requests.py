@@ -11,17 +11,20 @@ from collections.abc import Collection, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from ipaddress import ip_address
+from math import inf
 from typing import Final
 from urllib.parse import unquote, unquote_to_bytes
 
 from starlette.requests import Request
 
 from mesh.urls import canonical
+from peers.crawler.model.wire_messages import MOMENT_S_MAX
 from peers.gateway.site.pages import Reader
 from peers.gateway.site.texts import language_of
 
 BODY_BYTES_MAX: Final = 1 << 20  # of seeds: 10,000 URLs of 100 characters
 URL_PARAMETER_CHARS_MAX: Final = 8_192
+MEMBER_CHARS_MAX: Final = 64  # of an id, as messages have it
 
 
 class Refusal(Exception):
@@ -87,6 +90,19 @@ def number_in(text: str, name: str, least: int, most: int) -> int:
 def url_parameter(request: Request) -> str | None:
     text = request.query_params.get("url", "").strip()
     return canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+
+
+def member_parameters(request: Request) -> tuple[str, float, float]:
+    """The member, "" for none, that is asked about, and the time, seconds since the epoch."""
+    peer = request.query_params.get("peer", "")
+    times = [request.query_params.get(name, "0") for name in ("since_s", "until_s")]
+    try:
+        since_s, until_s = map(float, times)
+    except ValueError:
+        since_s, until_s = inf, -inf
+    if len(peer) > MEMBER_CHARS_MAX or not 0.0 <= since_s <= until_s <= MOMENT_S_MAX:
+        raise Refusal(400, "give the id of a member, and since_s and until_s in seconds since 1970")
+    return peer, since_s, until_s
 
 
 def original_url(request: Request, prefix: str) -> str:

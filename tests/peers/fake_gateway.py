@@ -81,6 +81,8 @@ class FakeGateway:
         self.reader_tokens: list[str] = []  # of who has only asked
         self.decreed_next: list[Decree] = []  # by somebody else, once these have been asked for
         self.why: dict[str, Any] = {}  # the answer of /api/why by URL, and under "idle" that of /api/why/idle
+        self.whys: list[dict[str, str]] = []  # what was asked of /api/why
+        self.told_alone = UndoneVisits()  # by a member, of which each peer tells that
         self.history = HistoryView("day", 0.0, 720.0, 86_400.0, {}, {}, {}, (), (), ())
         self.left_out: list[str] = []  # of all seeds
         self.private: list[str] = []  # what to do about some of them
@@ -113,9 +115,10 @@ class FakeGateway:
                     gateway.decreed_next = []
                     return
                 if self.path.startswith("/api/why"):
-                    asked = dict(parse_qsl(urlsplit(self.path).query)).get("url", "idle")
+                    gateway.whys.append(dict(parse_qsl(urlsplit(self.path).query)))
+                    asked = gateway.whys[-1].get("url", "idle")
                     unknown = gateway.undoing() or {"peers": {"ann": {"state": "unknown"}}}
-                    self._answer(200, gateway.why.get(asked, unknown))
+                    self._answer(200, gateway.about_member(gateway.why.get(asked, unknown)))
                     return
                 if self.path.startswith("/api/page?"):
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
@@ -182,6 +185,20 @@ class FakeGateway:
         facts = CrawlFacts(at_s=0.0, undone=UndoneVisits(policies[-1].undo[-1].span_s[1], 2, urls))
         told: dict[str, Any] = msgspec.to_builtins(IdleJson("", {"ann": PeerJson("", facts)}, (), ()))
         return told
+
+    def about_member(self, why: dict[str, Any]) -> dict[str, Any]:
+        """Add to the JSON of /api/why/idle what each peer has by the word of the member asked about."""
+        asked = self.whys[-1]
+        if "peer" not in asked:
+            return why
+        told = msgspec.structs.replace(self.told_alone, until_s=float(asked["until_s"]))
+        idle = msgspec.convert(why, IdleJson)
+        peers = {
+            peer: msgspec.structs.replace(each, facts=msgspec.structs.replace(each.facts, told_alone=told))
+            for peer, each in idle.peers.items()
+        }
+        answer: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(idle, peers=peers))
+        return answer
 
     def decrees_told(self, kind: str) -> dict[str, Any]:
         """What /api/decrees answers about a kind, of whatever subject: the last one is in force."""

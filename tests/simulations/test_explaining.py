@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from mesh.actors.actor import Message
-from peers.crawler.explanations import Hold, UrlState
+from peers.crawler.explanations import Hold, UndoneVisits, UrlState
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
 from peers.gateway.why.why_idle import sentence_of as said_of_crawl
@@ -60,8 +60,8 @@ class Mesh:
     def why(self, url: str, asked: int = 0) -> WhyAnswered:
         return self._ask(AskWhy(9, url), asked, WhyAnswered)
 
-    def why_idle(self) -> WhyIdleAnswered:
-        return self._ask(AskWhyIdle(9), 0, WhyIdleAnswered)
+    def why_idle(self, peer: str = "") -> WhyIdleAnswered:
+        return self._ask(AskWhyIdle(9, peer, 0.0, 2_000.0), 0, WhyIdleAnswered)
 
     def _ask(self, order: Message, asked: int, kind: type[Answer]) -> Answer:
         self.machines[asked].order(order)
@@ -103,3 +103,19 @@ def test_paused_mesh_says_that_it_is_paused_and_what_goes_on() -> None:
     answer = mesh.why_idle()
     assert [[halt.hold for halt in facts.halts] for _, facts in answer.told] == [[Hold.ALL_PAUSED]] * PEERS
     assert said_of_crawl(answer).endswith("`tianmesh resume` goes on")
+
+
+def test_each_peer_says_how_many_pages_it_has_by_the_word_of_another_alone() -> None:
+    mesh = Mesh()
+    mesh.machines[0].order(AddSeeds(8, mesh.web.seeds))
+    mesh.pass_time(STORED_S)
+    found: dict[str, dict[str, UndoneVisits | None]] = {}
+    for member in mesh.members.peers:
+        begun, done = (dict(mesh.why_idle(member).told) for _ in range(2))
+        assert all(facts.told_alone == UndoneVisits(2_000.0, is_done=False) for facts in begun.values())
+        found[member] = {peer: facts.told_alone for peer, facts in done.items()}
+        assert all(told is not None and told.is_done for told in found[member].values())
+    assert len(found) == PEERS
+    visits = [told.visits for by_peer in found.values() for told in by_peer.values() if told is not None]
+    stored = sum(machine.cell().stored for machine in mesh.machines)
+    assert sum(visits) >= stored > 0, "each visit is some member's, on all peers that keep the page"

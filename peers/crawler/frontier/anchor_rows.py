@@ -126,11 +126,11 @@ def without(row: AnchorRow, disbeliefs: Sequence[Disbelief]) -> AnchorRow:
     """Return a row without the word of some members; () for nothing."""
     if not disbeliefs:
         return row
-    told = _tellings_in(row)
-    refused = {telling for each in told.values() for telling in each}
-    refused = {telling for telling in refused if any(each.is_about(telling) for each in disbeliefs)}
+    tellings = [entry for entry in row if entry[:1] == TELLING_PREFIX]
+    refused = {telling for telling in tellings if any(each.is_about(telling) for each in disbeliefs)}
     if not refused:
         return row
+    told = _tellings_in(row)
     left = {entry: [each for each in tellings if each not in refused] for entry, tellings in told.items()}
     left = {entry: tellings for entry, tellings in left.items() if tellings}
     texts = set(map(text_hash, filter(is_text, left)))

@@ -96,7 +96,7 @@ class TextRows:
         The whole team does, each by the policy, so nobody hears of it.
 
         Returns:
-          Whether there was any.
+          Whether any entry has gone with it.
         """
         before = _decode(row)
         after = without(before, self.disbelieved)
@@ -106,14 +106,21 @@ class TextRows:
             self._table.put(texts_key(slot, mark), _encode(after))
         else:
             self._table.delete(texts_key(slot, mark))
-        self._note_change(slot, mark, before, after)
-        return True
+        return self._note_change(slot, mark, before, after)
 
-    def _note_change(self, slot: int, mark: bytes, before: AnchorRow, after: AnchorRow) -> None:
-        if not have_same_entries(before, after):
-            page = self._table.get(url_key(slot, mark))
-            if page is not None and (url := row_in(page).url):
-                self._changed.mark(slot, mark, url)
+    def has_only_word_of(self, row: bytes, disbeliefs: Sequence[Disbelief]) -> bool:
+        """Tell whether any entry of a row would go with the word of these members."""
+        before = _decode(row)
+        return not have_same_entries(before, without(before, disbeliefs))
+
+    def _note_change(self, slot: int, mark: bytes, before: AnchorRow, after: AnchorRow) -> bool:
+        """Have the cell hear of a page if other entries are known of it; return whether there are."""
+        if have_same_entries(before, after):
+            return False
+        page = self._table.get(url_key(slot, mark))
+        if page is not None and (url := row_in(page).url):
+            self._changed.mark(slot, mark, url)
+        return True
 
 
 _encode = msgspec.msgpack.Encoder().encode

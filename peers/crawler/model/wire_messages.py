@@ -22,11 +22,13 @@ LEASES_TOLD_MAX: Final = 2_000  # about 60 kB
 COMPARED_MAX: Final = 16  # pages of two hosts at once
 HOMES_MAX: Final = 8  # hosts that are told of with one home page
 WORD_CHARS_MAX: Final = 64
+MOMENT_S_MAX: Final = 1e12
 WORDS_TOLD_MAX: Final = 16  # by one gateway
 PAUSE_S_MAX: Final = 600.0  # that a member can have an address left alone for, whatever a policy wants
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
 Word: TypeAlias = Annotated[str, Meta(min_length=1, max_length=WORD_CHARS_MAX)]
+Moment: TypeAlias = Annotated[float, Meta(ge=0.0, le=MOMENT_S_MAX)]  # since the epoch
 Network: TypeAlias = Annotated[str, Meta(min_length=1, max_length=39)]  # see `address_turns.network_of`
 Pause: TypeAlias = Annotated[float, Meta(ge=0.0, le=PAUSE_S_MAX)]
 HostName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -105,9 +107,15 @@ class UrlExplained(Message, frozen=True, array_like=True, tag=25):
 
 
 class ExplainCrawl(Message, frozen=True, array_like=True, tag=26):
-    """From a gateway to every controller: which URLs do you fetch now, and why does the rest wait?"""
+    """From a gateway to every controller: which URLs do you fetch now, and why does the rest wait?
+
+    With `peer`, also: what has that member alone told in some time? Asked again until that is done.
+    """
 
     request: Count
+    peer: Annotated[str, Meta(max_length=64)] = ""
+    since_s: Moment = 0.0
+    until_s: Moment = 0.0
 
 
 class CrawlExplained(Message, frozen=True, array_like=True, tag=27):

@@ -61,10 +61,12 @@ class CrawlInquiry(Roundup):
           silent: as for `Round`.
         """
         super().__init__(number, me, order.ticket, silent)
+        self._order = order
         self._told: dict[str, CrawlFacts] = {}
 
     def _question(self, request: int) -> Message:
-        return ExplainCrawl(request)
+        order = self._order
+        return ExplainCrawl(request, order.peer, order.since_s, order.until_s)
 
     def _request_of(self, message: Message) -> int | None:
         return message.request if isinstance(message, CrawlExplained) else None

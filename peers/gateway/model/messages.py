@@ -278,6 +278,9 @@ class AskWhyIdle(Message, frozen=True):
     """HTTP to searcher: why is so much fetched, and no more? Answered by `WhyIdleAnswered`."""
 
     ticket: int
+    peer: str = ""  # id of a member: also what it alone has told in some time, as `ExplainCrawl` asks
+    since_s: float = 0.0
+    until_s: float = 0.0
 
 
 class WhyIdleAnswered(Message, frozen=True):

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
+from mesh.errors import ConfigError
 from peers.application import app
 from peers.commands.audit import judged_address
 from peers.crawler.access_lines import access_in
+from peers.crawler.explanations import CrawlFacts, UndoneVisits
 from peers.crawler.gaps import LoggedFetch, audit
+from peers.gateway.why.why_json import IdleJson, PeerJson
+from tests.peers.commands.running import run
+from tests.peers.fake_gateway import FakeGateway, fake_gateway
 
 LINE = (
     '192.0.2.7 - - [10/Oct/2026:13:55:{second:02d} +0000] "GET /{path} HTTP/1.1" 200 2326 "-" '
@@ -96,6 +104,49 @@ def test_the_command_judges_a_log(tmp_path: Path) -> None:
     rude = runner.invoke(app, ["audit", "politeness", str(log), "--delay", "5"])
     assert rude.exit_code == 1
     assert "TOO SHORT" in rude.stdout
+
+
+LISTED = UndoneVisits(0.0, 2, ("http://a.test/1", "http://a.test/\x1b2"), True, 3)
+NAMES = {"k3v2aaaaaaaaaaaa": "mill", "k3v2bbbbbbbbbbbb": "weir", "cccccccccccccccc": "weir"}
+
+
+@pytest.fixture
+def told() -> Iterator[FakeGateway]:
+    """A gateway of a mesh with pages by the word of `mill`."""
+    with fake_gateway() as gateway:
+        gateway.told_alone = LISTED
+        peers = {peer: PeerJson("", CrawlFacts(at_s=0.0)) for peer in list(NAMES)[:2]}
+        gateway.why["idle"] = msgspec.to_builtins(IdleJson("", peers, (), ("cccccccccccccccc",), NAMES))
+        yield gateway
+
+
+@pytest.mark.parametrize("name", ["mill", "k3v2aaaaaaaaaaaa", "k3v2a"])
+def test_what_a_member_has_told_is_listed_by_its_name_or_id(told: FakeGateway, name: str) -> None:
+    lines = run(told, "audit", "member", name, "--since", "2026-11-01T08:00").splitlines()
+    assert lines == [
+        "told by mill (k3v2aaaaaaaaaaaa) alone since 2026-11-01 08:00",
+        "k3v2bbbbbbbbbbbb has 2 pages as it saw them last",
+        "k3v2bbbbbbbbbbbb has texts of links to 3 pages by it alone",
+        "  http://a.test/1",
+        "  http://a.test/2",
+    ]
+    asked = told.whys[-1]
+    assert (asked["peer"], asked["since_s"]) == ("k3v2aaaaaaaaaaaa", "1793520000.0")
+    assert float(asked["until_s"]) > time.time() + 80_000, "its clock may be ahead"
+    assert told.decrees == []
+
+
+def test_the_list_of_a_members_word_is_for_scripts_too(told: FakeGateway) -> None:
+    listed = json.loads(run(told, "audit", "member", "mill", "--json"))
+    assert (listed["member"], listed["since_s"]) == ("k3v2aaaaaaaaaaaa", None)
+    (by_peer,) = listed["told"].values()
+    assert (by_peer["visits"], by_peer["texts"], by_peer["is_done"]) == (2, 3, True)
+
+
+@pytest.mark.parametrize("name", ["weir", "k3v2", "nobody", ""])
+def test_what_names_no_member_or_several_is_refused_with_those_meant(told: FakeGateway, name: str) -> None:
+    with pytest.raises(ConfigError, match="k3v2bbbbbbbbbbbb"):
+        run(told, "audit", "member", name)
 
 
 def test_a_private_address_is_judged_where_it_was_promised_a_pause_and_a_public_one_always() -> None:

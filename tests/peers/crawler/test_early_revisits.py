@@ -16,16 +16,20 @@ from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
 from mesh.slots import slot_of
 from mesh.stamp import Stamp
+from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint, host_of
-from peers.crawler.early_revisits import ROWS_AT_ONCE
-from peers.crawler.explanations import UndoneVisits
+from peers.crawler.doubted_rows import BYTES_AT_ONCE, ROWS_AT_ONCE, walk_on
+from peers.crawler.explanations import UndoneVisits, crawl_facts_in
+from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.items import host_hash
+from peers.crawler.frontier.keys import TEXTS, URL
+from peers.crawler.frontier.url_queues import LinkTo
 from peers.crawler.model.messages import CallAlias, WebReached
 from peers.crawler.model.politeness import HostRecord, after_failure, join, recalled
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.url_rows import UrlRow, visitor_tag
 from peers.crawler.model.web_request import FailureReason, FetchPage
-from peers.crawler.model.wire_messages import FoundLink, LinksFound
+from peers.crawler.model.wire_messages import CrawlExplained, ExplainCrawl, FoundLink, LinksFound
 from peers.policy.rules import EVERYTHING, Policy, Undo, policy_bytes
 from peers.storage.messages import LinkTextsChanged, PageStored
 from tests.helpers import ME, SLOT_COUNT, fetched, parsed
@@ -202,6 +206,72 @@ def test_link_texts_that_only_the_undone_peer_told_go_and_what_others_told_stays
     assert desk.anchors_of(home) == ("both", "true")
     assert desk.controller._visits.early_revisits.undone.texts == 1
     assert home in [told.url for told in of_kind(sends, LinkTextsChanged)]
+
+
+def listed(desk: Desk, peer: str, since_s: float = 0.0, until_s: float = 90_000.0) -> UndoneVisits | None:
+    """What a controller says it has by the word of a member alone."""
+    sends = desk.tell(ExplainCrawl(1, peer, since_s, until_s), "searcher", OTHER)
+    return crawl_facts_in(of_kind(sends, CrawlExplained)[0].facts).told_alone
+
+
+def test_what_a_member_alone_has_told_is_listed_as_it_would_be_undone_and_nothing_changes() -> None:
+    desk = Desk(peers=(ME, OTHER), replicas=2, delay_s=0.0, revisit_after_s=9_000.0)
+    desk.with_home_asked(origin=MINE)
+    home, url, host = f"{MINE}/", f"{MINE}/theirs", host_of(MINE + "/")
+    desk.store(home)
+    frontier, slot = desk.controller._frontier, slot_of(host, SLOT_COUNT)
+    theirs = UrlRow(host_hash(host), 0, 0, 0, "D200", 1, inf, 1_000.0, 1_000.0, b"somepage", url=url)
+    frontier.merge_visited(slot, fingerprint(url), theirs._replace(visitor=visitor_tag(OTHER)), url)
+    for number, (peer, page, text) in enumerate(((OTHER, home, "false"), (OTHER, url, "x"), (ME, url, "x"))):
+        desk.tell(LinksFound(50 + number, (FoundLink(page, text),)), "controller", peer)
+    run(desk)
+    rows = list(frontier.rows_from(b"", 1_000))
+    assert listed(desk, OTHER) == UndoneVisits(90_000.0, is_done=False)
+    assert run(desk) == []
+    assert listed(desk, OTHER) == UndoneVisits(90_000.0, 1, (url,), texts=1), "one text others told, too"
+    for peer, since_s in (("third", 0.0), (OTHER, 80_000.0)):
+        listed(desk, peer, since_s)
+        run(desk)
+        assert listed(desk, peer, since_s) == UndoneVisits(90_000.0)
+    assert list(frontier.rows_from(b"", 1_000)) == rows
+    desk.tell(undoing(0.0, 90_000.0, 1, OTHER), "membership")
+    run(desk)
+    assert desk.controller._visits.early_revisits.undone == UndoneVisits(90_000.0, 1, (url,), texts=1)
+
+
+def test_a_turn_of_the_walk_ends_with_the_bytes_it_may_look_at_and_leaves_no_row_out() -> None:
+    frontier = Frontier(MemoryTable(), SETTINGS)
+    texts = tuple(f"{number:03}{'x' * 197}" for number in range(32))
+    urls = [f"http://a.test/{number}" for number in range(100)]
+    frontier.add([LinkTo(url, "a.test", 7, entries=texts, is_queued=False) for url in urls], 0.0)
+    seen: list[bytes] = []
+    rows: list[bytes] = []
+
+    def look(key: bytes, row: bytes) -> bool:
+        seen.append(key)
+        rows.append(row)
+        return True
+
+    turns = 0
+    key: bytes | None = b""
+    while key is not None:
+        key = walk_on(frontier, key, (TEXTS, URL), look)
+        assert sum(map(len, rows[:-1])) < BYTES_AT_ONCE
+        rows.clear()
+        turns += 1
+    assert len(seen) == len(set(seen)) == len(urls)
+    assert turns > 5
+
+
+def test_a_question_about_another_member_waits_until_the_walk_for_the_first_has_ended() -> None:
+    desk = Desk(peers=(ME, OTHER), replicas=2, delay_s=0.0, revisit_after_s=9_000.0)
+    assert listed(desk, "one") == UndoneVisits(90_000.0, is_done=False)
+    assert listed(desk, "two") == UndoneVisits(is_done=False)
+    run(desk)
+    assert listed(desk, "one") == UndoneVisits(90_000.0)
+    listed(desk, "two")
+    run(desk)
+    assert listed(desk, "two") == UndoneVisits(90_000.0)
 
 
 def test_a_host_is_no_alias_any_more_once_visits_of_its_pages_are_undone() -> None:

@@ -9,6 +9,8 @@ from math import inf
 import msgspec
 
 from mesh.actors.actor import Message
+from peers.crawler.controller import Controller
+from peers.crawler.explanations import UndoneVisits
 from peers.crawler.model.wire_messages import LinksFound
 from peers.engine.index import Index
 from peers.policy.rules import EVERYTHING, Undo, policy_bytes
@@ -47,6 +49,24 @@ def with_invented_texts(message: Message) -> Message:
     )
 
 
+def controller_of(machine: Machine) -> Controller:
+    assert machine._controller is not None
+    controller = machine._controller._controller
+    assert isinstance(controller, Controller)
+    return controller
+
+
+def told_alone(machine: Machine, member: str) -> UndoneVisits:
+    """What a peer has by the word of a member alone, whenever it was told."""
+    listing, question = controller_of(machine)._explainer.listing, (member, START_S - 1e5, START_S + 1e6)
+    listing.ask("nobody", *question[1:])
+    for _ in range(2):
+        while listing.at_s < inf:
+            listing.do_some(machine.local_time())
+        listing.ask(*question)
+    return listing.ask(*question)
+
+
 def test_all_that_an_expelled_liar_has_written_is_visited_again_and_nothing_else() -> None:
     plan = msgspec.structs.replace(plan_of(1, PEERS), faults=(), replicas=2, hosts=60, pages=400)
     run = FaultRun(plan, has_revisits=False)
@@ -69,6 +89,9 @@ def test_all_that_an_expelled_liar_has_written_is_visited_again_and_nothing_else
     anchors = [anchors_on(machine, set(last)) for machine in others]
     assert all(count[True] > 10 and count[False] > 100 for count in anchors)
 
+    listed = [told_alone(machine, liar.peer) for machine in others]
+    assert {url for each in listed for url in each.examples} <= theirs
+
     expelled_s = run.world.now
     since, until = (datetime.fromtimestamp(START_S + each, UTC) for each in (-1e5, 1e6))
     policy = msgspec.structs.replace(EVERYTHING, undo=(Undo(since=since, until=until, peer=liar.peer),))
@@ -79,6 +102,11 @@ def test_all_that_an_expelled_liar_has_written_is_visited_again_and_nothing_else
     for before, after in zip(anchors, [anchors_on(machine, set(last)) for machine in others], strict=True):
         assert not after[True]
         assert after[False] > before[False] / 2, "those of others stay"
+    for machine, doubted in zip(others, listed, strict=True):
+        undone = controller_of(machine)._visits.early_revisits.undone
+        assert doubted.visits >= undone.visits
+        assert doubted.texts >= undone.texts > 0
+        assert told_alone(machine, liar.peer) == UndoneVisits(START_S + 1e6), "nothing is left to be undone"
     again = {url for url, request in run.watch.last.items() if request.at > expelled_s}
     assert again & set(last) <= theirs
     # Hosts that were given up, by whichever peer, are asked again, too: their clocks go back.

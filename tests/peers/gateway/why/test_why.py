@@ -17,7 +17,7 @@ from peers.crawler.explanations import (
     UrlState,
     Wait,
 )
-from peers.gateway.model.messages import AskWhy, WhyAnswered, WhyIdleAnswered
+from peers.gateway.model.messages import AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
 from peers.gateway.model.time_words import span, when
 from peers.gateway.routes import application
 from peers.gateway.why import why_idle, why_url
@@ -197,6 +197,23 @@ async def test_what_is_no_url_is_refused_in_one_sentence(url: str) -> None:
     reply = await ask(application(backend), f"/api/why?url={url}", headers=RIGHTS)
     assert (reply.status, backend.orders) == (400, [])
     assert "http://" in reply.json["error"]
+
+
+async def test_gateway_has_peers_asked_for_the_word_of_a_member_in_some_time() -> None:
+    backend = FakeBackend()
+    await ask(application(backend), "/api/why/idle?peer=ann&since_s=5&until_s=1e9", headers=RIGHTS)
+    asked = [each for each in backend.orders if isinstance(each, AskWhyIdle)]
+    assert [(each.peer, each.since_s, each.until_s) for each in asked] == [("ann", 5.0, 1e9)]
+
+
+@pytest.mark.parametrize(
+    "asked", [f"peer={'x' * 65}", "peer=a&since_s=nan", "peer=a&since_s=2&until_s=1", "peer=a&until_s=1e13"]
+)
+async def test_a_member_or_time_that_cannot_be_is_refused_in_one_sentence(asked: str) -> None:
+    backend = FakeBackend()
+    reply = await ask(application(backend), f"/api/why/idle?{asked}", headers=RIGHTS)
+    assert (reply.status, backend.orders) == (400, [])
+    assert "since_s" in reply.json["error"]
 
 
 async def test_gateway_tells_administrators_why_so_little_is_fetched() -> None:
