@@ -18,6 +18,7 @@ from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
 from peers.engine.mending.similar_words import SimilarWord
 from peers.engine.pages.document import Document
+from peers.engine.pages.suggested_texts import names_of
 from peers.engine.queries.query import Query, Sort
 from peers.engine.rescoring.explanation import explain_indexed
 from peers.engine.rescoring.features import features_of_best
@@ -61,6 +62,7 @@ class ShownPage(NamedTuple):
     language: str
     outline: Outline
     beside: str  # text around the main text, where a synopsis may be
+    names: tuple[str, ...]
 
     @property
     def size_bytes(self) -> int:
@@ -262,6 +264,7 @@ def _shown_page(document: Document, title: str) -> ShownPage:
         document.language[:TYPE_CHARS_MAX],
         outline,
         document.boilerplate if document.is_quotable and has_synopsis(outline.headings) else "",
+        names_of(document),
     )
 
 
@@ -294,6 +297,7 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str)
         synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text.text, page.beside)
         if name
         else "",
+        names=page.names,
     )
 
 

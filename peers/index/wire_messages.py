@@ -11,6 +11,7 @@ from mesh.actors.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
 from peers.engine.pages.near_copies import SKETCH_BYTES
+from peers.engine.pages.suggested_texts import NAMES_MAX
 
 TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer
@@ -158,6 +159,7 @@ class Excerpt(Message, frozen=True, array_like=True):
     section: Annotated[str, Meta(max_length=1_000)] = ""  # the heading above the words; "" at the beginning
     section_id: Annotated[str, Meta(max_length=200)] = ""  # that leads there
     synopsis: Annotated[str, Meta(max_length=1_000)] = ""  # of what the question names, if the page has one
+    names: Annotated[tuple[Term, ...], Meta(max_length=NAMES_MAX)] = ()  # as `suggested_texts.names_of`
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):

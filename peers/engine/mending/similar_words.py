@@ -121,16 +121,17 @@ def _candidates(
         return [(run, whole) for run in runs[:RUNS_MAX]], len(runs) > RUNS_MAX
     near: dict[str, tuple[int, int]] = {}  # edits and minus pages
     sounding: defaultdict[Part, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-    initials: defaultdict[str, int] = defaultdict(int)
-    sounds = _sounds_of(typed)
+    texts: defaultdict[str, int] = defaultdict(int)
+    sounds, initials = _sounds_of(typed), _initials_in(typed)
     for view in segments:
         for word, doc_freq, edits in _near(view.segment, typed, effort) if by_spelling else ():
             near[word] = edits, near.get(word, (0, 0))[1] - doc_freq
         if sounds is not None:
             for word, doc_freq, part in _sounding(view.segment, sounds, (0, 0), effort):
                 sounding[part][word] += doc_freq
-        for text, doc_freq in _of_initials(view.segment, typed, effort):
-            initials[text] += doc_freq
+        if initials is not None:
+            for text, doc_freq in _of_initials(view.segment, typed, initials, effort):
+                texts[text] += doc_freq
     nearest = sorted(near, key=lambda word: (near[word], word))
     words = [(word, whole) for word in nearest[:NEAR_MAX]]
     is_cut = len(nearest) > NEAR_MAX or any(len(of_part) > OF_PART_MAX for of_part in sounding.values())
@@ -138,8 +139,8 @@ def _candidates(
         of_part = sounding[part]
         best = sorted(of_part, key=lambda word: (-of_part[word], word))[:OF_PART_MAX]
         words += [(word, part) for word in best]
-    commonest = sorted(initials, key=lambda word: (-initials[word], word))
-    words += [(word, whole) for word in commonest[:OF_INITIALS_MAX]]
+    commonest = sorted(texts, key=lambda text: (-texts[text], text))
+    words += [(text, whole) for text in commonest[:OF_INITIALS_MAX]]
     is_cut = is_cut or len(commonest) > OF_INITIALS_MAX or len(words) > WORDS_MAX
     return words[:WORDS_MAX], is_cut
 
@@ -201,16 +202,9 @@ def is_text(word: str) -> bool:
     return word.startswith(TEXT_PREFIX)
 
 
-def _of_initials(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int]]:
+def _of_initials(segment: Segment, typed: str, initials: _Sounds, effort: Effort) -> list[tuple[str, int]]:
     """Return the texts whose syllables begin with typed letters, and how many documents have them."""
-    if len(typed) not in INITIALS:
-        return []
-    known = syllables()
-    matches = np.zeros(len(known) * VARIANTS_MAX, np.uint64)
-    for number, syllable in enumerate(known):
-        matches[number * VARIANTS_MAX] = sum(1 << i for i, each in enumerate(typed) if each == syllable[0])
-    sounds = matches, np.ones(len(matches), np.int64), np.zeros(1, np.int64)
-    found = _sounding(segment, sounds, _TEXT_PARTS, effort)
+    found = _sounding(segment, initials, _TEXT_PARTS, effort)
     return [
         (text, doc_freq)
         for text, doc_freq, part in found
@@ -263,6 +257,25 @@ def _sounds_of(typed: str) -> _Sounds | None:
             matches[variant] = sum(1 << place for place in starts if typed.startswith(spelling, place))
             lengths[variant] = len(spelling)
     return matches, lengths, np.array(starts, np.int64)
+
+
+def _initials_in(typed: str) -> _Sounds | None:
+    """Return letters that are each the first one of a syllable likewise; None where one is not."""
+    if len(typed) not in INITIALS or not typed.isascii():
+        return None
+    firsts = _first_letters()
+    matches = np.zeros((len(firsts), VARIANTS_MAX), np.uint64)
+    for place, letter in enumerate(typed):
+        are_like = firsts == ord(letter)
+        if not are_like.any():
+            return None
+        matches[are_like, 0] |= np.uint64(1 << place)
+    return matches.reshape(-1), np.ones(matches.size, np.int64), np.zeros(1, np.int64)
+
+
+@cache
+def _first_letters() -> Ints:
+    return np.array([ord(syllable[0]) for syllable in syllables()], np.int64)
 
 
 @cache

@@ -22,6 +22,8 @@ from peers.text.runs import runs_of
 CHARS_MAX: Final = 72  # of a text; longer ones are sentences
 PARTS_MAX: Final = 3  # of a title
 LINKS_MAX: Final = 4  # texts of links, those that most domains use
+NAME_DOMAINS_MIN: Final = 5  # whose links call a page so, before it is taken for its name
+NAMES_MAX: Final = 4  # of a page
 
 SHOWN_AS: Final = "\x1f"
 _BETWEEN_PARTS: Final = re.compile(r"\s[-–—|·•_»«]+\s|[|｜]|[—–]{1,2}")
@@ -50,6 +52,18 @@ def texts_of_links(document: Document) -> list[str]:
         return []
     common = Counter(document.anchors).most_common(LINKS_MAX)
     return list(dict.fromkeys(filter(None, (_entry_of(text) for text, n_domains in common if n_domains > 1))))
+
+
+def names_of(document: Document) -> tuple[str, ...]:
+    """Return the texts by which NAME_DOMAINS_MIN domains or more link to a page, the most used first."""
+    if not document.is_quotable or len(document.anchors) < NAME_DOMAINS_MIN:
+        return ()
+    names: dict[str, str] = {}
+    for text, n_domains in Counter(sorted(document.anchors)).most_common():
+        if n_domains >= NAME_DOMAINS_MIN and (entry := _entry_of(text)):
+            name = text_of_entry(entry)
+            names.setdefault(typed_key(name), name)
+    return tuple(names.values())[:NAMES_MAX]
 
 
 def text_of_entry(entry: str) -> str:

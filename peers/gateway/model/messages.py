@@ -99,6 +99,8 @@ class PagesFound(Message, frozen=True):
     is_cached: bool = False
     corrected: str = ""  # the query that was searched for instead: a word that was typed is on no page
     suggestion: str = ""  # a query that finds far more pages
+    # Other names of what was typed: texts of the links of several domains to one of the first hits.
+    also_called: tuple[str, ...] = ()
 
 
 class SuggestTexts(Message, frozen=True):

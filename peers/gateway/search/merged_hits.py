@@ -12,6 +12,7 @@ import msgspec
 
 from mesh.actors.conduct import Offence
 from mesh.urls import has_host, host_of
+from peers.engine.pages.suggested_texts import typed_key
 from peers.engine.queries.query import Query, Sort
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.rescoring.explanation import Explanation
@@ -27,6 +28,7 @@ from peers.gateway.search.term_statistics import TermTotals, total_of
 from peers.index.facet_counts import most_frequent
 from peers.index.wire_messages import SNIPPETS_MAX, Excerpt, FacetCounts, Hit, HitsFound
 
+NAMED_AMONG: Final = 3  # of the first hits, one that has the typed name
 _WEIGHTS: Final = RankingWeights()  # as all indexes have them
 EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
 
@@ -118,7 +120,7 @@ class MergedHits:
             is_spread=task.is_spread,
             has_copies=task.query.has_copies,
         )
-        start = self._list.start_of(task.cursor) if task.cursor else task.offset
+        start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
         self.to_read = self._with_what_is_under()
         self._total = total_of(answer.total for answer in found.values())
@@ -150,7 +152,19 @@ class MergedHits:
             order=task.order.order,
             corrected=mended.text if mended and mended.is_sure else "",
             suggestion=mended.text if mended and not mended.is_sure else "",
+            also_called=() if self._start else self._other_names(excerpt_of),
         )
+
+    def _other_names(self, excerpt_of: ExcerptOf) -> tuple[str, ...]:
+        """Return how links call the first of the best hits that they call as the query does, too."""
+        for each in self.page[:NAMED_AMONG]:
+            excerpt = excerpt_of(each.hit.url)
+            if excerpt is not None and excerpt.names and not self._is_denied(each):
+                typed = typed_key(self._task.searched_text.strip())
+                names = {typed_key(name): name for name in map(harmless, excerpt.names)}
+                if typed in names:
+                    return tuple(name for key, name in names.items() if key != typed)
+        return ()
 
     @property
     def is_short(self) -> bool:

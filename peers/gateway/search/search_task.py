@@ -80,6 +80,11 @@ class SearchTask:
         self._n_deeper = 0
 
     @property
+    def searched_text(self) -> str:
+        """The query that was meant where that is sure, else the one that was typed."""
+        return self.mended.text if self.mended and self.mended.is_sure else self.order.text
+
+    @property
     def is_in_tail(self) -> bool:
         """Does the page begin behind the folded hits?"""
         return self.cursor is not None and not self.cursor.is_head

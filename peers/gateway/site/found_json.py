@@ -107,6 +107,7 @@ class FoundJson(msgspec.Struct, frozen=True):
     facets: FacetsJson | msgspec.UnsetType = msgspec.UNSET
     corrected: str = ""  # the query that was searched for instead, as a word typed is on no page
     suggestion: str = ""  # a query that finds far more pages
+    also_called: list[str] = []  # other names of what `q` is a name of, by links of several domains
     related: list[str] | msgspec.UnsetType = msgspec.UNSET  # queries that go beyond this one, if wanted
 
 
@@ -141,6 +142,7 @@ def found_json(
         facets=_facets(found.facets) if found.facets else msgspec.UNSET,
         corrected=found.corrected,
         suggestion=found.suggestion,
+        also_called=list(found.also_called),
         related=msgspec.UNSET if related is None else list(related),
     )
 

@@ -360,6 +360,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date, rel
         remarks=list(_remarks(reader, found, searched)),
         meant=meant,
         is_corrected=bool(found.corrected),
+        also_called=[_Filter(name, wish.link(reader, name)) for name in found.also_called],
         of_meant=wish.link(reader, meant),
         verbatim=wish._replace(is_verbatim=True).link(reader),
         filters=list(_filters(reader, wish)),

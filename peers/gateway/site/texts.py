@@ -100,6 +100,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "fetched_days_ago": "fetched {days} days ago",
         "feed": "RSS of this search",
         "related_searches": "Related searches",
+        "also_called": "Also called",
         "bot": "For webmasters",
         "bot_lead": "These peers visit web pages so that they can be found here. They ask a host one thing "
         "at a time, leave it alone between two pages for several times what its answer took, and follow its "
@@ -404,6 +405,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "fetched_days_ago": "{days} 天前抓取",
         "feed": "订阅此搜索（RSS）",
         "related_searches": "相关搜索",
+        "also_called": "又称",
         "bot": "致网站管理员",
         "bot_lead": "这些节点访问网页，是为了让人们能在这里搜到它们。对同一主机每次只发一个请求，"
         "两次访问之间的间隔是其应答时间的数倍，并遵守 robots.txt。",

@@ -193,3 +193,32 @@ def test_of_words_on_as_many_pages_the_last_by_its_letters_was_meant() -> None:
     told = [Similar(word, 0, 6, 3, 0, samples) for word in ("market", "packet", "basket")]
     for answers in told, told[::-1]:
         assert mend("parket", [(typed, answers)], lambda url: True, 10) == Mended("packet", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("北大", ("北京大学", "Peking University")),
+        ("peking university", ("北京大学", "北大")),
+        ("北大 site:pku.test", ()),
+        ("大学", ()),
+        ("PKU", ()),  # four domains call it so
+        ("暗大", ()),
+    ],
+)
+def test_other_names_are_those_by_which_five_domains_link_to_a_hit(text: str, names: tuple[str, ...]) -> None:
+    anchors = sorted(["北京大学"] * 8 + ["北大"] * 5 + ["Peking University"] * 5 + ["PKU"] * 4)
+    hidden = sorted(["暗大"] * 5 + ["暗黑大学"] * 5)
+    pages = [
+        Document(
+            "http://pku.test/", "北京大学", text="PKU 大学 北大 peking university", anchors=tuple(anchors)
+        ),
+        Document("http://dark.test/", text="暗大", anchors=tuple(hidden), is_quotable=False),
+        *(Document(f"http://host{n}.test/", text=f"大学 北大 暗大 {n}") for n in range(20)),
+    ]
+    with ExitStack() as stack:
+        for count in (1, 3):
+            mesh = Mesh([f"peer{i}" for i in range(count)], stack)
+            mesh.index(pages)
+            for peer in mesh.nodes:
+                assert mesh.search(peer, text).also_called == names
