@@ -180,4 +180,18 @@ def check(parameters: Parameters) -> Parameters:
     try:
         return msgspec.convert(msgspec.to_builtins(parameters), type(parameters))
     except msgspec.ValidationError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(_in_a_sentence(error, parameters)) from error
+
+
+def _in_a_sentence(error: msgspec.ValidationError, parameters: Parameters) -> str:
+    """Name the option, its range and its value instead of the type that was expected."""
+    name = str(error).rpartition("$.")[2].rstrip("`")
+    types = {field.name: field.type for field in msgspec.structs.fields(parameters)}
+    if name not in types:
+        return str(error)
+    _, meta = get_args(types[name])
+    bounds = {"at least": meta.ge, "above": meta.gt, "at most": meta.le, "below": meta.lt}
+    wanted = " and ".join(f"{what} {bound:,.10g}" for what, bound in bounds.items() if bound is not None)
+    return (
+        f"--{name.replace('_', '-')} is to be {wanted}, not {getattr(parameters, name)}: {meta.description}"
+    )

@@ -2,17 +2,18 @@
 
 A web and some wishes in; peers, hours, disk, memory, traffic, p99 and the bottleneck out.
 
-Each figure is a range: with the costs of the machine as measured (`Costs`), and with those that are worse by
-the uncertainty given. They were measured on two shared cores of an AMD EPYC (`tests/benchmarks/README.md`);
-whoever has crawled something on their own machine gives the report of that.
+Each figure is told for costs as they are usual, and for the 5 and 95 of 100 draws of all of them between the
+least and the most that was measured (`costs`). Whoever has crawled something on their own machine gives the
+report of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import ceil, inf
+from math import ceil, inf, sqrt
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 import numpy as np
@@ -22,6 +23,8 @@ from msgspec.structs import replace
 from mesh.errors import ConfigError
 from peers.crawler.model.settings import CrawlSettings
 from simulations.model.fluid_share import wait_seconds
+from simulations.model.pauses import turns
+from simulations.studies.costs import ANSWERS, Costs, answer_ms, drawn_costs, query_cpu_s
 from simulations.studies.crawls import SLOTS, trace_columns
 from simulations.studies.figures import lines, name_axes
 from simulations.studies.search import SearchParameters
@@ -33,26 +36,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MACHINES_MAX: Final = 4_096
+SEARCHED_MAX: Final = 20_000  # peers
+DAY_S: Final = 86_400.0
+AS_MEASURED: Final = "as measured"
+QUANTILES: Final = {"5 of 100": 0.05, "95 of 100": 0.95}
+PROCESSORS: Final = "processors"
+HOSTS: Final = "hosts, which want to be left alone"
+FETCHES: Final = "fetches in flight"
+BANDWIDTH: Final = "bandwidth"
+LARGEST: Final = "the largest host, at its own pace"
+REVISITS: Final = "pages that are visited again"
+DISK: Final = "disk"
+MEMORY: Final = "memory"
+COPIES: Final = "copies on as many machines"
+DECIDED_BY: Final = {
+    PROCESSORS: ("cores", "pages_per_core"),
+    HOSTS: ("hosts", "seconds", "delay", "delay_factor"),
+    FETCHES: ("fetches", "seconds"),
+    BANDWIDTH: ("mbps", "page_kb"),
+    LARGEST: ("host_pages", "hosts", "seconds", "delay", "delay_factor"),
+    REVISITS: ("revisit_days",),
+    DISK: ("disk_gb", "page_kb"),
+    MEMORY: ("memory_gb",),
+    COPIES: ("replicas",),
+}
 HOSTS_DRAWN_MAX: Final = 200_000  # more are alike
 CALIBRATION: Final = (
     "A crawl of one peer predicted those of two and four that shared two cores within 15 %; costs of other "
     "machines, and of pages much larger or much smaller than these, are others: crawl some with one peer, "
     "and give its report (--measured)."
 )
-
-
-class Costs(msgspec.Struct, frozen=True):
-    """The measured costs of one peer; see `tests/benchmarks/README.md`."""
-
-    stored_share: float = 0.25  # bytes of the archive for a byte of a page, as WARC with gzip
-    index_bytes: float = 3_300.0  # of a page's document: 3.1 GB for 1,000,000
-    query_cpu_s: float = 0.0035  # of each peer for a query
-    memory_mb: float = 250.0  # of a peer that crawls
-    memory_page_bytes: float = 415.0  # resident of a page's document while it is searched
-    url_row_bytes: float = 120.0  # of the frontier, for each URL that is known
-    known_urls: float = 3.0  # for each page
-    link_bytes: float = 108.0  # of a link to another peer
-    peer_cores: float = 1.7  # that one peer keeps busy, with the processes that take pages apart for it
 
 
 class PlanParameters(Parameters, frozen=True, kw_only=True):
@@ -95,7 +108,7 @@ class PlanParameters(Parameters, frozen=True, kw_only=True):
     links: Annotated[float, Meta(ge=0, description="To other hosts, of a page.")] = 2.0
     changes_a_day: Annotated[float, Meta(ge=0, description="Of a page, mean.")] = 0.02
     revisit_days: Annotated[float, Meta(gt=0, description="Between two visits of a page.")] = 14.0
-    uncertainty: Annotated[float, Meta(ge=0, le=5, description="By which costs may be higher.")] = 0.3
+    draws: Annotated[int, Meta(ge=20, le=10_000, description="Of all costs, between least and most.")] = 100
 
 
 class CrawlTotals(msgspec.Struct, frozen=True):
@@ -122,15 +135,44 @@ class WebFigures(msgspec.Struct, frozen=True):
 
 
 def run(parameters: PlanParameters, seed: int) -> list[Row]:
-    """A row for costs as measured, and one for costs that are worse."""
+    """A row for costs as they are usual, and those that 5 and 95 of 100 draws of all costs stay below."""
     parameters = _as_measured(parameters)
-    web, seconds = _web(parameters, seed)
-    rows = []
-    for name, factor in (("as measured", 1.0), ("worse", 1.0 + parameters.uncertainty)):
-        machines, reason = _machines_needed(parameters, web, seconds, factor)
-        figures = _figures(parameters, web, seconds, machines, factor, seed)
-        rows.append({"costs": name, "machines": float(machines), **figures, "bottleneck": reason})
-    return rows
+    _refuse_absurd(parameters)
+    plan = CrawlPlan(parameters, *_web(parameters, seed))
+    usual = plan.figures(Costs())
+    drawn = [plan.figures(costs) for costs in drawn_costs(parameters.draws, seed)]
+    rows = [{"costs": AS_MEASURED} | usual]
+    for name, share in QUANTILES.items():
+        rows.append({"costs": name} | {each: _quantile(drawn, each, share, usual[each]) for each in usual})
+    return [row | {"search_p99_ms": _search_p99_ms(parameters, row, seed)} for row in rows]
+
+
+def _quantile(drawn: list[Row], name: str, share: float, usual: Any) -> Any:
+    """Return the figure that this share of the draws stays below; of a text the usual one."""
+    if isinstance(usual, str):
+        return usual
+    return float(np.quantile([row[name] for row in drawn], share, method="nearest"))
+
+
+def _refuse_absurd(parameters: PlanParameters) -> None:
+    """Refuse webs that cannot be.
+
+    Raises:
+      ConfigError: there are more hosts than pages, or more pages than are crawled of so many hosts.
+    """
+    pages, hosts, most = parameters.pages, parameters.hosts, parameters.host_pages
+    if parameters.trace:
+        return
+    if pages < hosts:
+        raise ConfigError(
+            f"{pages:,.0f} pages cannot be on {hosts:,} hosts, each of which has one at least; "
+            f"give fewer --hosts or more --pages"
+        )
+    if pages > hosts * most:
+        raise ConfigError(
+            f"of a host {most:,.0f} pages are crawled at most, of {hosts:,} hosts {hosts * most:,.0f} and "
+            f"not {pages:,.0f}; give fewer --pages, or more --hosts or --host-pages"
+        )
 
 
 def _as_measured(parameters: PlanParameters) -> PlanParameters:
@@ -156,7 +198,7 @@ def _web(parameters: PlanParameters, seed: int) -> tuple[WebFigures, Floats]:
         columns = trace_columns(parameters.trace)
         sizes = columns.host_sizes
         seconds = np.bincount(columns.page_host, columns.seconds) / sizes
-        largest = int((sizes * _periods(parameters, seconds)).argmax())
+        largest = int((sizes * turns(seconds, _settings(parameters))[1]).argmax())
         web = WebFigures(
             columns.page_count,
             float(columns.n_bytes.mean()),
@@ -179,198 +221,245 @@ def _web(parameters: PlanParameters, seed: int) -> tuple[WebFigures, Floats]:
     return web, seconds
 
 
-def _periods(parameters: PlanParameters, seconds: Floats) -> Floats:
-    """From one question to a host to the next, as `peers.crawler.model.politeness` has it."""
-    if not parameters.delay:
-        return seconds
-    settings = CrawlSettings(delay_s=parameters.delay, delay_factor=parameters.delay_factor)
-    by_answer = np.minimum(settings.delay_factor * seconds, settings.delay_max_s)
-    periods: Floats = seconds + np.maximum(settings.delay_s, by_answer)
-    return periods
+def _settings(parameters: PlanParameters) -> CrawlSettings:
+    return CrawlSettings(delay_s=parameters.delay, delay_factor=parameters.delay_factor)
 
 
-def pages_a_second(
-    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float
-) -> dict[str, float]:
-    """Return the pages a second that each bound allows."""
-    peers = machines * parameters.peers_each
-    copies = min(parameters.replicas, peers)
-    search_cpu = parameters.queries * Costs().query_cpu_s * factor
-    # Cores that are left for the crawl, which the peers of a machine share. A copy is checked, stored and
-    # indexed as the page is: 172 pages a second of a core were measured with one copy, 88 with two.
-    free = max(0.05, parameters.cores - search_cpu * parameters.peers_each)
-    busy = min(free, parameters.peers_each * Costs().peer_cores)
-    by_cores = machines * busy * parameters.pages_per_core / factor / copies
-    period = _periods(parameters, seconds)
-    wait = wait_seconds(
-        np.zeros(len(seconds), np.int64),
-        seconds,
-        period,
-        _fetches_for(parameters, web, seconds, peers),
-        None,
-        1,
-    )
-    alike = web.hosts / len(seconds)
-    return {
-        "processors": by_cores,
-        "hosts, which want to be left alone": float((1 / period).sum()) * alike,
-        "fetches in flight": float((1 / (wait[0] + period)).sum()) * alike,
-        "bandwidth": parameters.mbps * 1e6 / 8 / (web.page_bytes * factor),
-    }
+class CrawlPlan:
+    """The plan for a web, its figures as functions of costs."""
+
+    def __init__(self, parameters: PlanParameters, web: WebFigures, seconds: Floats) -> None:
+        self._wanted, self.web, self._seconds = parameters, web, seconds
+        self._period = turns(seconds, _settings(parameters))[1]
+        self._alike = web.hosts / len(seconds)
+        self._by_fetches: dict[int, float] = {}  # pages a second, by peers: the same for all costs
+
+    @property
+    def _revisits_s(self) -> float:
+        """Pages a second that fall due again when all have been visited."""
+        return self.web.pages / (self._wanted.revisit_days * DAY_S)
+
+    def pages_a_second(self, machines: int, costs: Costs) -> dict[str, float]:
+        """Return the pages a second that each bound allows."""
+        wanted, peers = self._wanted, machines * self._wanted.peers_each
+        copies = min(wanted.replicas, peers)
+        searching = wanted.queries * query_cpu_s(self.web.pages * copies / peers, costs)
+        # Cores that are left for the crawl, which the peers of a machine share. A copy is checked, stored and
+        # indexed as the page is: 172 pages a second of a core were measured with one copy, 88 with two.
+        free = max(0.05, wanted.cores - searching * wanted.peers_each)
+        busy = min(free, wanted.peers_each * costs.peer_cores)
+        return {
+            PROCESSORS: machines * busy * wanted.pages_per_core * costs.core_speed / copies,
+            HOSTS: float((1 / self._period).sum()) * self._alike,
+            FETCHES: self._fetched_by(peers),
+            BANDWIDTH: wanted.mbps * 1e6 / 8 / self.web.page_bytes,
+        }
+
+    def _fetched_by(self, peers: int) -> float:
+        if peers not in self._by_fetches:
+            fetches = np.array([self._wanted.fetches * peers / self._alike])
+            one = np.zeros(len(self._seconds), np.int64)
+            wait = wait_seconds(one, self._seconds, self._period, fetches, None, 1)
+            self._by_fetches[peers] = float((1 / (wait[0] + self._period)).sum()) * self._alike
+        return self._by_fetches[peers]
+
+    def hours(self, machines: int, costs: Costs) -> tuple[float, str]:
+        """Return the hours that a crawl takes, and the bound that it waits for."""
+        steady, least = self.steady_hours(machines, costs)
+        alone = self.alone_hours()
+        return (alone, LARGEST) if alone > steady else (steady, least)
+
+    def steady_hours(self, machines: int, costs: Costs) -> tuple[float, str]:
+        """Return the same as long as all hosts have pages left.
+
+        In a crawl that takes longer than D, the time between two visits of a page, pages fall due again, and
+        a visit again costs as much as the first. If P pages come evenly in T, (T - D)^2 P / (2 D T) visits
+        are made again by then; with B visits a second that makes T = sqrt(P D / (2 B - P / D)), or no end
+        where 2 B <= P / D.
+        """
+        bounds = self.pages_a_second(machines, costs)
+        least = min(bounds, key=bounds.__getitem__)
+        seconds, due_s = self.web.pages / bounds[least], self._wanted.revisit_days * DAY_S
+        if seconds > due_s:
+            left = 2 * bounds[least] - self._revisits_s
+            seconds = sqrt(self.web.pages * due_s / left) if left > 0 else inf
+        return seconds / 3_600, least
+
+    def alone_hours(self) -> float:
+        """Return the hours of the largest host at its own pace."""
+        pages = min(self.web.largest_pages, self._wanted.host_pages) + 1  # robots.txt
+        period = turns(np.array([self.web.largest_seconds]), _settings(self._wanted))[1]
+        return pages * float(period[0]) / 3_600
+
+    def machines(self, costs: Costs) -> tuple[int, str]:
+        """Return the fewest machines that suffice, and why fewer do not, or why more would not help.
+
+        Raises:
+          ConfigError: it takes more than this can plan for.
+        """
+        wanted = self._wanted
+        if wanted.machines:
+            return wanted.machines, "as many as there are"
+        machines, reason = self._machines_to_hold(costs)
+        if machines > MACHINES_MAX:
+            raise ConfigError(
+                f"{self.web.pages:,.0f} pages take {machines:,} machines or more, for their {reason}, and a "
+                f"plan is for {MACHINES_MAX:,} at most; give fewer --pages, or larger machines"
+            )
+        hours, waits_for = self.hours(machines, costs)
+        again_s = self._visits_s(machines, costs)
+        while (hours > wanted.hours or again_s < self._revisits_s) and machines < MACHINES_MAX:
+            more = max(machines + 1, min(MACHINES_MAX, ceil(machines * 1.1)))
+            less_hours, next_for = self.hours(more, costs)
+            more_again_s = self._visits_s(more, costs)
+            is_late = hours > wanted.hours
+            if less_hours > hours * 0.999 and (is_late or more_again_s < again_s * 1.001):
+                return machines, f"{waits_for}: more machines would not help"
+            machines, reason = more, waits_for if is_late else REVISITS
+            hours, waits_for, again_s = less_hours, next_for, more_again_s
+        return machines, reason
+
+    def _machines_to_hold(self, costs: Costs) -> tuple[int, str]:
+        wanted = self._wanted
+        machines = wanted.replicas
+        reason = f"{machines} {COPIES}" if machines > 1 else "one is enough"
+        disk = ceil(self._disk_gb(machines, costs) / (wanted.disk_gb * 0.8))
+        free = max(1e6, wanted.memory_gb * 0.5e9 - wanted.peers_each * costs.memory_mb * 1e6)
+        memory = ceil(self.web.pages * machines * costs.memory_page_bytes / free)
+        return max((machines, reason), (disk, DISK), (memory, MEMORY), key=itemgetter(0))
+
+    def _visits_s(self, machines: int, costs: Costs) -> float:
+        return min(self.pages_a_second(machines, costs).values())
+
+    def _disk_gb(self, copies: int, costs: Costs) -> float:
+        page = self.web.page_bytes * costs.stored_share + costs.index_bytes
+        return self.web.pages * (page + costs.known_urls * costs.url_row_bytes) * copies / 1e9
+
+    def figures(self, costs: Costs) -> Row:
+        """Return all but the searches of the whole mesh."""
+        wanted, web = self._wanted, self.web
+        machines, reason = self.machines(costs)
+        peers = machines * wanted.peers_each
+        copies = min(wanted.replicas, peers)
+        documents = web.pages * copies / peers
+        hours, waits_for = self.hours(machines, costs)
+        crossing = web.pages * wanted.links * (1 - 1 / peers) * costs.link_bytes
+        replicated = web.pages * web.page_bytes * costs.stored_share * (copies - 1)
+        rate = wanted.changes_a_day * wanted.revisit_days
+        median_ms, p99_ms = answer_ms(documents, costs)
+        again = self._revisits_s * copies / (wanted.pages_per_core * costs.core_speed)
+        memory_gb = (costs.memory_mb * 1e6 + documents * costs.memory_page_bytes) / 1e9
+        return {
+            "machines": float(machines),
+            "peers": float(peers),
+            "hours": hours,
+            "waits_for": waits_for,
+            "disk_gb": self._disk_gb(copies, costs) / machines,
+            "memory_gb": memory_gb * wanted.peers_each,
+            "fetched_mbps": web.pages * web.page_bytes * 8 / 1e6 / (hours * 3_600),
+            "between_peers_gb": (crossing + replicated) / 1e9,
+            "documents_each": documents,
+            "answer_ms": median_ms,
+            "answer_p99_ms": p99_ms,
+            "search_cores": wanted.queries * query_cpu_s(documents, costs) * wanted.peers_each,
+            "fresh": float(-np.expm1(-rate) / rate) if rate else 1.0,
+            "revisits_s": self._revisits_s,
+            "revisit_cores": again / machines,
+            "slots_per_peer": SLOTS / peers,
+            "bottleneck": reason,
+        }
 
 
-def _fetches_for(parameters: PlanParameters, web: WebFigures, seconds: Floats, peers: int) -> Floats:
-    return np.array([parameters.fetches * peers * len(seconds) / web.hosts])
-
-
-def _hours(
-    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float
-) -> tuple[float, str]:
-    """Return the hours that a crawl takes, and the bound that it waits for."""
-    steady, least = _steady_hours(parameters, web, seconds, machines, factor)
-    alone = _alone_hours(parameters, web)
-    return (alone, "the largest host, at its own pace") if alone > steady else (steady, least)
-
-
-def _steady_hours(
-    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float
-) -> tuple[float, str]:
-    """The same as long as all hosts have pages left."""
-    bounds = pages_a_second(parameters, web, seconds, machines, factor)
-    least = min(bounds, key=bounds.__getitem__)
-    return web.pages / bounds[least] / 3_600, least
-
-
-def _alone_hours(parameters: PlanParameters, web: WebFigures) -> float:
-    pages = min(web.largest_pages, parameters.host_pages) + 1  # robots.txt
-    return pages * float(_periods(parameters, np.array(web.largest_seconds))) / 3_600
-
-
-def _disk_gb(web: WebFigures, copies: int, factor: float) -> float:
-    costs = Costs()
-    page = web.page_bytes * costs.stored_share + costs.index_bytes + costs.known_urls * costs.url_row_bytes
-    return web.pages * page * copies * factor / 1e9
-
-
-def _machines_needed(
-    parameters: PlanParameters, web: WebFigures, seconds: Floats, factor: float
-) -> tuple[int, str]:
-    """Return the fewest machines that suffice, and why fewer do not, or the bound that makes it too late."""
-    if parameters.machines:
-        return parameters.machines, "as many as there are"
-    machines = parameters.replicas if parameters.replicas > 1 else 1
-    disk = ceil(_disk_gb(web, parameters.replicas, factor) / (parameters.disk_gb * 0.8))
-    memory = ceil(
-        web.pages
-        * parameters.replicas
-        * Costs().memory_page_bytes
-        * factor
-        / max(1e6, parameters.memory_gb * 0.5e9 - parameters.peers_each * Costs().memory_mb * 1e6)
-    )
-    reason = f"{parameters.replicas} copies on as many machines" if machines > 1 else "one is enough"
-    if max(disk, memory) > machines:
-        machines, reason = max((disk, "disk"), (memory, "memory"))
-    hours, waits_for = _hours(parameters, web, seconds, machines, factor)
-    while hours > parameters.hours and machines < MACHINES_MAX:
-        more = max(machines + 1, min(MACHINES_MAX, ceil(machines * 1.1)))
-        less_hours, _ = _hours(parameters, web, seconds, more, factor)
-        if less_hours > hours * 0.999:
-            return machines, f"{waits_for}: more machines would not help"
-        machines, reason = more, waits_for
-        hours, waits_for = less_hours, _hours(parameters, web, seconds, more, factor)[1]
-    return machines, reason
-
-
-def _figures(
-    parameters: PlanParameters, web: WebFigures, seconds: Floats, machines: int, factor: float, seed: int
-) -> Row:
-    peers = machines * parameters.peers_each
-    copies = min(parameters.replicas, peers)
-    hours, waits_for = _hours(parameters, web, seconds, machines, factor)
-    costs = Costs()
-    crossing = web.pages * parameters.links * (1 - 1 / peers) * costs.link_bytes
-    replicated = web.pages * web.page_bytes * costs.stored_share * (copies - 1)
+def _search_p99_ms(parameters: PlanParameters, row: Row, seed: int) -> float:
+    """Return the time that 99 of 100 searches of the whole mesh stay below."""
+    peers = int(row["peers"])
     searched = run_search(
         SearchParameters(
-            peers=str(peers),
+            peers=str(min(peers, SEARCHED_MAX)),
             queries=1_000,
-            replicas=copies,
-            median_ms=5 * factor,
-            p99_ms=14 * factor,
+            replicas=min(parameters.replicas, peers),
+            median_ms=row["answer_ms"],
+            p99_ms=row["answer_p99_ms"],
             slow=0.0,
             dead=0.0,
         ),
         seed,
     )
-    rate = parameters.changes_a_day * parameters.revisit_days
-    fresh = -np.expm1(-rate) / rate if rate else 1.0
-    return {
-        "peers": float(peers),
-        "hours": hours,
-        "waits_for": waits_for,
-        "disk_gb": _disk_gb(web, copies, factor) / machines,
-        "memory_gb": (costs.memory_mb * 1e6 + web.pages * copies / peers * costs.memory_page_bytes)
-        * parameters.peers_each
-        * factor
-        / 1e9,
-        "fetched_mbps": web.pages * web.page_bytes * 8 / 1e6 / (hours * 3_600),
-        "between_peers_gb": (crossing + replicated) * factor / 1e9,
-        "search_p99_ms": searched[-1]["p99_ms"],
-        "search_cores": parameters.queries * costs.query_cpu_s * parameters.peers_each * factor,
-        "fresh": float(fresh),
-        "revisits_s": web.pages / (parameters.revisit_days * 86_400),
-        "slots_per_peer": SLOTS / peers,
-    }
+    return float(searched[-1]["p99_ms"])
 
 
 def in_words(outcome: Outcome) -> str:
     """Return the plan in words, for the person that has to buy the machines."""
-    good, bad = outcome.summary()
+    usual, low, high = outcome.summary()
     wanted = outcome.parameters
     assert isinstance(wanted, PlanParameters)
-    machines = (
-        f"{good['machines']:.0f}"
-        if good["machines"] == bad["machines"]
-        else f"{good['machines']:.0f} to {bad['machines']:.0f}"
-    )
+    machines = _range(low["machines"], high["machines"], usual["machines"], "machine", "{:.0f}")
     each = f" and {wanted.peers_each} peers" if wanted.peers_each > 1 else ""
-    hours = _range(good["hours"], bad["hours"], "hours")
-    is_in_time = bad["hours"] <= wanted.hours
+    is_in_time = high["hours"] <= wanted.hours
+    growth = (
+        " More documents on a peer than were measured: how searches slow down then is an estimate."
+        if usual["documents_each"] > ANSWERS[-1].documents
+        else ""
+    )
     return (
-        f"You {'have' if wanted.machines else 'need'} {machines} machine{'s' if bad['machines'] > 1 else ''} "
-        f"of {wanted.cores:g} cores{each}. "
-        f"A crawl takes {hours}, "
+        f"You {'have' if wanted.machines else 'need'} {machines} of {wanted.cores:g} cores{each}. "
+        f"A crawl takes {_range(low['hours'], high['hours'], usual['hours'], 'hour')}, "
         + ("as you wish. " if is_in_time else f"and not {wanted.hours:g} as you wish. ")
-        + f"What decides their number: {good['bottleneck']}. What the crawl waits for: {good['waits_for']}. "
-        f"Each machine fills {_range(good['disk_gb'], bad['disk_gb'], 'GB')} of disk and holds "
-        f"{_range(good['memory_gb'], bad['memory_gb'], 'GB')} of memory. "
-        f"The outlet carries {good['fetched_mbps']:.0f} Mbit/s while the crawl lasts. "
-        f"99 of 100 searches take less than {max(good['search_p99_ms'], bad['search_p99_ms']):.0f} ms. "
-        f"Visited every {wanted.revisit_days:g} days ({good['revisits_s']:.1f} pages a second), "
-        f"{good['fresh']:.0%} of the pages are as they are on the web. " + CALIBRATION
+        + f"What decides their number: {usual['bottleneck']}. "
+        f"What the crawl waits for: {usual['waits_for']}. "
+        + _assumed(wanted, usual)
+        + f"Each machine fills {_range(low['disk_gb'], high['disk_gb'], usual['disk_gb'], 'GB')} of disk and "
+        f"holds {_range(low['memory_gb'], high['memory_gb'], usual['memory_gb'], 'GB')} of memory. "
+        f"The outlet carries {usual['fetched_mbps']:.0f} Mbit/s while the crawl lasts. "
+        f"99 of 100 searches take less than {max(usual['search_p99_ms'], high['search_p99_ms']):.0f} ms, "
+        f"with {usual['documents_each']:,.0f} documents on a peer.{growth} "
+        f"Visited every {wanted.revisit_days:g} days ({usual['revisits_s']:.1f} pages a second, "
+        f"{usual['revisit_cores']:.2f} cores of each machine), {usual['fresh']:.0%} of the pages are as they "
+        f"are on the web. In brackets: where 90 of 100 draws of all costs are. " + CALIBRATION
     )
 
 
-def _range(low: float, high: float, unit: str) -> str:
-    low, high = sorted((low, high))
-    same = f"{low:.1f}" == f"{high:.1f}"
-    return f"{low:.1f} {unit}" if same else f"{low:.1f} to {high:.1f} {unit}"
+def _assumed(wanted: PlanParameters, usual: Row) -> str:
+    """Name the options that decide and that nobody gave."""
+    reasons = (usual["bottleneck"], usual["waits_for"])
+    names = [
+        name for text, names in DECIDED_BY.items() if any(text in each for each in reasons) for name in names
+    ]
+    of_trace = ("pages", "page_kb", "hosts", "seconds") if wanted.trace else ()
+    usual_values = PlanParameters()
+    assumed = [
+        f"--{name.replace('_', '-')} {getattr(wanted, name):,.10g}"
+        for name in dict.fromkeys(names)
+        if name not in of_trace and getattr(wanted, name) == getattr(usual_values, name)
+    ]
+    return f"That follows from what nobody gave and is assumed: {', '.join(assumed)}. " if assumed else ""
+
+
+def _range(low: float, high: float, usual: float, unit: str, form: str = "{:.1f}") -> str:
+    """Write a figure with its unit, and its range behind it where that is another."""
+    if unit in ("machine", "hour"):
+        unit += "s" if usual != 1 or high > 1 else ""
+    least, most, text = (form.format(value) for value in (low, high, usual))
+    return f"{text} {unit}" if least == most == text else f"{text} {unit} [{least} to {most}]"
 
 
 def draw(figure: Figure, outcome: Outcome) -> None:
     axes = figure.subplots()
     assert isinstance(outcome.parameters, PlanParameters)
     parameters = _as_measured(outcome.parameters)
-    web, seconds = _web(parameters, outcome.seeds[0])
+    plan = CrawlPlan(parameters, *_web(parameters, outcome.seeds[0]))
     needed = int(max(row["machines"] for row in outcome.summary()))
     counts = sorted({max(1, round(needed * part)) for part in (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6)})
-    rows = [
-        {"costs": name, "machines": n, "hours": _steady_hours(parameters, web, seconds, n, factor)[0]}
-        for name, factor in (("costs as measured", 1.0), ("worse", 1.0 + parameters.uncertainty))
-        for n in counts
-    ]
+    drawn = drawn_costs(parameters.draws, outcome.seeds[0])
+    rows = [{"costs": AS_MEASURED, "machines": n, "hours": plan.steady_hours(n, Costs())[0]} for n in counts]
+    for n in counts:
+        hours = [plan.steady_hours(n, costs)[0] for costs in drawn]
+        rows += [
+            {"costs": name, "machines": n, "hours": float(np.quantile(hours, share, method="nearest"))}
+            for name, share in QUANTILES.items()
+        ]
     lines(axes, rows, "costs", "machines", "hours")
-    alone = _alone_hours(parameters, web)
+    alone = plan.alone_hours()
     axes.axhline(alone, color="0.4", linestyle="-", linewidth=3, alpha=0.5, label="the largest host alone")
     axes.axhline(parameters.hours, color="0.2", linestyle=":", label="wanted")
     axes.set_xscale("log")
@@ -394,7 +483,8 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         pages_per_core=1e9,
         disk_gb=1e9,
         memory_gb=1e9,
-        uncertainty=0,
+        draws=20,
+        revisit_days=1e6,
     )
     hours = run(book, 1)[0]["hours"]
     yield Claim(
@@ -413,7 +503,7 @@ STUDY: Final = Study(
     run=run,
     keys=("costs",),
     columns={
-        "costs": "of our peers: as measured, or higher by the uncertainty",
+        "costs": "of our peers: as measured; and what 5 and 95 of 100 draws of all costs stay below",
         "machines": "machines",
         "peers": "peers on all of them",
         "hours": "of a crawl of the whole web",
@@ -422,10 +512,14 @@ STUDY: Final = Study(
         "memory_gb": "of each machine",
         "fetched_mbps": "of the outlet, while the crawl lasts, Mbit/s",
         "between_peers_gb": "links and copies between peers, whole crawl",
+        "documents_each": "of each peer, every copy",
+        "answer_ms": "of a peer to a search, median",
+        "answer_p99_ms": "of a peer to a search, 99 of 100",
         "search_p99_ms": "of a search while all peers are well, 99 of 100",
         "search_cores": "of each machine, busy with searches",
         "fresh": "share of pages that are as on the web, visited regularly (Cho, Garcia-Molina 2000)",
         "revisits_s": "pages a second that are visited again",
+        "revisit_cores": "of each machine, busy with them",
         "slots_per_peer": "of a mesh of 50,000",
         "bottleneck": "what decides the number of machines",
     },

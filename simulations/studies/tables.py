@@ -67,7 +67,7 @@ def _legend(rows: Sequence[Row], told: Sequence[str], outcome: Outcome) -> Text:
     for name in columns:
         if len(rows) > 1 and len({row[name] for row in rows}) == 1:
             lines.append(f"{name}: {cell(rows[0], name)}, {columns[name]}")
-    lines.append(f"seeds {', '.join(map(str, outcome.seeds))}; ± is half of a 95 % interval over them")
+    lines.append(seeds_of(outcome))
     for claim in outcome.claims():
         verdict = "as said" if claim.holds else "NOT as said"
         lines.append(f"{verdict} ({claim.source}): {claim.says}; here {claim.ours}")
@@ -106,3 +106,10 @@ def _short(value: float) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
+
+
+def seeds_of(outcome: Outcome) -> str:
+    """Return the seeds in words, and the meaning of ± where there are several."""
+    if len(outcome.seeds) == 1:
+        return f"seed {outcome.seeds[0]}"
+    return f"seeds {', '.join(map(str, outcome.seeds))}; ± is half of a 95 % interval over them"

@@ -16,6 +16,7 @@ from simulations.studies import (
     balance,
     cache,
     caches,
+    costs,
     freshness,
     orders,
     partition,
@@ -28,6 +29,7 @@ from simulations.studies import (
     weights,
 )
 from simulations.studies.catalogue import STUDIES
+from simulations.studies.commands import check
 from simulations.studies.posting_lists import bytes_read, posting_lists
 from simulations.studies.study import Outcome, Parameters, Row, Study, numbers
 from tests.simulations.traces.test_columns import recorded
@@ -347,12 +349,94 @@ def test_a_plan_leaves_a_host_alone_for_as_long_as_peers_do(tmp_path: Path) -> N
     write_trace(Path(trace), [TracedPage(f"http://a.test/{n}", 0.0, 0.25, 700, ()) for n in range(3_600)])
 
     def hours(delay: float) -> float:
-        (row, _) = small(plan.STUDY, trace=trace, delay=delay, replicas=1, machines=1).summary()
+        (row, *_) = small(plan.STUDY, trace=trace, delay=delay, replicas=1, machines=1).summary()
         return float(row["hours"])
 
     assert hours(1.0) == pytest.approx(0.25 + 5 * 0.25, rel=0.001)
     assert hours(2.0) == pytest.approx(0.25 + 2.0, rel=0.001)
     assert hours(0.0) == pytest.approx(0.25, rel=0.001)
+
+
+def test_a_plan_names_the_options_that_decide_and_that_nobody_gave() -> None:
+    words = plan.in_words(small(plan.STUDY, seeds=1, pages=5e7, hosts=200_000, hours=24.0))
+    assert "the largest host" in words
+    assert "nobody gave and is assumed" in words
+    assert "--host-pages 100,000" in words
+    given = plan.in_words(small(plan.STUDY, seeds=1, pages=5e7, hosts=200_000, hours=24.0, host_pages=90_000))
+    assert "--host-pages" not in given
+
+
+def test_machines_are_also_for_visiting_pages_again() -> None:
+    given: dict[str, Any] = {"pages": 1e8, "hosts": 10_000_000, "hours": 1e4, "mbps": 1e5}
+    given |= {"memory_gb": 1e4, "disk_gb": 1e6}
+    often, seldom = (
+        small(plan.STUDY, seeds=1, revisit_days=days, **given).summary()[0] for days in (2.0, 200.0)
+    )
+    assert often["bottleneck"] == plan.REVISITS
+    assert often["machines"] > 1.2 * seldom["machines"]
+    # 579 visits a second of two copies, 172 pages of a core: all that these machines have.
+    assert often["revisit_cores"] == pytest.approx(1e8 / 172_800 * 2 / 172 / often["machines"])
+    assert often["revisit_cores"] < 1.7
+
+
+def test_a_crawl_that_is_longer_than_the_time_between_visits_takes_longer_by_them() -> None:
+    given: dict[str, Any] = {"pages": 1e6, "hosts": 100_000, "machines": 1, "mbps": 0.5, "replicas": 1}
+    free = small(plan.STUDY, seeds=1, revisit_days=1e4, **given).summary()[0]["hours"]
+    days = 0.75 * free / 24
+    bound, pages, due_s = 1e6 / free / 3_600, 1e6, days * 86_400
+    hours = small(plan.STUDY, seeds=1, revisit_days=days, **given).summary()[0]["hours"]
+    assert hours > 1.05 * free
+    made_again = (hours * 3_600 - due_s) ** 2 * pages / (2 * due_s * hours * 3_600)
+    assert bound * hours * 3_600 == pytest.approx(pages + made_again)
+    assert small(plan.STUDY, seeds=1, revisit_days=free / 72, **given).summary()[0]["hours"] == np.inf
+
+
+def test_searches_slow_down_with_the_documents_of_a_peer() -> None:
+    usual = costs.Costs()
+    at = [costs.answers(documents, usual) for documents in (5_000, 25_000, 50_000, 100_000, 1e6, 1e12)]
+    assert [each[1:] for each in at[:2]] == [each[1:] for each in costs.ANSWERS[:2]]
+    assert costs.ANSWERS[1].hits < at[2].hits < costs.ANSWERS[2].hits
+    assert at[4].hits == pytest.approx(costs.ANSWERS[2].hits * 10**usual.growth)
+    assert at[5].hits == costs.HITS_MS_MAX
+    assert costs.query_cpu_s(costs.MESH_DOCUMENTS, usual) == pytest.approx(usual.query_cpu_s)
+    assert costs.answer_ms(costs.LATENCY_DOCUMENTS, usual) == pytest.approx((5.0, 14.0))
+    few = small(plan.STUDY, seeds=1, pages=1e5, machines=4).summary()[0]
+    many = small(plan.STUDY, seeds=1, pages=1e7, machines=4).summary()[0]
+    assert many["search_p99_ms"] > few["search_p99_ms"]
+    assert many["search_cores"] > few["search_cores"]
+
+
+def test_costs_are_drawn_within_what_was_measured_and_alike_for_all_plans() -> None:
+    drawn = costs.drawn_costs(200, 3)
+    assert drawn == costs.drawn_costs(200, 3)
+    assert drawn != costs.drawn_costs(200, 4)
+    for name, (least, most) in costs.RANGES.items():
+        values = [getattr(each, name) for each in drawn]
+        assert least <= min(values) < max(values) <= most
+    usual, low, high = small(plan.STUDY, seeds=1, pages=5e7, hosts=500_000, hours=40.0).summary()
+    for name in ("machines", "disk_gb", "search_cores", "search_p99_ms"):
+        assert low[name] <= usual[name] <= high[name]
+    assert high["machines"] > low["machines"]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"pages": 1e11, "hosts": 1, "hours": 0.001}, "of a host 100,000 pages are crawled at most"),
+        ({"pages": 10, "hosts": 1_000_000}, "each of which has one at least"),
+        ({"pages": 1e11, "hosts": 1_000_000_000}, "take .* machines or more, for their memory"),
+    ],
+)
+def test_a_plan_refuses_webs_that_cannot_be_in_a_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        small(plan.STUDY, **given)
+
+
+def test_a_value_out_of_range_is_named_by_its_option_and_meaning() -> None:
+    with pytest.raises(ConfigError, match=r"--mbps is to be above 0, not 0\.0: Bandwidth of the outlet"):
+        check(plan.PlanParameters(mbps=0.0))
+    with pytest.raises(ConfigError, match="--host-pages is to be at least 1, not -1"):
+        check(plan.PlanParameters(host_pages=-1))
 
 
 @pytest.mark.parametrize("text", ["", "a", "1,,2", "0", "1.5"])
