@@ -140,7 +140,8 @@ def static_hits(queries: list[int], size: int) -> int:
 def arc_hits(queries: list[int], size: int) -> int:
     """Balance queries asked once against those asked again, by lists of those given up.
 
-    Adaptive replacement: a hit in one of these lists makes room for its kind. Megiddo and Modha 2003, figure 4.
+    Adaptive replacement: a hit in one of these lists makes room for its kind.
+    Megiddo and Modha 2003, figure 4.
     """
     once, again = OrderedDict[int, None](), OrderedDict[int, None]()  # T1, T2: the oldest first
     gone_once, gone_again = OrderedDict[int, None](), OrderedDict[int, None]()  # B1, B2
@@ -214,7 +215,7 @@ def sieve_hits(queries: list[int], size: int) -> int:
 def s3_fifo_hits(queries: list[int], size: int) -> int:
     """Try queries in a short queue before they come into a long one.
 
-    A query asked more than once while it is in the short queue, or again while the name is known that it left, goes into
+    One asked more than once while it is in the short queue, or again while its name is still known, goes into
     the long one; at the end of that it is put in anew if it was asked since. Yang et al. 2023, algorithm 1.
     """
     small_room = max(1, size // SMALL_SHARE)
