@@ -4,7 +4,8 @@
 documents; `measures` turns judgements and rankings into figures and compares two rankings by a t-test;
 `engines` and `lucene` rank a collection in this process with ours and others; `quality` makes the table of
 all; `weight_fit` finds weights. `main_text` has pages whose main text is known, `main_text_fit` [io] finds
-the weights that tell it. `query_run` [io] asks a running mesh the queries of a file and tells what of the
-answers is odd, `query_run_screen` [io] for people. `commands` [io] are those of
-which `cli` tells. All but `trec`, `query_run` and `query_run_screen` need the extra `evaluation`.
+the weights that tell it. `segmenters` [io] compares ways to cut Chinese into words. `query_run` [io] asks a
+running mesh the queries of a file and tells what of the answers is odd, `query_run_screen` [io] for people.
+`commands` [io] are those of which `cli` tells. All but `trec`, `segmenters`, `query_run` and
+`query_run_screen` need the extra `evaluation`.
 """

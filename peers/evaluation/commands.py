@@ -179,6 +179,28 @@ def fit(
         Console().print(_fitted_table(fitted))
 
 
+@eval_app.command(epilog="Example: tianmesh eval segmenters 199801.txt")
+def segmenters(
+    text: Annotated[Path, typer.Argument(help="Cut by hand: a sentence a line, spaces between words.")],
+    runs: Annotated[int, typer.Option(min=1, help="Only the first runs of Han characters.")] = 100_000,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare ways to cut Chinese into words on a text that was cut by hand."""
+    from peers.evaluation.segmenters import compare_segmenters, jieba_words, read_segmented
+
+    scores = compare_segmenters(read_segmented(text)[:runs], jieba_words())
+    if as_json:
+        print_json(msgspec.to_builtins(scores))
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("method", "words", "precision", "recall", "F1", "characters/s"):
+        table.add_column(name, justify="left" if name in ("method", "words") else "right")
+    for each in scores:
+        values = (f"{value:.4f}" for value in (each.precision, each.recall, each.f1))
+        table.add_row(each.method, each.dictionary, *values, f"{each.chars_per_s:,.0f}")
+    Console().print(table)
+
+
 @contextmanager
 def needed_extra() -> Iterator[None]:
     """Name the extra to install when an import fails. ConfigError."""

@@ -137,6 +137,7 @@ def draw(figure: Figure, outcome: Outcome) -> None:
     for axes in (left, right):
         axes.set_xscale("log")
     name_axes(left, "Queries that a cache of results answers", "queries held", "% of queries")
+    left.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))  # ten lines leave no room inside
     name_axes(
         right, "Lists that a cache of postings has", "% of all postings held", "% of lists that are read"
     )

@@ -138,9 +138,10 @@ def static_hits(queries: list[int], size: int) -> int:
 
 
 def arc_hits(queries: list[int], size: int) -> int:
-    """Adaptive replacement: queries asked once and those asked again, each with a list of what went out.
+    """Balance queries asked once against those asked again, by lists of those given up.
 
-    A hit in one of these lists makes room for its kind. Megiddo and Modha 2003, figure 4.
+    Adaptive replacement: a hit in one of these lists makes room for its kind.
+    Megiddo and Modha 2003, figure 4.
     """
     once, again = OrderedDict[int, None](), OrderedDict[int, None]()  # T1, T2: the oldest first
     gone_once, gone_again = OrderedDict[int, None](), OrderedDict[int, None]()  # B1, B2
@@ -182,7 +183,7 @@ def arc_hits(queries: list[int], size: int) -> int:
 
 
 def sieve_hits(queries: list[int], size: int) -> int:
-    """A queue whose hand goes from the oldest to the newest, and replaces the first not asked again.
+    """Replace the first query not asked again that a hand finds, going from the oldest to the newest.
 
     What it passes has to be asked again before it comes back. Zhang et al. 2024, algorithm 1.
     """
@@ -212,10 +213,10 @@ def sieve_hits(queries: list[int], size: int) -> int:
 
 
 def s3_fifo_hits(queries: list[int], size: int) -> int:
-    """A short queue before a long one, and the names of what the short one gave up.
+    """Try queries in a short queue before they come into a long one.
 
-    What is asked more than once while it is in the short queue, or again while its name is known, goes into
-    the long one, from which what was asked since is put in anew. Yang et al. 2023, algorithm 1.
+    One asked more than once while it is in the short queue, or again while its name is still known, goes into
+    the long one; at the end of that it is put in anew if it was asked since. Yang et al. 2023, algorithm 1.
     """
     small_room = max(1, size // SMALL_SHARE)
     main_room = size - small_room
@@ -265,7 +266,7 @@ def s3_fifo_hits(queries: list[int], size: int) -> int:
 
 
 def most_hits(queries: list[int], size: int) -> int:
-    """The most that any cache of the size could have: it gives up what is asked again last of all.
+    """Count the hits of the best cache there could be: it gives up the query asked again last of all.
 
     That may be the query itself, which is then not kept. Belady 1966.
     """

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from mesh.errors import ConfigError
-from simulations.studies.catalogue import STUDIES
+from simulations.studies.catalogue import QUICK, STUDIES
 from simulations.studies.figures import figure_of
 from simulations.studies.report import report
 from simulations.studies.study import Outcome, Parameters, Study
@@ -57,15 +57,22 @@ def mount(app: typer.Typer, bar: Bar) -> None:
         first_seed: FirstOption = 1,
         jobs: JobsOption = None,
         scheduler: SchedulerOption = "",
+        is_quick: Annotated[
+            bool, typer.Option("--quick", help="Few of everything, one seed: a look at what there is.")
+        ] = False,
     ) -> None:
-        """Run all experiments with their defaults, and write one HTML page of them."""
+        """Run all experiments with their defaults, and write one HTML page of them.
+
+        The same command goes on where it was stopped: what is done is kept, run by run.
+        """
         outcomes = []
-        for study in STUDIES.values():
-            chosen = range(first_seed, first_seed + (seeds or study.seeds))
-            with bar(study.name) as progress:
+        for place, study in enumerate(STUDIES.values(), 1):
+            chosen = range(first_seed, first_seed + (seeds or (1 if is_quick else study.seeds)))
+            parameters = study.parameters(**(QUICK[study.name] if is_quick else {}))
+            with bar(f"{place} of {len(STUDIES)}, {study.name}") as progress:
                 (outcome,) = sweep(
                     study,
-                    [study.parameters()],
+                    [parameters],
                     chosen,
                     jobs=jobs,
                     scheduler=scheduler,

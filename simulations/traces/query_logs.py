@@ -411,7 +411,7 @@ def _seconds_of_day(text: str) -> float:
 
 
 def _book_time(at: float) -> str:
-    """As C's ctime has it, in English whatever the locale is: Fri Mar 21 00:00:02 2003."""
+    """Write a time as ctime of C does, in English always: Fri Mar 21 00:00:02 2003."""
     time = datetime.fromtimestamp(int(at), UTC)
     day, month = _DAYS[time.weekday()], _MONTHS[time.month - 1]
     return f"{day} {month} {time.day:2d} {time:%H:%M:%S} {time.year:04d}"

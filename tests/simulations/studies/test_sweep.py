@@ -16,16 +16,16 @@ from typer.testing import CliRunner
 from mesh.errors import ConfigError
 from simulations.commands import sim
 from simulations.studies import commands, plan, politeness
-from simulations.studies.catalogue import STUDIES
+from simulations.studies.catalogue import QUICK, STUDIES
 from simulations.studies.cluster import check_versions, run_on_cluster
 from simulations.studies.figures import figure_of
 from simulations.studies.report import report
 from simulations.studies.study import Row, Study
 from simulations.studies.sweep import sweep, varied
-from tests.simulations.studies.test_studies import SMALL, small
+from tests.simulations.studies.test_studies import small
 
 STUDY = politeness.STUDY
-PARAMETERS = STUDY.parameters(**SMALL["politeness"])
+PARAMETERS = STUDY.parameters(**QUICK["politeness"])
 
 
 def test_a_sweep_on_two_cores_is_that_on_one() -> None:
@@ -127,7 +127,7 @@ def test_values_of_parameters_are_combined() -> None:
 
 
 def options(study: Study) -> list[str]:
-    given = SMALL[study.name]
+    given = QUICK[study.name]
     return [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
@@ -147,6 +147,26 @@ def test_a_command_prints_a_table_and_writes_its_files(tmp_path: Path) -> None:
     assert (document["seeds"], document["parameters"]["hosts"]) == ([1, 2], 500)
     assert (tmp_path / "politeness.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "politeness.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_all_experiments_go_on_after_a_stop_and_end_with_one_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `simulations` is not installed")
+    runs: list[int] = []
+    stopped, quiet = counting(runs), politeness.STUDY
+    monkeypatch.setattr(commands, "STUDIES", {"politeness": quiet, "counted": stopped})
+    monkeypatch.setattr(commands, "QUICK", dict.fromkeys(("politeness", "counted"), QUICK["politeness"]))
+    words = ["all", "--out", str(tmp_path), "--quick", "--first-seed", "1", "--seeds", "3", "--jobs", "1"]
+    assert CliRunner().invoke(sim, words).exit_code == 130  # Ctrl-C, in the second run of the second
+    assert not (tmp_path / "index.html").exists()
+    assert runs == [1, 2]
+    output = run(*words)
+    assert runs == [1, 2, 2, 3]
+    assert "politeness" in output
+    assert "index.html" in output
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("<svg") == 2
 
 
 def test_a_command_tells_programs_everything_and_runs_variations() -> None:
