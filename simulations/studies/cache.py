@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from simulations.studies.figures import lines, name_axes
+from simulations.studies.figures import lines, measure, name_axes
 from simulations.studies.posting_caches import POLICIES, LeastRecent, accesses_of
 from simulations.studies.posting_lists import posting_lists
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
@@ -215,10 +215,7 @@ def static_hits(queries: list[int], size: int) -> int:
 
 def draw(figure: Figure, outcome: Outcome) -> None:
     left, right = figure.subplots(1, 2)
-    rows = [
-        {**row, "share": 100 * row["hit_rate"], "share +-": 100 * row.get("hit_rate +-", 0)}
-        for row in outcome.summary()
-    ]
+    rows = [{**row, **measure(row, "hit_rate", "share", 100)} for row in outcome.summary()]
     lines(left, [row for row in rows if row["of"] == RESULTS], "policy", "size", "share")
     left.plot(
         list(LRU_OF_BOOK),

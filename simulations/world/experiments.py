@@ -150,7 +150,7 @@ def replay(
     counts = sorted({1, *peer_counts})
     if fetches_in_flight is None:
         fetches_in_flight = min(200, max(1, web.host_count // (HOSTS_PER_FETCH * counts[-1])))
-    settings = _settings_of(fetches_in_flight, delay_s)
+    settings = replay_settings(fetches_in_flight, delay_s)
     crawls = {}
     for count in counts:
         crawls[count] = SimulatedCrawl(
@@ -180,7 +180,7 @@ def replay(
     )
 
 
-def _settings_of(fetches_in_flight: int, delay_s: float) -> CrawlSettings:
+def replay_settings(fetches_in_flight: int, delay_s: float) -> CrawlSettings:
     """Make settings without limits: the trace decides which pages are requested, how often and how deep."""
     return CrawlSettings(
         delay_s=delay_s,
