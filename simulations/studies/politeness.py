@@ -176,14 +176,15 @@ def draw(figure: Figure, outcome: Outcome) -> None:
         axes.set_yscale("log")
         counts = sorted({row["peers"] for row in rows})
         axes.set_xticks(counts, [str(count) for count in counts])
-    planned = [{**row, "hours": row["planned_hours"]} for row in rows]
     for delay in dict.fromkeys(row["delay_s"] for row in rows):
-        of = [row for row in planned if row["delay_s"] == delay]
-        label = "as planned" if delay == rows[0]["delay_s"] else None
-        right.plot([row["peers"] for row in of], [row["hours"] for row in of], ":", color="0.5", label=label)
-    name_axes(left, "Throughput to nine tenths of the pages", "peers", "pages/s of the mesh")
+        of = [row for row in rows if row["delay_s"] == delay]
+        right.plot([row["peers"] for row in of], [row["planned_hours"] for row in of], ":", color="0.5")
+    name_axes(left, "To nine tenths of the pages", "peers", "pages/s of the mesh")
     name_axes(middle, "What one peer adds", "peers", "pages/s and peer")
-    name_axes(right, "Until the last page", "peers", "hours")
+    name_axes(right, "Until the last page; dotted, as planned", "peers", "hours")
+    for axes in (middle, right):
+        if legend := axes.get_legend():  # the lines are those of the first
+            legend.remove()
 
 
 def claims(outcome: Outcome) -> Iterable[Claim]:

@@ -159,7 +159,7 @@ def draw(figure: Figure, outcome: Outcome) -> None:
     lines(left, series, "what", "peers", "ms")
     left.set_xscale("log")
     left.set_yscale("log")
-    name_axes(left, "Latency of a complete answer", "peers", "ms")
+    name_axes(left, "Latency of an answer, at most the deadline", "peers", "ms")
     lines(
         right,
         [{**row, **measure(row, "complete", "share", 100)} for row in rows],
