@@ -105,7 +105,7 @@ def draw(figure: Figure, outcome: Outcome) -> None:
         {"what": what, "peers": row["peers"], **measure(row, name, "times")}
         for what, name in (
             ("pages(n) / pages(1)", "speed_up"),
-            ("n times one peer with the same mix of hosts", "same_mix"),
+            ("n, same mix of hosts", "same_mix"),
         )
         for row in last
     ]

