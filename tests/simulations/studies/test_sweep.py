@@ -112,6 +112,17 @@ def test_a_sweep_that_was_stopped_goes_on_and_more_seeds_cost_only_themselves(tm
     assert runs[-1] == 0
 
 
+def test_kept_runs_with_other_columns_are_made_again(tmp_path: Path) -> None:
+    runs: list[int] = []
+    study = counting(runs)
+    sweep(study, [PARAMETERS], [1], kept=tmp_path)
+    (path,) = tmp_path.iterdir()
+    path.write_text('[{"peers": 1, "delay_s": 0.0, "pages_per_minute": 5.0}]')
+    (outcome,) = sweep(study, [PARAMETERS], [1], kept=tmp_path)
+    assert runs == [1, 1]
+    assert outcome.summary()
+
+
 def test_values_of_parameters_are_combined() -> None:
     named = varied(PARAMETERS, ["hosts=100,200", "delays=0;0,10"])
     assert [name for name, _ in named] == [
