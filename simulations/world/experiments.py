@@ -212,8 +212,8 @@ def _compared(run: ReplayRun, alone: ReplayRun, n_fetches: int) -> ReplayRun:
         reasons.append(f"mix {pages / work:.1f}")
     return replace(
         run,
-        speed_up=work,
-        pages_times=pages,
+        speed_up=pages,
+        same_mix=run.peers * pages / max(1e-9, work),
         speed_up_to_half=alone.half_seconds / run.half_seconds,
         why=", ".join(reasons) if run.peers > 1 else "-",
     )
