@@ -9,13 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mesh.trace import write_trace
-from simulations.studies import cache, partition, plan, recovery, search, weights
+from simulations.model.flow import Flow
+from simulations.model.hosts import drawn_hosts
+from simulations.studies import balance, cache, partition, plan, recovery, search, weights
 from simulations.studies.catalogue import STUDIES
+from simulations.studies.crawls import SLOTS
 from simulations.studies.postings import SEARCHED
 from simulations.studies.study import Claim, Outcome, Row
+from simulations.traces.columns import columns_of
 from tests.simulations.studies.test_studies import small
 from tests.simulations.traces.test_columns import recorded
 
@@ -224,6 +229,19 @@ def test_the_claim_of_a_plan_fails_where_its_hours_are_wrong(monkeypatch: pytest
     assert [claim.holds for claim in outcome.claims()] == [True]
     monkeypatch.setattr(plan, "run", lambda parameters, seed: [{"hours": 25.0}])
     assert [claim.holds for claim in outcome.claims()] == [False]
+
+
+@pytest.mark.parametrize(("pages_a_unit", "holds"), [((50, 51), True), ((40, 65), False)])
+def test_book_6_5_a_peer_that_is_faster_than_another_is_out_of_balance(
+    pages_a_unit: tuple[int, int], holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = np.cumsum(np.tile(np.array(pages_a_unit, np.float64), (10, 1)), axis=0)
+    busy_s = np.cumsum(np.full((10, 2), 40.0), axis=0)
+    hosts = drawn_hosts(10_000, SLOTS)
+    course = balance.Crawled(columns_of([]), hosts, 10.0, {2: Flow(done, busy_s, np.zeros((10, 2)))})
+    monkeypatch.setattr(balance, "crawled", lambda parameters, counts, seed: course)
+    outcome = balance.STUDY.repeat(balance.DrawnWebParameters(peers="2"), [1, 2])
+    assert claim_of(outcome, "the variance is below").holds == holds
 
 
 def test_a_mesh_that_is_dead_says_nothing_as_said() -> None:
