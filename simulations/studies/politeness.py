@@ -181,7 +181,7 @@ def draw(figure: Figure, outcome: Outcome) -> None:
         right.plot([row["peers"] for row in of], [row["planned_hours"] for row in of], ":", color="0.5")
     name_axes(left, "To nine tenths of the pages", "peers", "pages/s of the mesh")
     name_axes(middle, "What one peer adds", "peers", "pages/s and peer")
-    name_axes(right, "Until the last page; dotted, as planned", "peers", "hours")
+    name_axes(right, "Last page (dotted: plan)", "peers", "hours")
     for axes in (middle, right):
         if legend := axes.get_legend():  # the lines are those of the first
             legend.remove()
