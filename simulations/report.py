@@ -89,7 +89,7 @@ def replay_table(result: ReplayResult) -> RenderableType:
         "CV",
         "max/\nmean",
         "speed-\nup",
-        "pages\ntimes",
+        "same\nmix",
         "cross\nURLs",
         "bytes",
         "why",
@@ -104,7 +104,7 @@ def replay_table(result: ReplayResult) -> RenderableType:
             f"{run.total.variation:.2f}",
             f"{run.total.max_over_mean:.2f}",
             f"{run.speed_up:.1f}",
-            f"{run.pages_times:.1f}",
+            f"{run.same_mix:.1f}",
             f"{run.cross_links.sent / max(1, run.cross_links.found):.1%}",
             f"{run.cross_links.bytes_per_link:.0f}",
             run.why,
@@ -112,12 +112,12 @@ def replay_table(result: ReplayResult) -> RenderableType:
     legend = (
         "pages/unit: of each peer on average. variance: of the peers' shares, in the worst unit; every one "
         f"is to be below {result.reference_variance:g}, two peers that split 2 : 3. CV (coefficient of "
-        "variation) and max/mean: of the peers' pages in all units. speed-up: seconds of fetches in the same "
-        "time over those of one peer with as many fetches in flight; pages times: pages over those of one "
-        "peer. why: idle, fetches for which there was no host to ask; mix, by how much faster the pages are "
-        "that more peers fetch first, since hosts take turns and slow ones hold one peer up. cross URLs: "
-        "share of all links that went to another peer; bytes of each. Each peer fetched "
-        f"{result.fetches_in_flight} at a time, {result.delay_s:g} s between two fetches from a host."
+        "variation) and max/mean: of the peers' pages in all units. speed-up: pages in the same time over "
+        "those of one peer with as many fetches in flight; same mix: n times the pages of one peer that "
+        "fetches the same mix of hosts. why: idle, fetches for which there was no host to ask; mix, by how "
+        "much faster the pages are that more peers fetch first, since hosts take turns and slow ones hold "
+        "one peer up. cross URLs: share of all links that went to another peer; bytes of each. Each peer "
+        f"fetched {result.fetches_in_flight} at a time, {result.delay_s:g} s between two fetches from a host."
     )
     return Group(table, Text("\n".join([legend, *(f"note: {note}" for note in result.notes)])))
 
@@ -145,8 +145,8 @@ def draw_replay(result: ReplayResult, path: Path) -> None:
             variance.plot(units, [each.balance.variance for each in run.intervals], marker=".", label=label)
     variance.axhline(result.reference_variance, linestyle="--", color="black", label="reference 2:3")
     counts = [run.peers for run in result.runs]
-    speed.plot(counts, [run.speed_up for run in result.runs], marker="o", label="work in the same time")
-    speed.plot(counts, [run.pages_times for run in result.runs], marker="s", label="pages in the same time")
+    speed.plot(counts, [run.speed_up for run in result.runs], marker="o", label="pages(n) / pages(1)")
+    speed.plot(counts, [run.same_mix for run in result.runs], marker="s", label="n, same mix of hosts")
     speed.plot(counts, counts, linestyle="--", color="black", label="linear")
     unit = f"units of {result.interval_s:g} s"
     for axes, title, x, y in (

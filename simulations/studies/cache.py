@@ -27,7 +27,7 @@ from simulations.studies.caches import (
     sieve_hits,
     static_hits,
 )
-from simulations.studies.figures import lines, name_axes
+from simulations.studies.figures import lines, measure, name_axes
 from simulations.studies.posting_lists import posting_lists
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.traces.queries import made_up_queries, read_queries
@@ -118,10 +118,7 @@ def _posting_rows(parameters: CacheParameters, asked: list[int], seed: int) -> l
 
 def draw(figure: Figure, outcome: Outcome) -> None:
     left, right = figure.subplots(1, 2)
-    rows = [
-        {**row, "share": 100 * row["hit_rate"], "share +-": 100 * row.get("hit_rate +-", 0)}
-        for row in outcome.summary()
-    ]
+    rows = [{**row, **measure(row, "hit_rate", "share", 100)} for row in outcome.summary()]
     lines(left, [row for row in rows if row["of"] == RESULTS], "policy", "size", "share")
     left.plot(
         list(LRU_OF_BOOK),

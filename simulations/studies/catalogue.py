@@ -43,11 +43,11 @@ STUDIES: Final[dict[str, Study]] = {
 # Parameters with few of everything, for a look at all experiments in a minute or two; the defaults are those
 # of the sources.
 QUICK: Final[dict[str, dict[str, Any]]] = {
-    "balance": {"peers": "2,4", "pages": 20_000, "fetches": 10},
-    "speedup": {"peers": "1,2,4", "pages": 20_000, "fetches": 10},
+    "balance": {"peers": "2,4", "pages": 2_000, "fetches": 2},
+    "speedup": {"peers": "1,2,4", "pages": 2_000, "fetches": 2},
     "partition": {"pages": 2_000, "slots": 5_000, "storm": 2},
     "weights": {"peers": 3, "slow": 1, "pages": 60_000, "rate": 20.0, "minutes": 20, "threshold": 1_000},
-    "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500},
+    "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500, "pages": 20_000},
     "freshness": {"pages": 1_000, "days": 120, "periods": "5,20", "policies": "fixed,cho"},
     "orders": {"pages": 500, "shares": "0.1,0.2", "orders": "breadth,focused"},
     "search": {"peers": "1,10", "queries": 1_000},

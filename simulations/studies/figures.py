@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from mesh.errors import ConfigError
+from simulations.studies.study import ends_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,9 +52,9 @@ def lines(
     by: str,
     x: str,
     y: str,
-    name: str = "{}",
+    name: Callable[[Any], str] = str,
 ) -> None:
-    """Draw y over x, a line for each value of `by`, with intervals where there are some."""
+    """Draw y over x, a line for each value of `by` with its name, with intervals where there are some."""
     for style, value in enumerate(dict.fromkeys(row[by] for row in rows)):
         chosen = [row for row in rows if row[by] == value]
         error = _intervals(chosen, y)
@@ -61,7 +62,7 @@ def lines(
             [row[x] for row in chosen],
             [row[y] for row in chosen],
             yerr=error if any(error[1]) else None,
-            label=name.format(value),
+            label=name(value),
             color=COLOURS[style % len(COLOURS)],
             marker=MARKERS[style % len(MARKERS)],
             linestyle=DASHES[style % len(DASHES)],
@@ -100,9 +101,21 @@ def bars(axes: Axes, rows: Sequence[Row], by: str, x: str, y: str) -> None:
 
 
 def _intervals(rows: Sequence[Row], y: str) -> tuple[list[float], list[float]]:
-    """Return how far intervals reach down and up. Nothing here is below zero, nor could a logarithm be."""
-    above = [row.get(f"{y} +-", 0.0) for row in rows]
-    return [min(half, 0.9 * abs(row[y])) for half, row in zip(above, rows, strict=True)], above
+    """Return how far intervals reach down and up."""
+    ends = [ends_of(row, y) for row in rows]
+    down = [row[y] - low for row, (low, _) in zip(rows, ends, strict=True)]
+    return down, [high - row[y] for row, (_, high) in zip(rows, ends, strict=True)]
+
+
+def measure(row: Row, name: str, to: str, factor: float = 1.0) -> Row:
+    """Return a measured column under another name, times a factor, with its interval."""
+    ends = {end: f"{name}{end}" for end in ("", " low", " high")}
+    return {f"{to}{end}": factor * row[column] for end, column in ends.items() if column in row}
+
+
+def peers_named(count: int) -> str:
+    """Name a mesh in a legend."""
+    return "1 peer" if count == 1 else f"{count} peers"
 
 
 def name_axes(axes: Axes, title: str, x: str, y: str) -> None:

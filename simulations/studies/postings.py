@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Meta
 
 from peers.engine.queries.query import Mode
-from simulations.studies.figures import lines, name_axes
+from simulations.studies.figures import lines, measure, name_axes
 from simulations.studies.posting_lists import (
     FUNCTION_WORDS,
     PostingLists,
@@ -163,8 +163,7 @@ def _ratios(outcome: Outcome) -> list[Row]:
         {
             "what": f"{row['asked']}, {row['read']}",
             "k": row["at_once"],
-            "ratio": row["real_over_model"],
-            "ratio +-": row.get("real_over_model +-", 0.0),
+            **measure(row, "real_over_model", "ratio"),
         }
         for row in sorted(_of_one_word(outcome), key=lambda row: (row["asked"], row["read"]))
     ]
@@ -206,13 +205,6 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         "of its lists' bytes a search reads "
         + ", ".join(f"{share:.2f} ({asked})" for asked, share in shares.items()),
         all(share <= 1 for share in shares.values()),
-    )
-    one, eight = (data_read(k, 100_000, 5e4 * BYTES_OF_BOOK) for k in (1, 8))
-    yield Claim(
-        BOOK,
-        "a list is of the order of 10^6 bytes, and D(k) is k of them",
-        f"D(1) = {one:,.0f} bytes, D(8) = {eight:,.0f}",
-        1e5 < one < 1e7 and abs(eight / one - 8) < 0.01,
     )
 
 

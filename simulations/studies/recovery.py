@@ -93,7 +93,7 @@ STUDY: Final = Study(
     },
     draw=draw,
     caption="Distributions over runs with faults: how many cost at most so much; dotted, the median.",
-    seeds=12,
+    seeds=20,
     claims=claims,
     in_words=in_words,
 )

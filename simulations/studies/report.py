@@ -14,7 +14,7 @@ import msgspec
 
 from simulations.studies.figures import figure_of
 from simulations.studies.study import Outcome, Row
-from simulations.studies.tables import cell, seeds_of, shown_columns
+from simulations.studies.tables import cell, seeds_in_words, shown_columns
 
 STYLE = """
 body{font:16px/1.5 Georgia,serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}
@@ -63,7 +63,7 @@ def _section(outcome: Outcome) -> str:
             _claims(outcome),
             _table(rows, names),
             f"<dl>{''.join(f'<dt>{name}</dt><dd>{escape(study.columns[name])}</dd>' for name in names)}</dl>",
-            f"<p><small>Source: {escape(study.source)}; {seeds_of(outcome)}. Parameters: "
+            f"<p><small>Source: {escape(study.source)}; {seeds_in_words(outcome)}. Parameters: "
             + escape(", ".join(f"{name} = {value}" for name, value in parameters.items() if value != ""))
             + ".</small></p>",
         ]

@@ -5,15 +5,16 @@ seed, and a `Study` that names both. Everything else (repetitions, confidence in
 command) follows from that:
 
     outcome = STUDY.repeat(STUDY.parameters(peers="1,2,4"), seeds=range(5))
-    outcome.summary()           # a row for each key, with means and half-widths of 95 % intervals
+    outcome.summary()           # a row for each key, with means and 95 % intervals
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from math import exp, sqrt
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -44,6 +45,22 @@ class Claim(msgspec.Struct, frozen=True):
     holds: bool
 
 
+class SchemeDifference(NamedTuple):
+    """The mean difference of two schemes that had the same seeds, and its 95 % interval."""
+
+    mean: float
+    low: float  # all three are the same where there is one seed, which has no interval
+    high: float
+
+    @property
+    def is_above(self) -> bool:
+        """Is the first scheme above the second, by more than chance?"""
+        return self.low > 0
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The rows of all repetitions."""
@@ -54,9 +71,9 @@ class Outcome:
     runs: tuple[tuple[Row, ...], ...]  # of each seed
 
     def summary(self) -> list[Row]:
-        """Means over the seeds, key by key; `NAME +-` is half the width of the 95 % interval of NAME.
+        """Means over the seeds, key by key; `NAME low` to `NAME high` is the 95 % interval of each mean.
 
-        A text is that of the first seed.
+        A text is the most frequent one; behind it stands in how many seeds, where not all have it.
         """
         grouped: dict[tuple[Any, ...], list[Row]] = {}
         for row in (row for run in self.runs for row in run):
@@ -66,6 +83,17 @@ class Outcome:
     def headline(self) -> list[Row]:
         """Those rows of the summary that a table shows."""
         return [row for row in self.summary() if self.study.is_headline(row)]
+
+    def paired(self, name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> SchemeDifference:
+        """Compare two schemes seed by seed, so that chance which is the same for both cancels out.
+
+        Args:
+          name: of the column that is compared.
+          first, second: values of the key columns that choose one row of each run.
+        """
+        values = [_value(run, name, first) - _value(run, name, second) for run in self.runs]
+        low, high = interval_of(values, may_be_negative=True) or (values[0], values[0])
+        return SchemeDifference(sum(values) / len(values), low, high)
 
     def claims(self) -> list[Claim]:
         return list(self.study.claims(self))
@@ -137,18 +165,50 @@ def amounts(text: str, what: str, *, least: float = 0.0, most: float = 1e9) -> l
     return values
 
 
+def interval_of(values: Sequence[float], *, may_be_negative: bool = False) -> tuple[float, float] | None:
+    """Return the 95 % interval of the mean of some values, or None for a single one.
+
+    That of a quantity that cannot be negative is Student's interval of the logarithm of the mean, by the
+    delta method, so that it is never below zero and holds the mean:
+
+        mean / f to mean * f,   f = exp(t s / (mean sqrt(n)))
+
+    For values that are nearly alike, or may be negative, it is Student's, mean +- t s / sqrt(n).
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    mean = sum(values) / n
+    deviation = sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
+    half = (_T95[n - 2] if n - 1 <= len(_T95) else 1.96) * deviation / sqrt(n)
+    if may_be_negative or min(values) < 0 or mean == 0:
+        return mean - half, mean + half
+    factor = exp(half / mean)
+    return mean / factor, mean * factor
+
+
+def ends_of(row: Row, name: str) -> tuple[float, float]:
+    """Return the interval of a column of a summary; of one that has none, the value itself, twice."""
+    value = float(row[name])
+    return row.get(f"{name} low", value), row.get(f"{name} high", value)
+
+
 def _mean(rows: Sequence[Row], keys: tuple[str, ...]) -> Row:
     result: Row = {}
     for name, first in rows[0].items():
-        if name in keys or isinstance(first, str):
+        if name in keys:
             result[name] = first
-            continue
-        values = [float(row[name]) for row in rows]
-        mean = sum(values) / len(values)
-        result[name] = mean
-        if len(values) > 1:
-            freedom = len(values) - 1
-            deviation = sqrt(sum((value - mean) ** 2 for value in values) / freedom)
-            t = _T95[freedom - 1] if freedom <= len(_T95) else 1.96
-            result[f"{name} +-"] = t * deviation / sqrt(len(values))
+        elif isinstance(first, str):
+            (text, count), *_ = Counter(row[name] for row in rows).most_common(1)
+            result[name] = text if count == len(rows) else f"{text} ({count} of {len(rows)})"
+        else:
+            values = [float(row[name]) for row in rows]
+            result[name] = sum(values) / len(values)
+            if interval := interval_of(values):
+                result[f"{name} low"], result[f"{name} high"] = interval
     return result
+
+
+def _value(rows: Iterable[Row], name: str, where: Mapping[str, Any]) -> float:
+    (row,) = (row for row in rows if all(row[key] == value for key, value in where.items()))
+    return float(row[name])

@@ -51,7 +51,7 @@ def sweep(
         found = {
             (at, seed): rows
             for at, seed in tasks
-            if (rows := _read(_file_of(kept, study, parameters[at], seed))) is not None
+            if (rows := _read(_file_of(kept, study, parameters[at], seed), study)) is not None
         }
     missing = [task for task in tasks if task not in found]
     progress(len(found), len(tasks))
@@ -132,12 +132,13 @@ def _file_of(folder: Path, study: Study, parameters: Parameters, seed: int) -> P
     return folder / f"{study.name}-{xxh3_64_hexdigest(what)}-{seed}.json"
 
 
-def _read(path: Path) -> list[Row] | None:
+def _read(path: Path, study: Study) -> list[Row] | None:
+    """Return the rows of a run, or None where they are missing, broken, or of other columns."""
     try:
         rows: list[dict[str, Any]] = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
     except (OSError, msgspec.DecodeError):
         return None
-    return rows
+    return rows if {name for row in rows for name in row} == set(study.columns) else None
 
 
 def _write(path: Path, rows: list[Row]) -> None:

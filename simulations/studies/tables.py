@@ -14,18 +14,29 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from simulations.studies.study import Outcome, Row
+from simulations.studies.study import Outcome, Row, ends_of
 
 ROWS_ACROSS: Final = 3  # of a table that is shown with rows and columns exchanged
 
 
 def cell(row: Row, name: str) -> str:
-    """A value, with half of its 95 % interval where there is one."""
+    """A value, with its 95 % interval where there is one that can be seen."""
     value = row[name]
     if isinstance(value, str):
         return value
-    error = row.get(f"{name} +-", 0.0)
-    return f"{_short(value)} ± {_short(error)}" if error > 0.0005 * abs(value) else _short(value)
+    low, high = ends_of(row, name)
+    is_seen = high - low > 0.001 * abs(value)
+    return f"{_short(value)} [{_short(low)}, {_short(high)}]" if is_seen else _short(value)
+
+
+def seeds_in_words(outcome: Outcome) -> str:
+    """Name the seeds, and explain the brackets behind means."""
+    first, last = outcome.seeds[0], outcome.seeds[-1]
+    if len(outcome.seeds) == 1:
+        return f"seed {first} alone, so that nothing is known of chance"
+    is_row = outcome.seeds == tuple(range(first, last + 1))
+    named = f"{first} to {last}" if is_row else ", ".join(map(str, outcome.seeds))
+    return f"means over the seeds {named}; [from, to] are their 95 % intervals"
 
 
 def shown_columns(rows: Sequence[Row], outcome: Outcome) -> list[str]:
@@ -46,7 +57,7 @@ def outcome_table(outcome: Outcome) -> RenderableType:
         is_text = isinstance(rows[0][name], str)
         table.add_column(name.replace("_", "\n", 1), justify="left" if is_text else "right")
     for row in rows:
-        table.add_row(*(cell(row, name).replace(" ± ", "\n± ") for name in chosen))
+        table.add_row(*(cell(row, name).replace(" [", "\n[") for name in chosen))
     return Group(table, _legend(rows, chosen, outcome))
 
 
@@ -67,7 +78,7 @@ def _legend(rows: Sequence[Row], told: Sequence[str], outcome: Outcome) -> Text:
     for name in columns:
         if len(rows) > 1 and len({row[name] for row in rows}) == 1:
             lines.append(f"{name}: {cell(rows[0], name)}, {columns[name]}")
-    lines.append(seeds_of(outcome))
+    lines.append(seeds_in_words(outcome))
     for claim in outcome.claims():
         verdict = "as said" if claim.holds else "NOT as said"
         lines.append(f"{verdict} ({claim.source}): {claim.says}; here {claim.ours}")
@@ -75,7 +86,7 @@ def _legend(rows: Sequence[Row], told: Sequence[str], outcome: Outcome) -> Text:
 
 
 def as_csv(outcome: Outcome) -> str:
-    """All rows of the summary, with a column `NAME +-` beside each that was measured."""
+    """All rows of the summary, with columns `NAME low` and `NAME high` beside each that was measured."""
     rows = outcome.summary()
     buffer = StringIO()
     writer = csv.DictWriter(
@@ -106,10 +117,3 @@ def _short(value: float) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
-
-
-def seeds_of(outcome: Outcome) -> str:
-    """Return the seeds in words, and the meaning of ± where there are several."""
-    if len(outcome.seeds) == 1:
-        return f"seed {outcome.seeds[0]}"
-    return f"seeds {', '.join(map(str, outcome.seeds))}; ± is half of a 95 % interval over them"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import FoundLink
-from simulations.webs.web import Served
+from simulations.webs.web import Served, Web
 
 ERROR_SECONDS = 0.1  # of answers that the trace does not have
 
@@ -76,3 +76,17 @@ class TraceWeb:
     def is_forbidden(self, url: str) -> bool:
         """A trace has no robots.txt."""
         return False
+
+
+def recorded(web: Web) -> Iterator[TracedPage]:
+    """Yield the pages of a web as a crawl would record them, breadth first, without waiting for any host."""
+    queue, seen = list(web.seeds), set(web.seeds)
+    count = 0
+    for url in queue:
+        served = web.serve(url)
+        if served.status == 200:
+            links = tuple(web.targets(url))
+            yield TracedPage(url, float(count), served.seconds, served.n_bytes, links)
+            count += 1
+            queue += [link for link in links if link not in seen]
+            seen.update(links)

@@ -150,7 +150,7 @@ def replay(
     counts = sorted({1, *peer_counts})
     if fetches_in_flight is None:
         fetches_in_flight = min(200, max(1, web.host_count // (HOSTS_PER_FETCH * counts[-1])))
-    settings = _settings_of(fetches_in_flight, delay_s)
+    settings = replay_settings(fetches_in_flight, delay_s)
     crawls = {}
     for count in counts:
         crawls[count] = SimulatedCrawl(
@@ -180,7 +180,7 @@ def replay(
     )
 
 
-def _settings_of(fetches_in_flight: int, delay_s: float) -> CrawlSettings:
+def replay_settings(fetches_in_flight: int, delay_s: float) -> CrawlSettings:
     """Make settings without limits: the trace decides which pages are requested, how often and how deep."""
     return CrawlSettings(
         delay_s=delay_s,
@@ -212,8 +212,8 @@ def _compared(run: ReplayRun, alone: ReplayRun, n_fetches: int) -> ReplayRun:
         reasons.append(f"mix {pages / work:.1f}")
     return replace(
         run,
-        speed_up=work,
-        pages_times=pages,
+        speed_up=pages,
+        same_mix=run.peers * pages / max(1e-9, work),
         speed_up_to_half=alone.half_seconds / run.half_seconds,
         why=", ".join(reasons) if run.peers > 1 else "-",
     )

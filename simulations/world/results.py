@@ -66,14 +66,14 @@ class ReplayRun(msgspec.Struct, frozen=True):
     total: Balance  # of the pages of all intervals
     variance_max: float  # of the intervals
     is_below_reference: bool  # every interval is
-    speed_up: float  # seconds of fetches of this run over those of one peer, in the same time
+    speed_up: float  # the book's: pages of this run over those of one peer, in the same time
     speed_up_to_half: float  # time in which one peer fetches half of the pages over that of this run
     half_seconds: float  # virtual, until half of the pages were fetched
     virtual_seconds: float  # until everything was fetched
     cross_links: CrossLinks
     interval_s: float = 0.0
     busy_s: float = 0.0  # seconds of all fetches in all intervals
-    pages_times: float = 1.0  # pages of this run over those of one peer, in the same time
+    same_mix: float = 1.0  # n times the pages of one peer that fetches the mix of hosts of this run
     why: str = ""  # the speed-up is less, or the pages are more, than n times that of one peer
 
 

@@ -112,6 +112,17 @@ def test_a_sweep_that_was_stopped_goes_on_and_more_seeds_cost_only_themselves(tm
     assert runs[-1] == 0
 
 
+def test_kept_runs_with_other_columns_are_made_again(tmp_path: Path) -> None:
+    runs: list[int] = []
+    study = counting(runs)
+    sweep(study, [PARAMETERS], [1], kept=tmp_path)
+    (path,) = tmp_path.iterdir()
+    path.write_text('[{"peers": 1, "delay_s": 0.0, "pages_per_minute": 5.0}]')
+    (outcome,) = sweep(study, [PARAMETERS], [1], kept=tmp_path)
+    assert runs == [1, 1]
+    assert outcome.summary()
+
+
 def test_values_of_parameters_are_combined() -> None:
     named = varied(PARAMETERS, ["hosts=100,200", "delays=0;0,10"])
     assert [name for name, _ in named] == [
@@ -195,6 +206,22 @@ def test_every_figure_can_be_drawn_with_units_on_its_axes(name: str) -> None:
     figure = matplotlib.Figure()
     STUDIES[name].draw(figure, outcome)
     assert all(axes.get_xlabel() and axes.get_ylabel() and axes.get_title() for axes in figure.axes)
+    labels = [label for axes in figure.axes for label in axes.get_legend_handles_labels()[1]]
+    assert "1 peers" not in labels
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_interval_of_a_figure_is_cut_by_an_axis(name: str) -> None:
+    matplotlib = pytest.importorskip("matplotlib.figure", reason="the extra `simulations` is not installed")
+    figure = matplotlib.Figure()
+    STUDIES[name].draw(figure, small(STUDIES[name]))
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        for container in axes.containers:
+            _, _, bars = getattr(container, "errorbar", None) or container
+            for bar in bars:
+                ends = [y for segment in bar.get_segments() for _, y in segment]
+                assert all(low <= end <= high for end in ends), container.get_label()
 
 
 def test_the_page_has_all_figures_in_it_and_needs_nothing_else() -> None:

@@ -10,6 +10,7 @@ from simulations.traces.columns import columns_of
 from simulations.traces.statistics import fit_log_normal, info_of, rank_exponent
 from simulations.traces.synthesis import synthesise
 from simulations.traces.trace_part import cut
+from simulations.webs.trace import recorded as read_breadth_first
 from simulations.webs.web import SyntheticWeb
 
 
@@ -32,16 +33,7 @@ def recorded(pages: int = 3_000) -> list[TracedPage]:
 
 def recorded_from(web: SyntheticWeb) -> list[TracedPage]:
     """A crawl of a web, breadth first, without waiting for anybody."""
-    queue, seen = list(web.seeds), set(web.seeds)
-    trace: list[TracedPage] = []
-    for url in queue:
-        served = web.serve(url)
-        if served.status == 200:
-            links = tuple(web.targets(url))
-            trace.append(TracedPage(url, float(len(trace)), served.seconds, served.n_bytes, links))
-            queue += [link for link in links if link not in seen]
-            seen.update(links)
-    return trace
+    return list(read_breadth_first(web))
 
 
 def test_columns_tell_hosts_parents_and_where_links_lead() -> None:
