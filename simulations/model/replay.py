@@ -29,6 +29,8 @@ SEED: Final = -1
 SEEDED: Final = 0  # the peer that is given the seeds
 FOUND_AFTER_S: Final = 0.3  # storing, and the batches in which links travel to other peers; measured
 FINEST: Final = 32  # steps in one, in the beginning, and then so many
+TURN_ROUNDS: Final = 3  # until waits and shares of the two kinds of hosts agree
+TURN_STEPS: Final = 8  # in a turn of a host, from which on its phases are told apart
 STEPS_OF_TIME: Final = 200  # in the time that has passed, so that what is soon is as exact as what is late
 SEEDS_AFTER_S: Final = 0.55  # until a seed is with its owner, which has to claim its slot first; measured
 NEW_ITEMS: Final = 2  # robots.txt and the first page; a host is new until it has given both
@@ -132,14 +134,19 @@ def replay(
         at, known = position[active], found.known[active]
         is_new = at < items.starts[active] + NEW_ITEMS
         item = np.minimum(at.astype(np.int64), len(periods) - 1)
-        pace = periods[item]
-        waited = _waits(peer[active], held[item], pace, is_new, settings.fetches_in_flight_max, n_peers)
+        pace, rest = periods[item], periods[item] - held[item]
+        # Of a host with turns longer than some steps it is known if it is asked now, or left alone.
+        is_seen = pace > TURN_STEPS * width_s
+        is_left = is_seen & (np.ceil(at + 1e-9) - at <= rest / pace)
+        busy = np.where(is_left, 0.0, held[item])
+        turn = np.where(is_seen & ~is_left, held[item], pace)
+        waited = _waits(peer[active], busy, turn, is_new, settings.fetches_in_flight_max, n_peers)
         # A host goes through its own items; it is slower than it could be alone by what it waits.
-        own_s = width_s * pace / (waited + pace)
+        own_s = width_s * np.where(is_left, 1.0, turn / (waited + turn))
         position[active] = np.minimum(np.interp(np.interp(at, numbers, work) + own_s, work, numbers), known)
         # What is being fetched has come when only the pause behind it is left.
-        rest = (pace - held[item]) / (waited + pace)
-        has_come = np.ceil(position[active] - 1e-9) - position[active] <= rest
+        behind = np.ceil(position[active] - 1e-9) - position[active]
+        has_come = behind <= rest / np.where(is_seen, pace, waited + pace)
         whole = position.astype(np.int64)
         whole[active] += has_come & (whole[active] < known)
         np.maximum(done, whole, out=whole)
@@ -215,16 +222,30 @@ def _sums(values: npt.NDArray[Any]) -> Floats:
 def _waits(
     peer: Ints, seconds: Floats, period: Floats, is_new: npt.NDArray[np.bool_], fetches: int, n_peers: int
 ) -> Floats:
-    """How long each host waits for a fetch; those that have given no page have every second one."""
+    """Return how long each host waits for a fetch; those that have given no page have every second turn.
+
+    Turns are counted, not seconds: where both kinds wait, as many questions go to the one as to the other.
+    """
     waited = np.zeros(len(peer))
-    free = np.full(n_peers, float(fetches))
-    for chosen, share in ((is_new, 0.5), (~is_new, 1.0)):
-        if chosen.any():
-            of, busy_s, period_s = peer[chosen], seconds[chosen], period[chosen]
-            wait = wait_seconds(of, busy_s, period_s, free * share, None, n_peers)
-            waited[chosen] = wait[of]
-            free -= np.bincount(of, busy_s / (wait[of] + period_s), n_peers)
-            np.maximum(free, fetches / 2, out=free)
+    kinds = [(kind, peer[kind], seconds[kind], period[kind]) for kind in (is_new, ~is_new)]
+    wanted = [np.bincount(of, busy_s / period_s, n_peers) for _, of, busy_s, period_s in kinds]
+    if (wanted[0] + wanted[1] <= fetches).all():
+        return waited
+    for _ in range(TURN_ROUNDS):
+        each = []  # seconds of a question to hosts of each kind, as often as they are asked
+        for kind, of, busy_s, period_s in kinds:
+            rate = (busy_s > 0) / (waited[kind] + period_s)
+            asked = np.bincount(of, rate, n_peers)
+            each.append(np.bincount(of, busy_s * rate, n_peers) / np.maximum(asked, 1e-12))
+        share = each[0] / np.maximum(each[0] + each[1], 1e-12)
+        free = (
+            np.maximum(fetches * share, fetches - wanted[1]),
+            np.maximum(fetches * (1 - share), fetches - wanted[0]),
+        )
+        for (kind, of, busy_s, period_s), of_kind in zip(kinds, free, strict=True):
+            if len(of):
+                wait = wait_seconds(of, busy_s, period_s, np.maximum(of_kind, 1e-3), None, n_peers)
+                waited[kind] = wait[of]
     return waited
 
 

@@ -1,6 +1,6 @@
 """A peer's answers to a search as functions of its documents: CPU and latency of counts, hits and excerpts.
 
-    TIANMESH_BENCH_WEB=FOLDER BENCH_ANSWER_DOCUMENTS=25000,100000 pytest tests/benchmarks/bench_answers.py -s
+    TIANMESH_BENCH_WEB=FOLDER BENCH_ANSWER_DOCUMENTS=5000,400000 pytest tests/benchmarks/bench_answers.py -s
 
 The documents are those of `real_documents`, as many times as it takes, each with lines of several of them: no
 two are alike, and a word is in the same share of the documents whatever their number. One index grows from
@@ -14,6 +14,7 @@ p99; `simulations.studies.costs.ANSWERS` has them:
     5,000      4         1.15             2.74             3.51  12.05
     25,000     4         1.61             4.85             6.04  19.43
     100,000    5         1.81             4.59             6.07  15.65
+    400,000    9         3.23             4.34             7.26  15.79
 """
 
 from __future__ import annotations

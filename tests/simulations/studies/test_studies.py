@@ -386,7 +386,7 @@ def test_searches_slow_down_with_the_documents_of_a_peer() -> None:
     at = [costs.answers(documents, usual) for documents in (5_000, 25_000, 50_000, 100_000, 1e6, 1e12)]
     assert [each[1:] for each in at[:2]] == [each[1:] for each in costs.ANSWERS[:2]]
     assert costs.ANSWERS[1].hits < at[2].hits < costs.ANSWERS[2].hits
-    assert at[4].hits == pytest.approx(costs.ANSWERS[2].hits * 10**usual.growth)
+    assert at[4].hits == pytest.approx(costs.ANSWERS[3].hits * 2.5**usual.growth)
     assert at[5].hits == costs.HITS_MS_MAX
     assert costs.query_cpu_s(costs.MESH_DOCUMENTS, usual) == pytest.approx(usual.query_cpu_s)
     assert costs.answer_ms(costs.LATENCY_DOCUMENTS, usual) == pytest.approx((5.0, 14.0))
