@@ -134,21 +134,19 @@ def replay(
         at, known = position[active], found.known[active]
         is_new = at < items.starts[active] + NEW_ITEMS
         item = np.minimum(at.astype(np.int64), len(periods) - 1)
-        pace = periods[item]
-        rest = pace - held[item]
+        pace, rest = periods[item], periods[item] - held[item]
         # Of a host with turns longer than some steps it is known if it is asked now, or left alone.
         is_seen = pace > TURN_STEPS * width_s
         is_left = is_seen & (np.ceil(at + 1e-9) - at <= rest / pace)
         busy = np.where(is_left, 0.0, held[item])
         turn = np.where(is_seen & ~is_left, held[item], pace)
         waited = _waits(peer[active], busy, turn, is_new, settings.fetches_in_flight_max, n_peers)
-        waited[is_left] = 0.0
         # A host goes through its own items; it is slower than it could be alone by what it waits.
-        own_s = width_s * turn / (waited + turn)
+        own_s = width_s * np.where(is_left, 1.0, turn / (waited + turn))
         position[active] = np.minimum(np.interp(np.interp(at, numbers, work) + own_s, work, numbers), known)
         # What is being fetched has come when only the pause behind it is left.
-        behind = rest / np.where(is_seen, pace, waited + pace)
-        has_come = np.ceil(position[active] - 1e-9) - position[active] <= behind
+        behind = np.ceil(position[active] - 1e-9) - position[active]
+        has_come = behind <= rest / np.where(is_seen, pace, waited + pace)
         whole = position.astype(np.int64)
         whole[active] += has_come & (whole[active] < known)
         np.maximum(done, whole, out=whole)

@@ -136,8 +136,9 @@ def _keys_go_from_result_to_result(browser: webdriver.Chrome, gateway: str) -> N
         ("j", links[1]),
         (Keys.ARROW_UP, links[0]),
         ("/", browser.find_element(By.ID, "q")),
-        ("/", browser.find_element(By.ID, "q")),
         (Keys.ARROW_DOWN, links[0]),
+        ("/", browser.find_element(By.ID, "q")),
+        ("/", browser.find_element(By.ID, "q")),  # behind this the arrows are the suggestions'
     ):
         (browser.switch_to.active_element or body).send_keys(key)
         assert browser.switch_to.active_element == expected

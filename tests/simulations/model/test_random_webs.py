@@ -24,3 +24,11 @@ def test_model_and_peers_agree_on_webs_that_are_drawn(seed: int, has_slow_peers:
     assert seen.half == pytest.approx(1.0, abs=0.1)
     assert seen.most == pytest.approx(1.0, abs=0.1)
     assert seen.tenths == pytest.approx([0.0] * 10, abs=SHORT.get(seed, 0.05))
+
+
+def test_new_hosts_have_every_second_question_where_few_fetches_serve_many_hosts() -> None:
+    seen = side_by_side(drawn(2_001, 1_200))  # 221 hosts, two peers of eight fetches
+    assert seen.has_same_pages
+    assert (seen.end, seen.most) == pytest.approx((1.0, 1.0), abs=0.05)
+    assert seen.half == pytest.approx(1.0, abs=0.05)  # .795 where seconds were counted instead
+    assert seen.tenths == pytest.approx([0.0] * 10, abs=0.05)
