@@ -74,7 +74,7 @@ BUILT_IN: Final = {
     ),
     "audit": LateCommand(
         "peers.commands.audit:app",
-        "Prove that promises to others were kept.",
+        "Prove that promises to others were kept, or list the word of one member.",
     ),
     "takedown": LateCommand(
         "peers.commands.policy:takedown:TAKEDOWN_EPILOG",

@@ -20,7 +20,6 @@ from mesh.errors import LocalProtocolError
 from mesh.membership.model.messages import DecreesInForce
 from mesh.membership.model.wire_messages import MembersTold
 from peers.crawler.model.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
-from peers.engine.queries.query_parser import read_query
 from peers.gateway.errands.drain_errand import DrainErrand
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.history_roundup import HistoryRoundup
@@ -53,6 +52,7 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
 from peers.gateway.search.readiness import Readiness
 from peers.gateway.search.search import Search
+from peers.gateway.search.search_task import reading_of
 from peers.gateway.search.searched_words import SearchedWords
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.stand_in_check import SEARCHES_EACH, StandInCheck
@@ -309,7 +309,7 @@ class Searcher(Actor):
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
-                reading = read_query(order.text, order.order, order.hidden)
+                reading = reading_of(order, view.policy, order.text)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case SuggestTexts():
                 return SuggestionErrand(number, self._me, order, view)

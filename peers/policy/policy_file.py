@@ -2,6 +2,7 @@
 
 pages_max = 100000
 allow_private = ["intranet.pku.edu.cn", "10.1.0.0/16"]
+synonyms = [["北大", "北京大学"], ["postgres", "PostgreSQL"]]
 
 [[rules]]
 action = "crawl"
@@ -44,6 +45,7 @@ from peers.policy.rules import (
     PINS_MAX,
     PRIVATE_MAX,
     RULES_MAX,
+    SYNONYMS_MAX,
     UNDO_MAX,
     Inside,
     Moment,
@@ -51,8 +53,10 @@ from peers.policy.rules import (
     Policy,
     Private,
     Rule,
+    SynonymGroup,
     Undo,
 )
+from peers.text.synonyms import HAN_CHARS_MAX, is_word
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -63,6 +67,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     ordering: CrawlOrder | None = None
     inside: Annotated[tuple[Inside, ...], Meta(max_length=INSIDE_MAX)] = ()
     undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
+    synonyms: Annotated[tuple[SynonymGroup, ...], Meta(max_length=SYNONYMS_MAX)] = ()
     ends_at: Moment | None = None
     next_at: Moment | None = None
 
@@ -91,6 +96,12 @@ def read_policy(text: str, name: str) -> Policy:
     for pattern in (pattern for rule in policy.rules for pattern in rule.urls):
         if fault := fault_of(pattern):
             raise ConfigError(f"{name}: {fault}")
+    for word in (word for group in policy.synonyms for word in group):
+        if not is_word(word):
+            raise ConfigError(
+                f"{name}: a synonym is one word of letters and digits, or of 2 to {HAN_CHARS_MAX} Chinese "
+                f"characters, and “{word}” is none"
+            )
     return policy
 
 

@@ -41,7 +41,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import chain
 from math import inf
 from operator import attrgetter
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -51,6 +51,8 @@ from mesh.urls import host_of
 from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
 from peers.policy.patterns import UrlSet, host_in
+from peers.text.regional_words import WAYS_MAX
+from peers.text.synonyms import Synonyms, synonyms_of
 
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
 RULES_MAX: Final = 2_000
@@ -58,6 +60,7 @@ PINS_MAX: Final = 1_000
 PINNED_SLOTS_MAX: Final = 16_384  # 2 microseconds each whenever the members change
 PRIVATE_MAX: Final = 1_000
 UNDO_MAX: Final = 16
+SYNONYMS_MAX: Final = 1_000  # groups of words
 INSIDE_MAX: Final = 16  # each costs a search by people outside a pass over the pages of its domains
 WILDCARDS_MAX: Final = 4  # in one pattern: each more is one more search through the URL
 DAY_S: Final = 86_400.0
@@ -266,6 +269,12 @@ class Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return self.since.timestamp(), self.until.timestamp()
 
 
+# Words that mean the same to people who search. `synonyms` says what can be one.
+SynonymGroup: TypeAlias = Annotated[
+    tuple[Annotated[str, Meta(min_length=1, max_length=64)], ...], Meta(min_length=2, max_length=WAYS_MAX)
+]
+
+
 class Policy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
 ):
@@ -280,6 +289,8 @@ class Policy(
     # Names, with all below them, and networks that may be asked though their addresses are private.
     allow_private: Annotated[tuple[Private, ...], Meta(max_length=PRIVATE_MAX)] = ()
     undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
+    # Whoever searches for one of the words of a group finds pages with any, those with the typed one first.
+    synonyms: Annotated[tuple[SynonymGroup, ...], Meta(max_length=SYNONYMS_MAX)] = ()
     ordering: CrawlOrder | None = (
         None  # in which order new pages are visited; None for what each peer is set to
     )
@@ -310,6 +321,11 @@ class Policy(
             for slot in pin.slots_pinned(slot_of):
                 pinned.setdefault(slot, pin.peer)
         return pinned
+
+    @cached_property
+    def synonym_table(self) -> Synonyms:
+        """The synonyms by word."""
+        return synonyms_of(self.synonyms)
 
     def hidden_from(self, address: str) -> tuple[str, ...]:
         """Return the domains of which nothing is shown to a person that asks from an address.

@@ -7,5 +7,5 @@ that a page is; by the former `line_languages` tells which parts of a page are i
 `characters` has the classes of characters by which excerpts are cut. `version` is the number of all these
 rules, and `fingerprint` tells whether the libraries installed analyse as it says. `word_discovery` finds
 words that the dictionary lacks, `pinyin` says how characters are read, `regional_words` which words of the
-mainland, Taiwan and Hong Kong mean the same.
+mainland, Taiwan and Hong Kong mean the same, `synonyms` which others, as the owner of a mesh says.
 """

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -41,15 +41,15 @@ from numpy.typing import NDArray
 from peers.text.compounds import COMPOUND_PREFIX, HYPHEN, Meaning, compounds_of, spans_of
 from peers.text.folding import fold, other_forms
 from peers.text.function_words import function_words_of
-from peers.text.regional_words import OTHERS_MAX, RegionalWord, regional_words
+from peers.text.regional_words import OTHERS_MAX, regional_words
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of, kind_of, runs_of
 from peers.text.segmentation import segment_han, words_of
 from peers.text.spellings import spellings_of
 from peers.text.stemming import form_of, native_form_of, native_language
+from peers.text.synonyms import NO_SYNONYMS, Synonyms
 
 # No natural word is longer; a base64 blob cut here costs one dictionary entry of bounded size.
 TERM_CHARS_MAX = 64
-WAYS_MAX = 1 + OTHERS_MAX  # of a word, in which pages may have it
 
 
 def analyse(text: str) -> list[str]:
@@ -72,17 +72,17 @@ class QueryTerms(NamedTuple):
     alternatives: tuple[EitherOf, ...] = ()  # required likewise; distinct
 
 
-def query_terms(text: str) -> QueryTerms:
+def query_terms(text: str, synonyms: Synonyms = NO_SYNONYMS) -> QueryTerms:
     """Say by which entries of the dictionary documents about a typed text are found and scored.
 
     A word scores by itself and by its form, a Han word by itself and by the pairs of its characters and
     those around it: what is segmented otherwise than in the page still counts. Required is what every
     page has in which the words stand, in whatever form and however segmented: forms, and the pairs inside
-    words; of a word that is another one in another region, either. Function words are required only of who
-    types nothing else; beside `SENTENCE_WORDS` others they do not score either. What is typed twice counts
-    twice.
+    words; of a word that is another one in another region, or has synonyms, either. Function words are
+    required only of who types nothing else; beside `SENTENCE_WORDS` others they do not score either. What is
+    typed twice counts twice.
     """
-    return _Reading(fold(text), () if text.isascii() else spellings_of(text)).terms()
+    return _Reading(fold(text), () if text.isascii() else spellings_of(text), synonyms).terms()
 
 
 # Chosen on the judged collections, on all of their queries, with the weights of fields as they were then; for
@@ -110,6 +110,7 @@ OTHER_FORM_WEIGHT = 0.25
 # Of a pair of the word that another region has. Chosen on a quarter of the queries of one source and kept on
 # another quarter; for figures see `tests/benchmarks/HISTORY.md`, words of the mainland and of Taiwan.
 REGIONAL_WEIGHT = 0.5
+SYNONYM_WEIGHT = FORM_WEIGHT * REGIONAL_WEIGHT / HAN_PAIR_WEIGHT  # of a synonym with letters: as much less
 # Of a word as it is written: it decides between pages that are alike. MRR@10 of the LibreOffice help, queries
 # with such words, without and with it: German .572 and .576, French .553 and .554, Greek .606 and .606.
 SPELLING_WEIGHT = 0.1
@@ -132,7 +133,8 @@ _PARTICLE = re.compile(
 class _Reading:
     """Collects the entries that a folded query is searched by."""
 
-    def __init__(self, folded: str, spellings: Sequence[str]) -> None:
+    def __init__(self, folded: str, spellings: Sequence[str], synonyms: Synonyms) -> None:
+        self._synonyms = synonyms
         self._required: dict[str, None] = {}
         self._optional: dict[str, None] = {}  # required where nothing else is
         self._scoring: dict[str, float] = {}
@@ -144,11 +146,11 @@ class _Reading:
         greatest_last = sorted(compounds, key=itemgetter(-1))
         of_run = {run: c.meaning for c in greatest_last for run in range(c.first, c.last + 1)}
         self._alternatives: dict[EitherOf, None] = {}
-        self._elsewhere: dict[str, None] = {}  # pairs of words that others have for those typed
+        self._elsewhere: dict[str, float] = {}  # entries of words that others have for those typed
         for i, span in enumerate(spans):
             run = folded[span.start : span.end]
             if span.kind is RunKind.WORD:
-                self._add_word(run[:TERM_CHARS_MAX], of_run.get(i, Meaning.PARTS))
+                self._add_word(run[:TERM_CHARS_MAX], of_run.get(i))
             elif span.kind is RunKind.HAN:
                 self._add_han(run)
             elif span.kind is RunKind.UNSPACED:
@@ -174,15 +176,15 @@ class _Reading:
     def terms(self) -> QueryTerms:
         """Return the terms collected; those of a sentence score without its function words."""
         required = self._required or ({} if self._alternatives else self._optional)
-        for entry in self._elsewhere:
+        for entry, weight in self._elsewhere.items():
             if entry not in self._scoring:
-                self._score(entry, REGIONAL_WEIGHT)
+                self._score(entry, weight)
         scoring = self._scoring
         if len(self._content_words) >= SENTENCE_WORDS:
             scoring = {entry: weight for entry, weight in scoring.items() if entry in self._content}
         return QueryTerms(tuple(required), tuple(scoring), tuple(scoring.values()), tuple(self._alternatives))
 
-    def _add_word(self, word: str, part_of: Meaning) -> None:
+    def _add_word(self, word: str, part_of: Meaning | None) -> None:
         form = form_of(word)
         is_content = word not in self._function_words
         factor = PART_FACTOR if part_of is Meaning.EITHER else 1.0
@@ -195,14 +197,17 @@ class _Reading:
             self._optional[word] = None
             return
         self._content_words.add(form or word)
-        if part_of is Meaning.PARTS:
+        others = self._synonyms.get(word, ())[:OTHERS_MAX] if part_of is None else ()
+        if others:
+            self._add_others((form or word,), others)
+        elif part_of in (None, Meaning.PARTS):
             self._required[form or word] = None
 
     def _add_han(self, run: str) -> None:
         pairs = pair_atoms(run)[:-1]
         words = words_of(run)
         ends = list(accumulate(map(len, words)))
-        regional = regional_words(run, {0, *ends})
+        regional = regional_words(run, {0, *ends}, self._synonyms)
         for word, end in zip(words, ends, strict=True):
             start = end - len(word)
             is_content = word not in self._function_words
@@ -213,7 +218,8 @@ class _Reading:
                 wanted.update(dict.fromkeys(inside))
             if is_content:
                 self._content_words.add(word)
-        self._add_regional(run, regional)
+        for start, end, others in regional:
+            self._add_others(_way_of(run[start:end]), others)
         for pair in pairs:
             self._score(pair, HAN_PAIR_WEIGHT)
         for other in other_forms(run):
@@ -221,12 +227,13 @@ class _Reading:
                 if entry not in self._scoring:
                     self._score(entry, OTHER_FORM_WEIGHT)
 
-    def _add_regional(self, run: str, regional: Sequence[RegionalWord]) -> None:
-        for start, end, others in regional:
-            ways = [pair_atoms(word)[:-1] for word in (run[start:end], *others)]
-            self._alternatives[EitherOf(tuple(map(tuple, ways)))] = None
-            for entry in dict.fromkeys(chain.from_iterable(ways[1:])):
-                self._elsewhere[entry] = None
+    def _add_others(self, typed: tuple[str, ...], others: Sequence[str]) -> None:
+        """Require a word or one of those that others have for it, which score less."""
+        ways = (typed, *map(_way_of, others))
+        self._alternatives[EitherOf(ways)] = None
+        for other, way in zip(others, ways[1:], strict=True):
+            weight = REGIONAL_WEIGHT if kind_of(other) is RunKind.HAN else SYNONYM_WEIGHT
+            self._elsewhere.update(dict.fromkeys(way, weight))
 
     def _add_other_cjk(self, run: str) -> None:
         pairs = pair_atoms(run)
@@ -247,6 +254,11 @@ class _Reading:
         self._scoring[entry] = min(self._scoring.get(entry, 0.0) + weight, REPEATS_MAX * weight)
         if is_content:
             self._content.add(entry)
+
+
+def _way_of(word: str) -> tuple[str, ...]:
+    """Return the entries by which pages have a folded word."""
+    return tuple(pair_atoms(word)[:-1]) if kind_of(word) is RunKind.HAN else (form_of(word) or word,)
 
 
 def _terms_of_run(run: str) -> Sequence[str]:

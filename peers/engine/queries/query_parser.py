@@ -57,7 +57,9 @@ from peers.engine.queries.query_language import (
     Words,
     read,
 )
-from peers.text.analysis import WAYS_MAX, EitherOf, query_terms
+from peers.text.analysis import EitherOf, query_terms
+from peers.text.regional_words import WAYS_MAX
+from peers.text.synonyms import NO_SYNONYMS, Synonyms
 
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
 QUERY_CHARS_MAX: Final = 1000
@@ -89,24 +91,32 @@ class ParsedQuery(NamedTuple):
         return self.unquoted and with_native_forms(self.unquoted, self.natives, doc_freqs)
 
 
-def read_query(text: str, order: Sort = Sort.SCORE, without: Sequence[str] = ()) -> ParsedQuery:
+def read_query(
+    text: str,
+    order: Sort = Sort.SCORE,
+    without: Sequence[str] = (),
+    synonyms: Synonyms = NO_SYNONYMS,
+) -> ParsedQuery:
     """Read a query as typed; never raises. Parts beyond the limits are left out, with a remark.
 
     Args:
       without: domains of which nothing is found, whatever is typed; at most `LITERAL_ENTRIES_MAX`.
+      synonyms: what the owner of the mesh says that words mean as well.
     """
     remarks = Remarks()
     taken = cut_at_word(text, QUERY_CHARS_MAX)
     if len(taken) < len(text.rstrip()):
         remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
-    compiler = _Compiler(remarks, without)
+    compiler = _Compiler(remarks, without, synonyms)
     node = read(taken, remarks)
     query = compiler.query(node, order)
     if query.is_empty and compiler.has_conditions:
         remarks.note(Oddity.ONLY_EXCLUSIONS)
     query.check_limits()
     has_phrases = any(_is_quoted(literal) for literal in chain.from_iterable(query.clauses))
-    unquoted = _Compiler(Remarks(), without).query(_unquoted(node), order) if has_phrases else None
+    unquoted = None
+    if has_phrases:
+        unquoted = _Compiler(Remarks(), without, synonyms).query(_unquoted(node), order)
     reading = ParsedQuery(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
     if len(reading.terms) > COUNTED_MAX:
         reading = reading._replace(natives=())
@@ -161,12 +171,13 @@ class _TooComplex(Exception):
 class _Compiler:
     """Turns the tree of a query into a `Query`."""
 
-    def __init__(self, remarks: Remarks, without: Sequence[str] = ()) -> None:
+    def __init__(self, remarks: Remarks, without: Sequence[str], synonyms: Synonyms) -> None:
         self._remarks = remarks
+        self._synonyms = synonyms
         entries = tuple(HOST_PREFIX + domain for domain in without)
         self._hidden: list[_Clause] = [(Literal(LiteralKind.SITE, entries, negated=True),)] if entries else []
         self._bare: list[str] = []  # texts of which every word is required
-        self._scoring: list[str] = []  # more texts that are asked for
+        self._scoring: list[Words | Phrase] = []  # more texts that are asked for
         self._clauses: dict[_Clause, None] = {}
         self._united: dict[LiteralKind, dict[str, None]] = {}  # entries of which one must occur
         self._has_copies = False
@@ -174,13 +185,13 @@ class _Compiler:
     def query(self, node: Node, order: Sort) -> Query:
         for each in node.nodes if isinstance(node, And) else (node,):
             self._add(each)
-        terms = query_terms(" ".join(self._bare))
+        terms = query_terms(" ".join(self._bare), self._synonyms)
         scoring = dict(zip(terms.scoring, terms.weights, strict=True))
         for text in self._scoring:
-            more = query_terms(text)
+            more = query_terms(text.text, self._synonyms if isinstance(text, Words) else NO_SYNONYMS)
             for entry, weight in zip(more.scoring, more.weights, strict=True):
                 scoring.setdefault(entry, weight)
-        if name := name_in(" ".join([*self._bare, *self._scoring])):
+        if name := name_in(self.typed):
             scoring[name] = NAME_WEIGHT
         clauses = tuple(self._fitting_clauses())
         room = min(CLAUSES_MAX - len(clauses), (LITERALS_MAX - sum(map(len, clauses))) // WAYS_MAX)
@@ -200,7 +211,7 @@ class _Compiler:
     @property
     def typed(self) -> str:
         """All texts that are asked for."""
-        return " ".join([*self._bare, *self._scoring])
+        return " ".join([*self._bare, *(each.text for each in self._scoring)])
 
     @property
     def language(self) -> str:
@@ -242,7 +253,8 @@ class _Compiler:
             clauses = self._normal_form(node, is_negated=False)
         except _TooComplex:
             self._remarks.note(Oddity.TOO_COMPLEX)
-            words = [_clauses_of_words(text) or [()] for text in _texts_asked_for(node)]
+            texts = _texts_asked_for(node)
+            words = [_clauses_of_words(each.text, self._synonyms) or [()] for each in texts]
             clauses = [tuple(chain.from_iterable(first for first, *_ in words))[:LITERALS_MAX]]
         for clause in clauses or []:
             if clause:
@@ -267,7 +279,7 @@ class _Compiler:
             case Words(text):
                 if is_negated:
                     return _clause_of([phrase_of(word, negated=True) for word in text.split()])
-                return _clauses_of_words(text)
+                return _clauses_of_words(text, self._synonyms)
             case Phrase(text):
                 return _clause_of([phrase_of(_bare(text), negated=is_negated)])
             case Condition():
@@ -288,17 +300,17 @@ class _Compiler:
         return literal
 
 
-def _texts_asked_for(node: Node) -> list[str]:
-    """Return the texts in a node that are not excluded: they score."""
+def _texts_asked_for(node: Node) -> list[Words | Phrase]:
+    """Return the texts in a node that are not excluded: they score. Synonyms of words do, too."""
     match node:
-        case Words(text):
-            return [text]
+        case Words():
+            return [node]
         case Phrase(text):
-            return [_bare(text)]
+            return [Phrase(_bare(text))]
         case Condition(operator, value) if operator in _FIELDS:
-            return [_bare(value)]
+            return [Phrase(_bare(value))]
         case Condition(operator, value, typed) if _literal_of(operator, value.strip()) is None:
-            return [typed]
+            return [Words(typed)]
         case And(nodes) | Or(nodes):
             return [text for each in nodes for text in _texts_asked_for(each)]
         case _:
@@ -322,9 +334,9 @@ def _unquoted(node: Node) -> Node:
             return node
 
 
-def _clauses_of_words(text: str) -> list[_Clause] | None:
+def _clauses_of_words(text: str, synonyms: Synonyms) -> list[_Clause] | None:
     """Return the clauses that say that all words of a text occur; None when there are none."""
-    terms = query_terms(text)
+    terms = query_terms(text, synonyms)
     words = [(Literal(LiteralKind.WORDS, terms.required[:LITERAL_ENTRIES_MAX]),)] if terms.required else []
     return [*words, *map(_either, terms.alternatives)] or None
 

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 import pytest
 
 from peers.text.analysis import QueryTerms, analyse
+from peers.text.synonyms import NO_SYNONYMS, Synonyms
 
 
-def plain_query_terms(text: str) -> QueryTerms:
-    """Do as `analysis.query_terms`, but for terms alone: no forms, no pairs, nothing left out."""
+def plain_query_terms(text: str, synonyms: Synonyms = NO_SYNONYMS) -> QueryTerms:
+    """Do as `analysis.query_terms`, but for terms alone: no forms, pairs, synonyms, nothing left out."""
     terms = tuple(dict.fromkeys(analyse(text)))
     return QueryTerms(terms, terms, (1.0,) * len(terms))
 

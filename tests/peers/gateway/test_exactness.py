@@ -18,6 +18,8 @@ from mesh.actors.actor import EVERYBODY, Address, Message
 from mesh.actors.codec import encode
 from mesh.actors.node import Node, Outgoing
 from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.keys.decree import POLICY, Decree
+from mesh.membership.model.messages import DecreesInForce
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
@@ -41,6 +43,7 @@ from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.messages import AnswerQuestion
 from peers.index.wire_messages import CountTerms, Hit, HitsFound, SearchSlots, TermsCounted
+from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from peers.text.analysis import query_terms
 from tests.frames import decode
 
@@ -127,6 +130,9 @@ class Mesh:
         self._deliver(peer, Address(peer, "http"), "searcher", SearchPages(1, text, **wishes))
         [answer] = self.answers
         return answer
+
+    def publish(self, peer: str, decrees: DecreesInForce) -> None:
+        self._deliver(peer, Address(peer, "membership"), "searcher", decrees)
 
     def ask(self, peer: str, question: Message) -> Message:
         """What the indexer of a peer answers."""
@@ -237,6 +243,34 @@ def test_hidden_domains_are_left_out_as_if_the_query_said_so(stack: ExitStack) -
     text = pages[3].text.split()[0]
     found = mesh.search("ann", f"{text} site:open.test", hidden=hidden)
     assert [hit.url for hit in found.hits] == ["http://open.test/twin"]
+
+
+def test_synonyms_of_the_policy_find_the_same_in_any_mesh(
+    stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
+    pages = documents(304)
+    for n, word in enumerate(("zebra", "quagga", "斑马", "quagga")):
+        page = pages[300 + n]
+        pages[300 + n] = msgspec.structs.replace(page, url=f"http://zoo{n}.test/", text=f"{page.text} {word}")
+    groups = (("Zebra", "quagga", "斑马"), ("gnu", "天网"))
+    body = policy_bytes(Policy(synonyms=groups, rules=EVERYTHING.rules))
+    decrees = DecreesInForce(POLICY, (Decree(POLICY, "", 1, 0.0, inf, body, b"", b""),))
+    animals = {f"http://zoo{n}.test/" for n in range(4)}
+    for count in (1, 3, 5):
+        mesh = Mesh([f"peer{n}" for n in range(count)], stack)
+        mesh.index(pages)
+        for word, n_found in (("zebra", 1), ("quagga", 2), ("gnu", 0)):
+            assert mesh.search("peer0", word).total == n_found
+        mesh.publish("peer0", decrees)
+        for word, first in (("zebra", {0}), ("quagga", {1, 3}), ("斑马", {2})):
+            urls = [hit.url for hit in mesh.search("peer0", word).hits]
+            assert set(urls) == animals
+            assert set(urls[: len(first)]) == {f"http://zoo{n}.test/" for n in first}
+        assert mesh.search("peer0", "gnu").total == mesh.search("peer0", "天网").total > 100
+        assert mesh.search("peer0", "gnu").corrected == ""
+        assert mesh.search("peer0", "zebra", is_verbatim=True).total == 1
+        assert mesh.search("peer0", '"zebra"').total == 1
 
 
 def test_copies_of_other_domains_stand_under_the_same_result_in_any_mesh(stack: ExitStack) -> None:

@@ -160,11 +160,21 @@ def test_policy_reads_as_it_was_written() -> None:
         ("[[rules]]\naction = 'skip'\nurls = ['a.org/*']", "begin a pattern with"),
         ("[[rules]]\naction = 'skip'\nurls = ['https://A.org/*']", "write it 'https://a.org/\\*'"),
         ("[[rules]]\naction = 'skip'\nurls = ['https://a.org']", "write it 'https://a.org/'"),
+        ("synonyms = [['pku']]\n[[rules]]\naction = 'crawl'", "Expected `array` of length >= 2"),
+        ("synonyms = [['pku', 'my lab']]\n[[rules]]\naction = 'crawl'", "“my lab” is none"),
     ],
 )
 def test_file_that_is_no_policy_is_told_with_the_place(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_policy(text, "p.toml")
+
+
+def test_synonyms_stand_in_the_file_as_in_the_policy() -> None:
+    text = 'synonyms = [["北大", "北京大学"]]\n[[rules]]\naction = "crawl"\n'
+    policy = read_policy(text, "p.toml")
+    assert policy.synonyms == (("北大", "北京大学"),)
+    assert read_policy(write_policy(policy), "p.toml") == policy
+    assert policy.synonym_table["北京大学"] == ("北大",)
 
 
 def test_difference_of_two_policies_names_the_lines() -> None:
