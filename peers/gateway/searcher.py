@@ -309,7 +309,7 @@ class Searcher(Actor):
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
-                reading = reading_of(order, view.policy, order.text)
+                reading = reading_of(order, view, order.text)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case SuggestTexts():
                 return SuggestionErrand(number, self._me, order, view)

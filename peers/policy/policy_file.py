@@ -56,7 +56,7 @@ from peers.policy.rules import (
     SynonymGroup,
     Undo,
 )
-from peers.text.synonyms import HAN_CHARS_MAX, is_word
+from peers.text.synonyms import HAN_WORD_CHARS_MAX, is_word
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -99,8 +99,8 @@ def read_policy(text: str, name: str) -> Policy:
     for word in (word for group in policy.synonyms for word in group):
         if not is_word(word):
             raise ConfigError(
-                f"{name}: a synonym is one word of letters and digits, or of 2 to {HAN_CHARS_MAX} Chinese "
-                f"characters, and “{word}” is none"
+                f"{name}: a synonym is one word of letters and digits, or of 2 to {HAN_WORD_CHARS_MAX} "
+                f"Chinese characters, and “{word}” is none"
             )
     return policy
 

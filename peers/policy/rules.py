@@ -51,8 +51,6 @@ from mesh.urls import host_of
 from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
 from peers.policy.patterns import UrlSet, host_in
-from peers.text.regional_words import WAYS_MAX
-from peers.text.synonyms import Synonyms, synonyms_of
 
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
 RULES_MAX: Final = 2_000
@@ -61,6 +59,7 @@ PINNED_SLOTS_MAX: Final = 16_384  # 2 microseconds each whenever the members cha
 PRIVATE_MAX: Final = 1_000
 UNDO_MAX: Final = 16
 SYNONYMS_MAX: Final = 1_000  # groups of words
+SYNONYMS_EACH_MAX: Final = 3  # as many ways as a query may have a word
 INSIDE_MAX: Final = 16  # each costs a search by people outside a pass over the pages of its domains
 WILDCARDS_MAX: Final = 4  # in one pattern: each more is one more search through the URL
 DAY_S: Final = 86_400.0
@@ -271,7 +270,8 @@ class Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 # Words that mean the same to people who search. `synonyms` says what can be one.
 SynonymGroup: TypeAlias = Annotated[
-    tuple[Annotated[str, Meta(min_length=1, max_length=64)], ...], Meta(min_length=2, max_length=WAYS_MAX)
+    tuple[Annotated[str, Meta(min_length=1, max_length=64)], ...],
+    Meta(min_length=2, max_length=SYNONYMS_EACH_MAX),
 ]
 
 
@@ -321,11 +321,6 @@ class Policy(
             for slot in pin.slots_pinned(slot_of):
                 pinned.setdefault(slot, pin.peer)
         return pinned
-
-    @cached_property
-    def synonym_table(self) -> Synonyms:
-        """The synonyms by word."""
-        return synonyms_of(self.synonyms)
 
     def hidden_from(self, address: str) -> tuple[str, ...]:
         """Return the domains of which nothing is shown to a person that asks from an address.

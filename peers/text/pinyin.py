@@ -113,6 +113,15 @@ def is_read_as(word: str, typed: str) -> bool:
     return len(typed) in ends
 
 
+def has_initials(word: str, letters: str) -> bool:
+    """Tell whether each Chinese character of a word has a reading that begins with its letter."""
+    known = readings()
+    return len(word) == len(letters) and all(
+        any(reading.startswith(letter) for reading in known.get(character, ()))
+        for character, letter in zip(word, letters, strict=True)
+    )
+
+
 @cache
 def _as_typed() -> frozenset[str]:
     return frozenset(spelling for syllable in syllables() for spelling in spellings_of_syllable(syllable))

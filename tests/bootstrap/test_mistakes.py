@@ -114,7 +114,7 @@ def lab(founded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TIANMESH_DATA", raising=False)
     shutil.copytree(founded, "lab")
-    text = Path("lab/peer-1/config.toml").read_text().replace("8017", "0")
+    text = Path("lab/peer-1/config.toml").read_text().replace(":8017", ":0")
     text = re.sub(r"(?m)_port = .*", "_port = 0", text)
     for name, old, new in (("edited", "replicas = 2", "replicas = 3"), ("strange", "[mesh]\n", "[mesh]\n")):
         Path(name).mkdir()

@@ -35,7 +35,7 @@ from peers.engine.pages.suggested_texts import text_of_entry
 from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, Similar
 from peers.text.analysis import pair_atoms, query_terms
 from peers.text.folding import fold
-from peers.text.pinyin import is_read_as, places_of, sounding_like, without_tones
+from peers.text.pinyin import has_initials, is_read_as, places_of, sounding_like, without_tones
 from peers.text.runs import RUN, RunKind, kind_of
 from peers.text.stemming import form_of
 
@@ -133,15 +133,19 @@ def summed(told: Iterable[Sequence[Similar]]) -> list[Similar]:
 
 
 def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
-    """Return the words that one index with the pages of all would tell, cut as `similar_words` does."""
+    """Return the words that one index with the pages of all would tell, cut as `similar_words` does.
+
+    A text of which the letters are not the first ones is left out: who tells it may lie.
+    """
     near: list[Similar] = []
     texts: list[Similar] = []
     of_parts: defaultdict[tuple[int, int], list[Similar]] = defaultdict(list)
     for each in similar:
-        if each.word.isascii() or not typed.isascii():
+        if is_text(each.word):
+            if has_initials(text_of_entry(each.word), typed):
+                texts.append(each)
+        elif each.word.isascii() or not typed.isascii():
             near.append(each)
-        elif is_text(each.word) and len(text_of_entry(each.word)) == len(typed):
-            texts.append(each)
         else:
             of_parts[each.start - each.end, each.start].append(each)
     if typed.isascii():

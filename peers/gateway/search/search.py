@@ -201,7 +201,7 @@ class Search(Errand):
         if task.may_mend and self._is_counted and slots_spoken_for(plan, statistics.edition) == slot_count:
             task.may_mend = False
             text, n_pages = task.order.text, totals.document_count
-            known = task.view.policy.synonym_table
+            known = task.view.synonyms
             mistyped = [each for each in mistyped_in(text, doc_freqs, n_pages) if each.letters not in known]
             if mistyped:
                 rest = beside(text, reading.query.required, doc_freqs, mistyped)

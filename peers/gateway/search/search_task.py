@@ -18,7 +18,7 @@ from peers.gateway.search.deduplication import needed_for
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
-from peers.policy.rules import Policy, is_below
+from peers.policy.rules import is_below
 from peers.text.synonyms import NO_SYNONYMS
 
 READINGS_MAX: Final = 4  # of a page of results, where hits are denied
@@ -26,9 +26,9 @@ RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is no
 YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once
 
 
-def reading_of(order: SearchPages, policy: Policy, text: str) -> ParsedQuery:
+def reading_of(order: SearchPages, view: SharedState, text: str) -> ParsedQuery:
     """Read the text of an order, or that which was meant; with synonyms unless it is verbatim."""
-    synonyms = NO_SYNONYMS if order.is_verbatim else policy.synonym_table
+    synonyms = NO_SYNONYMS if order.is_verbatim else view.synonyms
     return read_query(text, order.order, order.hidden, synonyms)
 
 
@@ -102,7 +102,7 @@ class SearchTask:
         self.mended = mended
         if mended is None or not mended.is_sure:
             return False
-        self.reading = reading_of(self.order, self.view.policy, mended.text)
+        self.reading = reading_of(self.order, self.view, mended.text)
         self.query = self.reading.query
         self.terms = self.reading.terms
         return True

@@ -14,6 +14,7 @@ from peers.gateway.search.result_cache import ResultCache
 from peers.gateway.search.term_statistics import TermStatistics
 from peers.index.wire_messages import ABSENT_MAX, SearchSlots
 from peers.policy.rules import EVERYTHING, Policy
+from peers.text.synonyms import synonyms_of
 
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
 
@@ -28,11 +29,12 @@ class SharedState:
       doubts: about pages that one member knows and another does not.
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
+      synonyms: that it lists.
     """
 
     def __init__(self, ownership: Ownership, cache_bytes_max: int, policy: Policy = EVERYTHING) -> None:
         self.ownership = ownership
-        self.policy = policy
+        self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
         self.cache = ResultCache(cache_bytes_max)
@@ -79,7 +81,7 @@ class SharedState:
 
     def change_policy(self, policy: Policy) -> None:
         """Show by this one; no page of results that was made under another."""
-        self.policy = policy
+        self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.cache.clear()
 
     def plan(self, absent: Set[str]) -> Plan:

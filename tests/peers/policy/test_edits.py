@@ -10,7 +10,18 @@ from mesh.slots import slot_of
 from peers.policy import edits
 from peers.policy.crawl_order import GUIDE_WORDS_MAX, CrawlOrder, Order
 from peers.policy.policy_file import difference, read_policy, write_policy
-from peers.policy.rules import EVERYTHING, OF_SEEDS, Action, Pin, Policy, Rule, policy_bytes, policy_in
+from peers.policy.rules import (
+    EVERYTHING,
+    OF_SEEDS,
+    SYNONYMS_EACH_MAX,
+    Action,
+    Pin,
+    Policy,
+    Rule,
+    policy_bytes,
+    policy_in,
+)
+from peers.text.regional_words import WAYS_MAX
 
 LIMITS = Rule(action=Action.CRAWL)
 
@@ -174,7 +185,7 @@ def test_synonyms_stand_in_the_file_as_in_the_policy() -> None:
     policy = read_policy(text, "p.toml")
     assert policy.synonyms == (("北大", "北京大学"),)
     assert read_policy(write_policy(policy), "p.toml") == policy
-    assert policy.synonym_table["北京大学"] == ("北大",)
+    assert SYNONYMS_EACH_MAX == WAYS_MAX
 
 
 def test_difference_of_two_policies_names_the_lines() -> None:

@@ -9,7 +9,9 @@ from random import Random
 import pytest
 
 from peers.engine.pages.document import Document
-from peers.gateway.search.correction import Mended, Mistyped, mend
+from peers.engine.pages.filter_entries import TEXT_PREFIX
+from peers.engine.pages.suggested_texts import SHOWN_AS
+from peers.gateway.search.correction import Mended, Mistyped, likeliest, mend
 from peers.index.wire_messages import Similar
 from tests.peers.gateway.test_exactness import Mesh
 
@@ -130,6 +132,15 @@ INITIALS = {
     "gnu": "",  # on a page
     "xqd": "",  # a word, but no title
 }
+
+
+@pytest.mark.parametrize("text", ["软件库房", "买我们", "buy", "\u202e软件", "a" * 200])
+def test_no_text_is_offered_for_letters_that_are_not_its_first_ones(text: str) -> None:
+    told = [Similar(f"{TEXT_PREFIX}{text}{SHOWN_AS}", 0, 3, 9, 9, ("http://a.test/",))]
+    assert likeliest("rjb", told) == []
+    assert likeliest("rjb", [Similar(f"{TEXT_PREFIX}软件包{SHOWN_AS}买我们", 0, 3, 9, 9)]) == []
+    right = Similar(f"{TEXT_PREFIX}软件包{SHOWN_AS}", 0, 3, 1, 1)
+    assert likeliest("rjb", [*told, right]) == [right]
 
 
 @pytest.mark.parametrize("text", INITIALS)
