@@ -5,8 +5,7 @@ page of results says so:
 
 1. Words that occur nowhere are left out; the statistics, which are counted first, tell which.
 2. When fewer than `ENOUGH` pages have all the others, pages with any of them are shown, by their score, or
-   those with other forms of the characters of a single one. In the order of dates, which puts pages with
-   all words nowhere, `ENOUGH_BY_DATE` do.
+   those with other forms of the characters of a single one.
 3. When no page at all has the phrases, all that was done before is done with their words.
 
 What decides are numbers over the whole mesh, so it is the same however many peers there are. The second
@@ -24,14 +23,8 @@ plain terms, then 500 each by the full model over forms and pairs.
     below 20 the rarer half of the words first      .585   .578   .612   .685
 
 So dropping the commonest words first gains nothing over taking any at once, and a page with all words need
-not come before one that says more about fewer. But 20 pages are not all that is worth to be shown. 600
-queries of each help's index, the full model, MRR@10 and recall@100:
-
-    pages that are enough       20            50            100           any at once
-    en-US                       .678   .945   .679   .962   .679   .972   .679   .973
-    zh-CN                       .639   .912   .644   .932   .646   .934   .646   .936
-    de                          .642   .937   .642   .957   .643   .962   .643   .962
-    fr                          .644   .927   .645   .952   .644   .960   .645   .965
+not come before one that says more about fewer. Below 20 (two pages of results) costs next to nothing
+against ranking by any words always, and above it reading is cheaper.
 """
 
 from __future__ import annotations
@@ -41,11 +34,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from peers.engine.queries.query import Literal, LiteralKind, Mode, Query, Sort
+from peers.engine.queries.query import Literal, LiteralKind, Mode, Query
 from peers.text.analysis import OTHER_FORM_WEIGHT
 
-ENOUGH: Final = 100  # pages; see above
-ENOUGH_BY_DATE: Final = 20
+ENOUGH: Final = 20  # pages; see above
 # Entries that score: a word in latin letters has two, itself and its form, a Chinese one three or four. Over
 # 50,000 pages the commonest 176 cost .33 s, 79 of them .11 s.
 SCORED_MAX: Final = 64
@@ -115,12 +107,11 @@ def _steps(query: Query, doc_freqs: Mapping[str, int]) -> tuple[Step, ...]:
     if not pages:
         return (any_of,) if has_others else (Step(query, tuple(nowhere)),)
     all_that_are = msgspec.structs.replace(query, required=kept, alternatives=tuple(alternatives))
-    enough = ENOUGH if query.order is Sort.SCORE else ENOUGH_BY_DATE
-    all_of = Step(all_that_are, tuple(nowhere), enough=enough)
+    all_of = Step(all_that_are, tuple(nowhere))
     is_for_one = len(pages) == 1 and all(each.kind is LiteralKind.WORDS for e in alternatives for each in e)
     if is_for_one and not (OTHER_FORM_WEIGHT in query.weights and _is_written_otherwise(query, doc_freqs)):
         return (all_of,)
-    return (any_of,) if min(pages) < enough else (all_of, any_of)
+    return (any_of,) if min(pages) < ENOUGH else (all_of, any_of)
 
 
 def _is_written_otherwise(query: Query, doc_freqs: Mapping[str, int]) -> bool:

@@ -41,7 +41,7 @@ from peers.gateway.search.correction_stage import CorrectionStage
 from peers.gateway.search.excerpt_stage import ExcerptStage
 from peers.gateway.search.merged_hits import MergedHits
 from peers.gateway.search.plan import Plan, Share
-from peers.gateway.search.relaxation import steps_of
+from peers.gateway.search.relaxation import ENOUGH, steps_of
 from peers.gateway.search.result_cache import CachedPage
 from peers.gateway.search.search_stage import SearchStage
 from peers.gateway.search.search_task import SearchTask
@@ -241,7 +241,7 @@ class Search(Errand):
         if stage.forget_stale(plan) and self._task.may_restart(now):
             return self._count(now)
         if not self._is_last_step and stage.total(plan) < stage.step.enough:
-            self._with_all = stage.total(plan) if stage.step.enough > 1 else None
+            self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
             self._step_number += 1
             self._shared.fallbacks += 1
             return self._search(stage, plan, now)

@@ -366,11 +366,10 @@ def test_pages_have_x_900_as_one_word_or_in_parts_on_1_3_and_5_peers(
         ('X-900 "the x" -camera', {"0", "2"}, 30),
         ("X-900 after:1980", meant, 76),
     ):
-        for wishes in ({}, {"order": Sort.DATE}, {"order": Sort.DATE, "wants_facets": True}):
+        for wishes in ({}, {"order": Sort.DATE}, {"wants_facets": True}):
             alone, *others = (mesh.search("peer0", text, k=100, **wishes) for mesh in meshes)
-            if wishes:  # by score so few pages are not enough: others with a part follow
-                assert {hit.url.split("/")[3] for hit in alone.hits} == wanted, text
-                assert is_total_right(alone, count), text
+            assert {hit.url.split("/")[3] for hit in alone.hits} == wanted, text
+            assert is_total_right(alone, count), text
             for found in others:
                 assert told(found) == told(alone), text
     # Too few: what has only a part of it follows.
@@ -462,10 +461,10 @@ def told(found: PagesFound) -> dict[str, Any]:
     }
 
 
-def count_of(alone: Mesh, text: str, order: Sort = Sort.SCORE) -> int:
+def count_of(alone: Mesh, text: str) -> int:
     """How many pages match, words given up where they are: counted one by one, by their languages."""
     [peer] = alone.nodes
-    facets = alone.search(peer, text, wants_facets=True, order=order).facets
+    facets = alone.search(peer, text, wants_facets=True).facets
     assert facets is not None
     return sum(count for _, count in facets.languages)
 
@@ -496,7 +495,7 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
     for _ in range(1_000):
         text, wishes = random_query(random)
         alone = meshes[0].search("peer0", text, **wishes)
-        count = count_of(meshes[0], text, wishes.get("order", Sort.SCORE))
+        count = count_of(meshes[0], text)
         assert is_total_right(alone, count), (text, wishes)
         for mesh in meshes[1:]:
             found = mesh.search(random.choice(sorted(mesh.nodes)), text, **wishes)
@@ -564,9 +563,8 @@ def test_pages_by_cursor_are_the_list_without_gap_or_repetition(
     assert len(whole) > 100
     contents = {content_digest(page) for page in pages if page.url in whole}
     copies = [page for page in pages if page.url not in whole and content_digest(page) in contents]
-    count = count_of(alone, text, order)
-    assert len(whole) <= count <= len(whole) + len(copies)
-    assert is_total_right(found, count)
+    assert len(whole) <= count_of(alone, text) <= len(whole) + len(copies)
+    assert is_total_right(found, count_of(alone, text))
     assert shown == whole
 
 

@@ -110,15 +110,15 @@ def test_search_counts_searches_reads_and_answers() -> None:
     assert counting.target == EVERY_INDEXER
     assert isinstance(counting.message, CountTerms)
     assert counting.message.terms == ("web", "crawler")
-    [asking] = talk.all_counted(50, 60)
+    [asking] = talk.all_counted(20, 30)
     assert asking.target == EVERY_INDEXER
     assert isinstance(asking.message, SearchSlots)
     assert asking.message.document_count == 300
     assert asking.message.field_lengths == (300, 30, 300, 3_000, 300)
-    assert asking.message.doc_freqs == (150, 180)
+    assert asking.message.doc_freqs == (60, 90)
     assert asking.message.k == MODEL_DEPTH + 1
-    assert talk.found("ann", (ann, 0.5), total=50) == []
-    assert talk.found("bob", (bob, 0.75), total=50) == []
+    assert talk.found("ann", (ann, 1.5)) == []
+    assert talk.found("bob", (bob, 2.5), total=40) == []
     reading = talk.found("cyd")
     assert {send.target for send in reading} == {Address("ann", "indexer"), Address("cyd", "indexer")}
     assert {send.message.urls for send in reading if isinstance(send.message, ReadExcerpts)} == {
@@ -128,12 +128,12 @@ def test_search_counts_searches_reads_and_answers() -> None:
     talk.read(ann)
     talk.read(bob)
     answer = talk.answer()
-    assert [(hit.url, hit.score, hit.peer) for hit in answer.hits] == [(bob, 0.75, "bob"), (ann, 0.5, "ann")]
+    assert [(hit.url, hit.score, hit.peer) for hit in answer.hits] == [(bob, 2.5, "bob"), (ann, 1.5, "ann")]
     assert answer.hits[0].title == f"title of {bob}"
     assert answer.hits[0].highlights == ((4, 11),)
     assert answer.hits[0].host == host_of(bob)
     assert answer.hits[0].fetched_at == 7.0
-    assert answer.total == 100
+    assert answer.total == 41
     assert answer.terms == ("web", "crawler")
     assert answer.coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
     assert not answer.relaxed.is_any
@@ -236,7 +236,7 @@ def mode_of(send: Message) -> Mode:
 def test_when_few_pages_have_all_words_those_with_any_are_searched() -> None:
     talk = Conversation()
     talk.search("web crawler")
-    assert mode_of(only(talk.all_counted(34, 70))) is Mode.AND
+    assert mode_of(only(talk.all_counted(7, 70))) is Mode.AND
     talk.found("ann", total=ENOUGH - 1)
     talk.found("bob")
     assert mode_of(only(talk.found("cyd"))) is Mode.OR
@@ -250,7 +250,7 @@ def test_when_few_pages_have_all_words_those_with_any_are_searched() -> None:
 
 
 def test_when_enough_pages_have_all_words_only_those_are_shown() -> None:
-    talk = searching((34, 70), "web crawler")
+    talk = searching((7, 70), "web crawler")
     talk.found("ann", total=ENOUGH)
     talk.found("bob")
     talk.found("cyd")
@@ -285,7 +285,7 @@ def test_a_phrase_that_one_page_has_is_kept() -> None:
 def test_when_a_word_is_rare_pages_with_any_word_are_searched_at_once() -> None:
     talk = Conversation()
     talk.search("web crawler")
-    assert mode_of(only(talk.all_counted(33, 70))) is Mode.OR
+    assert mode_of(only(talk.all_counted(6, 70))) is Mode.OR
 
 
 def test_words_that_are_nowhere_are_left_out_and_named() -> None:
@@ -310,7 +310,7 @@ def test_one_word_has_nothing_to_fall_back_to() -> None:
 
 
 def test_fallback_that_finds_nothing_ends() -> None:
-    talk = searching((40, 40), "web crawler")
+    talk = searching((30, 30), "web crawler")
     for peer in PEERS * 2:
         talk.found(peer)
     assert talk.answer().total == 0
