@@ -26,7 +26,6 @@ from simulations.studies.crawls import (
     sizes_of,
     slot_owners,
     trace_columns,
-    web_of,
 )
 from simulations.studies.figures import lines, name_axes, peers_named
 from simulations.studies.study import Claim, Outcome, Row, Study, ends_of
@@ -86,8 +85,9 @@ def crawled(parameters: DrawnWebParameters, counts: Sequence[int], seed: int) ->
       ConfigError: slow peers are wanted for a drawn web.
     """
     if parameters.trace:
-        hosts = web_of(parameters, seed)
-        return Crawled(trace_columns(parameters.trace), hosts, *fetched(parameters, hosts, counts, seed))
+        columns = trace_columns(parameters.trace)
+        hosts = hosts_of(columns, SLOTS)
+        return Crawled(columns, hosts, *fetched(parameters, hosts, counts, seed))
     if parameters.slow:
         raise ConfigError("only the model has slow peers: give a --trace with --slow")
     shape = WebShape(

@@ -1,4 +1,4 @@
-"""Shared by `balance` and `speedup`: a web fetched by meshes of several sizes, in the same units of time."""
+"""Shared by `balance` and `speedup`: a trace fetched by meshes of several sizes, in equal units of time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from msgspec import Meta
 from mesh.errors import ConfigError
 from mesh.trace import read_trace
 from peers.crawler.model.settings import CrawlSettings
-from simulations.model.flow import Flow, flow, host_bound
-from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
+from simulations.model.flow import Flow, host_bound
+from simulations.model.hosts import Hosts
 from simulations.model.replay import ReplayItems, items_of, replay
 from simulations.model.streamed_web import owners
 from simulations.studies.study import Parameters, numbers
@@ -55,20 +55,6 @@ def trace_columns(path: str) -> TraceColumns:
     return columns
 
 
-def web_of(parameters: CrawlParameters, seed: int) -> Hosts:
-    """The hosts of the trace, or drawn ones."""
-    if parameters.trace:
-        return hosts_of(trace_columns(parameters.trace), SLOTS)
-    return drawn_hosts(
-        parameters.pages,
-        SLOTS,
-        pages_per_host=parameters.pages_per_host,
-        exponent=parameters.exponent,
-        seconds_median=parameters.seconds,
-        seed=seed,
-    )
-
-
 def settings_of(parameters: CrawlParameters) -> CrawlSettings:
     """The settings of each peer."""
     return CrawlSettings(
@@ -91,26 +77,13 @@ def sizes_of(parameters: CrawlParameters) -> list[int]:
 def fetched(
     parameters: CrawlParameters, hosts: Hosts, counts: Sequence[int], seed: int
 ) -> tuple[float, dict[int, Flow]]:
-    """Let meshes of some sizes, in order, fetch the web; return the unit of time, and the work of each.
+    """Let meshes of some sizes, in order, fetch the trace; return the unit of time, and the work of each.
 
-    Pages of a trace are found by links; hosts of a drawn web are all known from the start.
+    Args:
+      hosts: of the trace.
     """
     unit_s = parameters.unit or _unit_for(hosts, counts[-1], parameters)
-    if parameters.trace:
-        return unit_s, {count: _replayed(parameters, count, unit_s, seed) for count in counts}
-    flows = {}
-    for count in counts:
-        peer = slot_owners(count, seed)[hosts.slots].astype(np.int64)
-        flows[count] = flow(
-            hosts,
-            peer,
-            count,
-            settings=settings_of(parameters),
-            interval_s=unit_s,
-            intervals=INTERVALS,
-            speed=_speeds(parameters, count),
-        )
-    return unit_s, flows
+    return unit_s, {count: _replayed(parameters, count, unit_s, seed) for count in counts}
 
 
 def _replayed(parameters: CrawlParameters, count: int, unit_s: float, seed: int) -> Flow:

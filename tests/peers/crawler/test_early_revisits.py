@@ -209,7 +209,7 @@ def test_link_texts_that_only_the_undone_peer_told_go_and_what_others_told_stays
 
 
 def listed(desk: Desk, peer: str, since_s: float = 0.0, until_s: float = 90_000.0) -> UndoneVisits | None:
-    """What a controller says it has by the word of a member alone."""
+    """Return the listing of a controller: all that it has by the word of a member alone."""
     sends = desk.tell(ExplainCrawl(1, peer, since_s, until_s), "searcher", OTHER)
     return crawl_facts_in(of_kind(sends, CrawlExplained)[0].facts).told_alone
 

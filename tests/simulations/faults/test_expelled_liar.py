@@ -57,7 +57,7 @@ def controller_of(machine: Machine) -> Controller:
 
 
 def told_alone(machine: Machine, member: str) -> UndoneVisits:
-    """What a peer has by the word of a member alone, whenever it was told."""
+    """Return the listing of a peer: all that it has by the word of a member alone, whenever that was told."""
     listing, question = controller_of(machine)._explainer.listing, (member, START_S - 1e5, START_S + 1e6)
     listing.ask("nobody", *question[1:])
     for _ in range(2):
