@@ -43,7 +43,7 @@ from peers.gateway.search.merged_hits import MergedHits
 from peers.gateway.search.plan import Plan, Share
 from peers.gateway.search.relaxation import ENOUGH, steps_of
 from peers.gateway.search.result_cache import CachedPage
-from peers.gateway.search.search_stage import SearchStage
+from peers.gateway.search.search_stage import SearchStage, Sums
 from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.stage import Stage, slots_spoken_for
@@ -192,20 +192,24 @@ class Search(Errand):
     def _search(self, counted: TermStage, plan: Plan, now: float) -> list[Send]:
         """Search with the statistics of this plan."""
         task, statistics = self._task, counted.statistics
-        totals = statistics.totals(plan.slots, task.terms)
-        doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
-        reading = task.reading
+        slots = slots_spoken_for(plan, counted.edition_counted)
+        sums = Sums(statistics.totals(plan.slots, task.terms), slots)
         self._is_counted = counted.is_counted(plan)
-        slot_count = task.ownership.table.slot_count
         # While slots are missing, or a share is late to count, a word may be on a page there.
-        if task.may_mend and self._is_counted and slots_spoken_for(plan, statistics.edition) == slot_count:
+        if task.may_mend and self._is_counted and slots == task.ownership.table.slot_count:
             task.may_mend = False
-            text, n_pages = task.order.text, totals.document_count
+            text, n_pages = task.order.text, sums.totals.document_count
             known = task.view.synonyms
+            doc_freqs = self._doc_freqs(sums)
             mistyped = [each for each in mistyped_in(text, doc_freqs, n_pages) if each.letters not in known]
             if mistyped:
-                rest = beside(text, reading.query.required, doc_freqs, mistyped)
+                rest = beside(text, task.reading.query.required, doc_freqs, mistyped)
                 return self._begin(CorrectionStage(task, counted, plan, mistyped, rest, now), now)
+        return self._search_by(sums, counted, plan, now)
+
+    def _search_by(self, sums: Sums, counted: TermStage, plan: Plan, now: float) -> list[Send]:
+        """Search with these sums over a plan, although indexes may have changed since they were counted."""
+        task, reading, doc_freqs = self._task, self._task.reading, self._doc_freqs(sums)
         query = reading.with_native_forms(doc_freqs)
         unquoted = reading.unquoted_with_native_forms(doc_freqs)
         if not self._is_counted:
@@ -214,7 +218,10 @@ class Search(Errand):
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
-        return self._begin(SearchStage(task, counted.plans, statistics, plan, totals, step, now), now)
+        return self._begin(SearchStage(task, counted.plans, counted.statistics, plan, sums, step, now), now)
+
+    def _doc_freqs(self, sums: Sums) -> dict[str, int]:
+        return dict(zip(self._task.terms, sums.totals.doc_freqs, strict=True))
 
     def _end_correcting(self, stage: CorrectionStage, now: float) -> list[Send]:
         """Search by the query that was meant where that is sure, by the typed one otherwise."""
@@ -244,7 +251,7 @@ class Search(Errand):
             self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
             self._step_number += 1
             self._shared.fallbacks += 1
-            return self._search(stage, plan, now)
+            return self._search_by(stage.sums, stage, plan, now)
         return self._read(stage, plan, now)
 
     def _read(self, searched: SearchStage, plan: Plan, now: float) -> list[Send]:
@@ -252,11 +259,11 @@ class Search(Errand):
         self._policy = self._shared.policy
         found, step, task = searched.found_by(plan), searched.step, self._task
         self._merged = MergedHits(
-            task, plan, found, searched.totals, searched.greatest, step, self._step_number
+            task, plan, found, searched.sums.totals, searched.greatest, step, self._step_number
         )
         if self._merged.is_short and task.may_go_deeper():
-            return self._search(searched, plan, now)
-        page, query, totals = self._merged.to_read, searched.encoded_query, searched.totals
+            return self._search_by(searched.sums, searched, plan, now)
+        page, query, totals = self._merged.to_read, searched.encoded_query, searched.sums.totals
         return self._begin(ExcerptStage(task, searched.plans, page, query, totals, now), now)
 
     def _end_reading(self, stage: ExcerptStage, now: float) -> list[Send]:
@@ -281,6 +288,9 @@ class Search(Errand):
         return self._end(answer)
 
     def _coverage(self) -> Coverage:
+        """Say how many slots are in the answer: counted, else the scores are of others, and searched."""
         slots = self._task.ownership.table.slot_count
-        answered = slots_spoken_for(self._plan, self._searched.edition_found)
+        answered = min(
+            slots_spoken_for(self._plan, self._searched.edition_found), self._searched.sums.slot_count
+        )
         return Coverage(slots, answered, slots - answered)

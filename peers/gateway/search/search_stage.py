@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from math import inf
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +15,7 @@ from peers.gateway.search.merged_hits import greatest_of, hits_of
 from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.search.relaxation import Step
 from peers.gateway.search.search_task import SearchTask
-from peers.gateway.search.stage import SEARCHING_S_MAX, Answer, AskedRound
+from peers.gateway.search.stage import SEARCHING_S_MAX, Answer, AskedRound, slots_spoken_for
 from peers.gateway.search.statistics_stage import TermStage
 from peers.gateway.search.term_statistics import Edition, TermStatistics, TermTotals, edition_of, total_of
 from peers.index.wire_messages import HitsFound, SearchSlots, TermsCounted
@@ -22,12 +23,19 @@ from peers.index.wire_messages import HitsFound, SearchSlots, TermsCounted
 _encoder = msgspec.msgpack.Encoder()
 
 
+class Sums(NamedTuple):
+    """The statistics that pages are scored with, and of how many slots they are."""
+
+    totals: TermTotals
+    slot_count: int
+
+
 class SearchStage(TermStage):
     """Ask everybody, with the statistics of one plan, and the stand-ins of that and of later ones.
 
     Attributes:
       step: what is searched.
-      totals: the statistics.
+      sums: the statistics.
       encoded_query: of the step.
       greatest: the score that no page can have more of.
       question: as it was asked last.
@@ -41,7 +49,7 @@ class SearchStage(TermStage):
         plans: list[Plan],
         statistics: TermStatistics,
         counted_by: Plan,
-        totals: TermTotals,
+        sums: Sums,
         step: Step,
         now: float,
     ) -> None:
@@ -52,10 +60,10 @@ class SearchStage(TermStage):
         """
         super().__init__(task, plans, statistics, SEARCHING_S_MAX, now)
         self.step = step
-        self.totals = totals
+        self.sums = sums
         self.encoded_query = _encoder.encode(step.query)
-        self.greatest = greatest_of(task, step.query, totals)
-        doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+        self.greatest = greatest_of(task, step.query, sums.totals)
+        doc_freqs = dict(zip(task.terms, sums.totals.doc_freqs, strict=True))
         self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
         self._counted_by = counted_by
         self._editions = {share: statistics.edition(share) for share in counted_by.slots}
@@ -82,10 +90,11 @@ class SearchStage(TermStage):
         return None if self.is_open else self._best_plan(self.edition_found)
 
     def better_plan(self) -> Plan | None:
-        """A plan that has been counted since, speaks for every slot, and would score otherwise."""
+        """A plan that has been counted since for every slot, or for more slots, and would score otherwise."""
         for plan in self._unsearched():
-            has_all_slots = plan.slot_count == self.plans[0].slot_count
-            if has_all_slots and not self._is_counted_alike(plan):
+            slots = slots_spoken_for(plan, self.edition_counted)
+            is_better = slots == self.plans[0].slot_count or slots > self.sums.slot_count
+            if is_better and not self._is_counted_alike(plan):
                 return plan
         return None
 
@@ -123,7 +132,7 @@ class SearchStage(TermStage):
 
     def _ask_to_search(self, shares: Iterable[Share], plan: Plan, now: float) -> list[Send]:
         """Ask shares that only this plan has, or all shares."""
-        task, totals = self._task, self.totals
+        task, totals = self._task, self.sums.totals
         absent = NOBODY_ABSENT if plan is self.plans[0] else plan.absent
         question = SearchSlots(
             request=task.number_question(),
@@ -169,4 +178,4 @@ class SearchStage(TermStage):
         }:
             return True
         totals = self.statistics.totals(plan.slots, self._task.terms)
-        return self.is_counted(plan) and totals == self.totals
+        return self.is_counted(plan) and totals == self.sums.totals

@@ -29,6 +29,11 @@ class TermStage(Stage):
     def is_counted(self, plan: Plan) -> bool:
         return not self.statistics.lacking(plan.slots, self._task.terms)
 
+    def edition_counted(self, share: Share) -> Edition | None:
+        """The edition of which a share has counted all terms; None if it has not."""
+        is_known = self.statistics.knows(share, self._task.terms)
+        return self.statistics.edition(share) if is_known else None
+
     def end(self, plan: Plan) -> None:
         waiting = self._waiting()
         if not self.is_open:
@@ -92,14 +97,10 @@ class StatisticsStage(TermStage):
         """The plan to search by, as soon as there is one."""
         tardy = self._shared.punctuality.tardy
         for plan in self.plans:
-            is_whole = self._is_whole(plan, self._edition_counted)
+            is_whole = self._is_whole(plan, self.edition_counted)
             if is_whole and tardy.isdisjoint(share.peer for share in plan.slots):
                 return plan
-        return None if self.is_open else self._best_plan(self._edition_counted)
-
-    def _edition_counted(self, share: Share) -> Edition | None:
-        is_known = self.statistics.knows(share, self._task.terms)
-        return self.statistics.edition(share) if is_known else None
+        return None if self.is_open else self._best_plan(self.edition_counted)
 
     def _known_late(self) -> frozenset[str]:
         return frozenset(self._shared.punctuality.tardy)

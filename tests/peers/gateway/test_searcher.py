@@ -48,6 +48,7 @@ from peers.gateway.model.status import PeerStatus, encode
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
 from peers.gateway.search.punctuality import HEDGE_S_MAX
 from peers.gateway.search.relaxation import ENOUGH
+from peers.gateway.search.search_task import YOUNG_S
 from peers.gateway.search.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.searcher import EARLY_S, ERRANDS_MAX, METER_READERS_MAX, STARTING, Searcher
 from peers.history.event import Event
@@ -445,6 +446,38 @@ def test_index_that_changes_all_the_time_is_not_chased() -> None:
         if talk.sent[0].target != HTTP:
             talk.counted("bob", (1,), generation=generation)
     assert talk.answer().coverage.missing == 0
+
+
+def test_index_that_changes_all_the_time_is_in_the_statistics_of_every_step() -> None:
+    talk = searching((100, 100), text="crawler index")
+    for generation in (2, 3, 4):
+        talk.found("ann", total=ENOUGH - 1)
+        talk.found("bob", generation=generation)
+        talk.found("cyd")
+        if any(isinstance(send.message, CountTerms) for send in talk.sent):
+            talk.counted("bob", (100, 100), generation=generation)
+    [asking] = [send.message for send in talk.sent]
+    assert isinstance(asking, SearchSlots)
+    query = query_of(asking.query)
+    assert query is not None
+    assert query.mode is Mode.OR
+    assert asking.document_count == 300
+
+
+def test_hits_of_a_peer_whose_terms_are_not_counted_are_said_to_be_missing() -> None:
+    talk = Conversation(ownership(replicas=1))
+    talk.search("crawler")
+    talk.counted("ann", (1,))
+    talk.counted("bob", (1,))
+    talk.wait(COUNTING_S_MAX)
+    talk.wait(YOUNG_S - COUNTING_S_MAX)
+    urls = [url_of(peer, view=talk.view) for peer in PEERS]
+    for peer, url in zip(reversed(PEERS), reversed(urls), strict=True):  # from then on cyd is waited for
+        talk.found(peer, (url, 1.0))
+    talk.read(*urls)
+    assert [hit.url for hit in talk.answer().hits] == sorted(urls)
+    missing = talk.view.slots_answered["cyd"]
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT - missing, missing)
 
 
 def test_hits_of_another_epoch_are_asked_for_again_until_both_agree() -> None:
