@@ -200,6 +200,14 @@ class Index:
             if len(documents):
                 each.delete(documents.tolist())
 
+    def slots(self) -> SlotMask:
+        """Return the slots that have documents, a mask over all there are."""
+        here = np.zeros(SLOTS_MAX, np.bool_)
+        for each in self._working:
+            here[each.segment.slots[each.live != 0]] = True
+        here[[item.slot for item in self._buffer.values()]] = True
+        return here
+
     def versions(self, urls: Sequence[bytes]) -> list[Stamp | None]:
         """Return which versions of the documents of these URLs (UTF-8) are here; None for none."""
         stamps: list[Stamp | None] = [None] * len(urls)

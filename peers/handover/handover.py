@@ -334,7 +334,7 @@ class Handover(Actor):
         """Have slots deleted that are not ours to keep and that the whole team has taken."""
         gone = self._outgoing_offers.forget_taken()
         order = ForgetSlots(encode_slots(gone))
-        return [Send(address, order) for address in (*self._holders, self._indexer)] if gone.any() else []
+        return [Send(holder, order) for holder in self._holders] if gone.any() else []
 
     def _serve(self) -> list[Send]:
         """Have the serving weight follow the weight, once that costs nobody an answer."""

@@ -100,7 +100,7 @@ class SlotsComplete(Message, frozen=True):
 
 
 class ForgetSlots(Message, frozen=True):
-    """Handover to stores and indexer: others keep these slots safely; delete all that is here of them.
+    """Handover to stores, cell to indexer: others keep these slots safely; delete all that is here of them.
 
     Answered by nothing: a store that is asked to forget what a later `SynchroniseSlots` brings back is
     asked in that order.

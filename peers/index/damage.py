@@ -1,10 +1,17 @@
-"""The actors that are told that documents were lost with a damaged segment."""
+"""News of an index for other actors: slots that have documents, and those that lost some with a segment."""
 
 from __future__ import annotations
 
 from mesh.actors.actor import Message
 from mesh.slot_set import SlotMask, encode_slots
-from peers.index.messages import SlotsDamaged
+from peers.engine.index import Index
+from peers.index.messages import SlotsDamaged, SlotsIndexed
+
+
+def told_at_start(index: Index, slot_count: int) -> list[tuple[str, Message]]:
+    """Return the news of an index that was just opened, with its receivers."""
+    indexed = SlotsIndexed(encode_slots((index.slots() | index.damaged)[:slot_count]))
+    return [*damage_told(index.damaged, slot_count), ("cell", indexed)]
 
 
 def damage_told(slots: SlotMask, slot_count: int) -> list[tuple[str, Message]]:

@@ -86,6 +86,15 @@ class SlotsDamaged(Message, frozen=True):
     slots: bytes
 
 
+class SlotsIndexed(Message, frozen=True):
+    """Segments to cell, when a peer starts: of which slots documents are in the index, or lost with damage.
+
+    A process may end between the commits of the two, or before an order to delete is carried out.
+    """
+
+    slots: bytes
+
+
 class SlotsRepaired(Message, frozen=True):
     """Cell to indexer, which passes it on to segments: all it has of these slots is in the index again."""
 

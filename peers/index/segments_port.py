@@ -35,7 +35,7 @@ from peers.engine.merging.merge import Merge
 from peers.engine.segments.segment import Segment
 from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.commit import commit_documents
-from peers.index.damage import damage_told
+from peers.index.damage import damage_told, told_at_start
 from peers.index.export_parts import ExportParts
 from peers.index.messages import (
     AdoptDocuments,
@@ -122,7 +122,7 @@ class SegmentsPort:
         Raises:
           ExceptionGroup: of a StorageError: the disk failed.
         """
-        for actor, told in damage_told(self._index.damaged, self._slot_count):
+        for actor, told in told_at_start(self._index, self._slot_count):
             deliver(self._address, actor, told)
         async with trio.open_nursery() as nursery:
             if self._workshop is not None:

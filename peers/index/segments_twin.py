@@ -10,7 +10,7 @@ from peers.engine.index import Index
 from peers.engine.merging.adoption import check_segment
 from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.commit import commit_documents
-from peers.index.damage import damage_told
+from peers.index.damage import damage_told, told_at_start
 from peers.index.export_parts import ExportParts
 from peers.index.messages import (
     AdoptDocuments,
@@ -36,8 +36,8 @@ class SegmentsTwin:
         self._exports: dict[int, ExportParts] = {}
 
     def begin(self) -> list[tuple[str, Message]]:
-        """Return the news of damaged segments that the port sends when it starts to run."""
-        return damage_told(self._index.damaged, self._slot_count)
+        """Return the news that the port sends when it starts to run."""
+        return told_at_start(self._index, self._slot_count)
 
     def receive(self, message: Message) -> list[tuple[str, Message]]:
         try:

@@ -22,6 +22,9 @@ page is asked again when it has. Nothing else is remembered of what others lack.
 What links tell of a page is not kept here (`link_texts`): the indexer gets it as it is known when it gets the
 page, and again when the controller says that it has changed.
 
+The documents of a slot that is forgotten are deleted when no row of it is left that could bring one back.
+When a peer starts, slots that only the table or only the index has are put right.
+
 A place that does not read back as it was written is *damaged*: it is taken out of the table, as if the
 version had never come, and comparing with another member of the team brings it back.
 
@@ -41,11 +44,12 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.port import DiskFilled, SpaceFound
 from mesh.membership.model.messages import DecreesInForce
+from mesh.slot_set import encode_slots
 from mesh.tables.table import Table
 from peers.handover.keeper import Keeper
 from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchronising
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged
+from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged, SlotsIndexed
 from peers.policy.decreed import policy_of
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell_store import CellStore
@@ -149,7 +153,7 @@ class Cell(StoreActor):
           sampling: which pages of others the auditor is told of.
         """
         self._settings = settings = settings or CellSettings()
-        self._archive = Address(peer, "archive")
+        self._archive, self._indexer = Address(peer, "archive"), Address(peer, "indexer")
         self._ledger = ledger = Ledger(table)
         self._teams = teams = Teams(peer)
         self._take_downs = take_downs = TakeDowns(ledger, settings.entries_per_turn, settings.turn_pause_s)
@@ -157,7 +161,7 @@ class Cell(StoreActor):
         self._keeper = Keeper(
             peer, self.keeps, self._store, settings.exchange, life, forget_entries=settings.entries_per_turn
         )
-        self._indexing = Indexing(ledger, texts, take_downs, Address(peer, "indexer"), settings.indexing)
+        self._indexing = Indexing(ledger, texts, take_downs, self._indexer, settings.indexing)
         self._scrubber = Scrubber(ledger, settings.scrub)
         self._compaction = Compaction(peer, ledger, settings.compaction, settings.retention)
         self._news = SlotNews(ledger)
@@ -168,9 +172,12 @@ class Cell(StoreActor):
         )
         self._reindexing = Reindexing(peer, teams, ledger, self._indexing, self._news, settings)
         self._dead_segments = DeadSegments(peer, ledger)
+        self._indexed: bytes | None = None  # slots, at the start; until they are compared with the table
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         sends = self._react(source, message, now)
+        if self._store.forgotten:  # the slot of the page that has just come: its document goes there later
+            sends = self._delete_forgotten() + sends
         if self._intake.wake_at() <= now:
             sends += self._intake.wake(now)
         return self._end_turn(sends, now)
@@ -181,6 +188,7 @@ class Cell(StoreActor):
             sends += self._intake.wake(now)
         if self._keeper.wake_at() <= now:
             sends += self._hold(self._keeper.wake(now), now)
+            sends += self._delete_forgotten()
         if self._reindexing.wake_at() <= now:
             self._reindexing.wake(now)
         if self._take_downs.wake_at() <= now:
@@ -296,6 +304,9 @@ class Cell(StoreActor):
             case SlotsDamaged(slots):
                 self._reindexing.mark_anew(slots, now)
                 return []
+            case SlotsIndexed(slots):
+                self._indexed = slots
+                return self._compare_index(now) if self._teams.are_known else []
         return self._trade(source, message, now)
 
     def _end_turn(self, sends: list[Send], now: float) -> list[Send]:
@@ -308,19 +319,40 @@ class Cell(StoreActor):
         return sends + self._store.stop_abandoned()
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
-        is_first = not self._teams.are_known
+        is_first, sends = not self._teams.are_known, []
         self._teams.change_ownership(ownership)
         self._keeper.change_ownership(ownership, now)
         if is_first:
+            sends = self._compare_index(now)
             self._reindexing.take_up(now)
             self._take_downs.begin(now)
-        return self._intake.change_members(now)
+        return sends + self._intake.change_members(now)
 
     def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:
         policy = policy_of(message)
         if policy is not None:
             self._take_downs.change_policy(policy, now)
         return []
+
+    def _delete_forgotten(self) -> list[Send]:
+        """Have the documents of slots deleted of which no row is left here: nothing more of them follows."""
+        if not self._store.forgotten:
+            return []
+        slots = self._teams.encode(self._store.forgotten)
+        self._store.forgotten.clear()
+        self._indexing.forget(self._teams.decode(slots))
+        return [Send(self._indexer, ForgetSlots(slots))]
+
+    def _compare_index(self, now: float) -> list[Send]:
+        """Put right slots that the table has and the index had not at the start, or the other way round."""
+        if self._indexed is None:
+            return []
+        indexed, self._indexed = self._teams.decode(self._indexed), None
+        kept = self._store.kept_mask(len(indexed))
+        if (lost := kept & ~indexed).any():
+            self._reindexing.mark_anew(encode_slots(lost), now)
+        foreign = indexed & ~kept
+        return [Send(self._indexer, ForgetSlots(encode_slots(foreign)))] if foreign.any() else []
 
     def _is_busy(self) -> bool:
         intake = self._intake
@@ -334,8 +366,6 @@ class Cell(StoreActor):
         match message:
             case StopSynchronising(task):
                 self._news.stop(task)
-            case ForgetSlots(slots):
-                self._indexing.forget(self._teams.decode(slots))
             case DocumentsExported(ticket):
                 part = store.take_documents(message)
                 return [] if part is None else keeper.give_part(ticket, part, now)

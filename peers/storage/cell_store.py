@@ -136,6 +136,7 @@ class CellStore:
         self.newly_filled = ledger.newly_filled
         # Slots; the table remembers them, for of what is half forgotten the marks may be gone already.
         self._forgetting: set[int] = set()
+        self.forgotten: list[int] = []  # of which nothing is left now; the cell empties it
         if ledger.forgotten:
             self._forgetting.update(np.flatnonzero(decode_any_slots(ledger.forgotten)).tolist())
 
@@ -276,6 +277,7 @@ class CellStore:
             count = self._ledger.forget(slot, room)
             if count < room:
                 self._forgetting.remove(slot)
+                self.forgotten.append(slot)
             room -= count + 1
         self._note_forgetting()
 
@@ -285,7 +287,14 @@ class CellStore:
             while self._ledger.forget(slot, FORGOTTEN_AT_ONCE):
                 pass
             self._forgetting.remove(slot)
+            self.forgotten.append(slot)
             self._note_forgetting()
+
+    def kept_mask(self, slot_count: int) -> SlotMask:
+        """Return the slots of which anything is here that is not to be forgotten."""
+        kept = self._ledger.filled.copy()
+        kept[list(self._forgetting)] = False
+        return kept[:slot_count]
 
     def _note_forgetting(self) -> None:
         slots = encode_slot_list(self._forgetting, SLOTS_MAX)

@@ -80,15 +80,15 @@ class Teams:
     def differing(self, slots: dict[str, set[int]]) -> list[Send]:
         """Tell the handover which slots are to be compared, and with which peers."""
         return [
-            Send(self._handover, SlotsDiffer(peer, self._encode(numbers)))
+            Send(self._handover, SlotsDiffer(peer, self.encode(numbers)))
             for peer, numbers in sorted(slots.items())
         ]
 
     def lacking(self, slot: int) -> Send:
         """Tell the handover that we lack something of a slot."""
-        return Send(self._handover, SlotsLacking(self._encode([slot])))
+        return Send(self._handover, SlotsLacking(self.encode([slot])))
 
-    def _encode(self, slots: Iterable[int]) -> bytes:
+    def encode(self, slots: Iterable[int]) -> bytes:
         return encode_slot_list(slots, self._known().table.slot_count)
 
     def _known(self) -> Ownership:

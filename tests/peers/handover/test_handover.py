@@ -645,8 +645,8 @@ def test_strays_are_offered_to_the_whole_team_and_forgotten_when_all_have_taken_
     ann.hear_from(BEN, SlotsTaken(made[BEN].offer, HALF))
     assert ann.told(ForgetSlots) == []
     ann.hear_from(CAT, SlotsTaken(made[CAT].offer, HALF))
-    assert ann.told(ForgetSlots) == [ForgetSlots(HALF)] * 3
-    assert {to.actor for to, m in ann.said if isinstance(m, ForgetSlots)} == {"controller", "cell", "indexer"}
+    assert ann.told(ForgetSlots) == [ForgetSlots(HALF)] * 2
+    assert {to.actor for to, m in ann.said if isinstance(m, ForgetSlots)} == {"controller", "cell"}
     assert ann.handover.observe().is_quiet
 
 

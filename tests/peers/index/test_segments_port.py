@@ -39,6 +39,7 @@ from peers.index.messages import (
     NextDocuments,
     PagesIndexed,
     SlotsDamaged,
+    SlotsIndexed,
     SlotsRepaired,
     StopExport,
 )
@@ -69,17 +70,22 @@ class FailingStorage(MemoryStorage):
 
 
 class Served:
-    """A running port and what it has delivered."""
+    """A running port, what it has delivered, and what it told of the slots in its index at the start."""
 
     def __init__(self, port: SegmentsPort) -> None:
         self.port = port
         self.delivered: list[tuple[str, Message]] = []
+        self.indexed = b""
         self._more = trio.Event()
 
     def deliver(self, source: Address, actor: str, message: Message) -> None:
         assert source == Address("me", "segments")
-        self.delivered.append((actor, message))
-        self._more.set()
+        if isinstance(message, SlotsIndexed):
+            assert actor == "cell"
+            self.indexed = message.slots
+        else:
+            self.delivered.append((actor, message))
+            self._more.set()
 
     async def wait_until(self, is_enough: Callable[[list[tuple[str, Message]]], bool]) -> None:
         while not is_enough(self.delivered):
@@ -121,6 +127,20 @@ async def test_committed_documents_are_there_after_opening_again(tmp_path: Path)
             assert served.port.n_documents == 2
     with Index.open(tmp_path) as index:
         assert (stored(index, 1), stored(index, 2)) == (document(1), document(2))
+
+
+async def test_cell_is_told_at_the_start_which_slots_have_documents(tmp_path: Path) -> None:
+    with Index.open(tmp_path) as index:
+        async with serving(index) as served:
+            served.port.receive(INDEXER, order(1, document(1)))
+            await served.wait_until(_has(1))
+            assert served.indexed == encode_slot_list([], SLOTS)
+    with Index.open(tmp_path) as index:
+        async with serving(index) as served:
+            served.port.receive(INDEXER, CommitDocuments(2, (), (), (3,)))
+            await served.wait_until(_has(1))
+            assert served.indexed == encode_slot_list([3], SLOTS)
+        assert not index.slots().any()
 
 
 async def test_segments_are_merged_while_commits_go_on(tmp_path: Path) -> None:

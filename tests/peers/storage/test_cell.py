@@ -41,6 +41,7 @@ from peers.index.messages import (
     PagesIndexed,
     RemovePage,
     SlotsDamaged,
+    SlotsIndexed,
     SlotsRepaired,
 )
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
@@ -96,6 +97,7 @@ CONTROLLER, ARCHIVE, INDEXER, PARSER = (
 MY_CELL, OTHER_CELL = Address(ME, "cell"), Address(OTHER, "cell")
 GATEWAY = Address(THIRD, "searcher")
 HANDOVER = Address(ME, "handover")
+SEGMENTS = Address(ME, "segments")
 MEMBERSHIP = Address(ME, "membership")
 CHECKSUM = xxh3_64_intdigest(b"records")
 QUIET = ScrubSettings(bytes_per_s=0.0)
@@ -1013,6 +1015,58 @@ def test_slot_is_forgotten_a_few_entries_at_a_time(alone: Driven) -> None:
     driven.filled = set()
     driven.store(page(), 99)
     assert driven.filled == {SLOT}, "told anew"
+
+
+def test_page_that_is_read_back_while_its_slot_is_forgotten_does_not_stay_in_the_index(alone: Driven) -> None:
+    alone.store(page())
+    again = Driven(alone.table)
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    assert [type(send.message) for send in again.wake(0.1)] == [ReadRecords]
+    assert again.tell(ForgetSlots(SLOT_SET), HANDOVER) == []
+    again.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE)
+    given = again.tell(RecordsParsed(URL, seen(5.0), page().document), PARSER)
+    assert [type(send.message) for send in given] == [IndexPage]
+    assert [send for send in again.wake() if send.target == INDEXER] == [Send(INDEXER, ForgetSlots(SLOT_SET))]
+    assert again.observed("unindexed") == 0
+    assert again.cell.wake_at() == inf
+
+
+def test_documents_are_deleted_before_that_of_a_page_that_comes_while_its_slot_is_forgotten() -> None:
+    driven = forgetting()
+    sends = driven.tell(StorePage(page()))
+    assert sends[0] == Send(INDEXER, ForgetSlots(SLOT_SET))
+    given = driven.tell(appended(page(), 99), ARCHIVE)
+    assert [type(send.message) for send in given if send.target == INDEXER] == [IndexPage]
+
+
+def test_documents_of_slots_that_are_not_kept_are_deleted_at_the_start(alone: Driven) -> None:
+    alone.store(page())
+    again = Driven(alone.table)
+    others = SlotsIndexed(encode_slot_list([SLOT, SLOT + 1], SLOTS))
+    deletes = Send(INDEXER, ForgetSlots(encode_slot_list([SLOT + 1], SLOTS)))
+    assert again.tell(others, SEGMENTS) == []
+    assert again.tell(owned(ME, replicas=1, peers=(ME,))) == [deletes]
+    assert again.tell(owned(ME, replicas=1, peers=(ME,))) == []
+    assert again.tell(others, SEGMENTS) == [deletes]
+
+
+def test_documents_of_a_slot_that_is_half_forgotten_are_deleted_at_the_start() -> None:
+    driven = forgetting()
+    driven.wake(0.1)
+    again = Driven(driven.table)
+    again.tell(SlotsIndexed(SLOT_SET), SEGMENTS)
+    assert again.tell(owned(ME, replicas=1, peers=(ME,))) == [Send(INDEXER, ForgetSlots(SLOT_SET))]
+
+
+def test_pages_of_slots_that_the_index_has_lost_are_indexed_anew_after_the_start(alone: Driven) -> None:
+    alone.store(page())
+    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
+    for indexed, unindexed in ((SLOT_SET, 0), (NO_SLOTS, 1)):
+        again = Driven(alone.table)
+        again.tell(SlotsIndexed(indexed), SEGMENTS)
+        again.tell(owned(ME, replicas=1, peers=(ME,)))
+        again.wake(0.1)
+        assert again.observed("unindexed") == unindexed
 
 
 def test_forgetting_goes_on_after_a_crash() -> None:
