@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
-from simulations.traces.queries import made_up_queries
+from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT, made_up_queries
 from simulations.traces.query_logs import LoggedQuery, QueryLog, read_log
 from simulations.traces.query_statistics import figures_of, statistics_of
 
@@ -30,8 +30,9 @@ class QuerylogParameters(Parameters, frozen=True, kw_only=True):
         160_000
     )
     repeat: Annotated[float, Meta(ge=0, lt=1, description="Share that repeats one of the last queries.")] = (
-        0.0
+        BOOK_REPEAT
     )
+    rate: Annotated[float, Meta(gt=0, le=1e6, description="Queries a second, made up.")] = BOOK_RATE_PER_S
 
 
 def run(parameters: QuerylogParameters, seed: int) -> list[Row]:
@@ -39,7 +40,9 @@ def run(parameters: QuerylogParameters, seed: int) -> list[Row]:
     if parameters.queries:
         log = read_log(Path(parameters.queries))
     else:
-        asked = made_up_queries(parameters.count, parameters.distinct, parameters.repeat, seed)
+        asked = made_up_queries(
+            parameters.count, parameters.distinct, parameters.repeat, parameters.rate, seed=seed
+        )
         log = QueryLog("made up", (LoggedQuery(str(query)) for query in asked.tolist()))
     return [
         {

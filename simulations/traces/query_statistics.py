@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from mesh.errors import ConfigError
 from simulations.traces.columns import Floats, Ints
+from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT
 from simulations.traces.query_logs import NO_CLIENT, LoggedQuery, QueryLog, requests_of
-from simulations.traces.statistics import QuantitySpread, spread_of
+from simulations.traces.statistics import LogNormal, QuantitySpread, spread_of
 
 GROUP: Final = 1_000  # requests, for (9-3) and (9-4)
 SERIES: Final = (500, 1_000, 2_000)  # requests of which the distinct ones are counted, for (9-10)
@@ -34,6 +35,7 @@ QUERIES_COMPARED: Final = 10_000  # as (9-6) does
 ALIKE: Final = 0.8  # cosine
 PART_LEAST: Final = 8  # values of the shortest part of a series: R/S of fewer says nothing
 BACKWARDS_MAX: Final = 0.01  # of the entries: servers whose logs were merged differ by seconds
+PAIRS_REMEMBERED: Final = 100_000  # of a client and a query
 DIGESTS_HELD: Final = 1 << 20  # before they are counted
 BOOK_FIT: Final = (-0.04103, 1.01689, 0.1346)  # (9-2)
 BOOK_PAGES: Final = (0.473, 0.122, 0.074, 0.050, 0.037)  # (9-5)
@@ -74,11 +76,22 @@ class Hurst(msgspec.Struct, frozen=True):
     without_memory: float  # that as many values show which have none: above .5, the more so for few of them
 
 
+class RepeatStatistics(msgspec.Struct, frozen=True):
+    """Requests for a query that their client has asked before, as `made_up_queries` makes them up.
+
+    That is known of the last 100,000 pairs of a client and a query.
+    """
+
+    share: float  # of the requests
+    gap_s: LogNormal  # since it was asked last; whole seconds are taken in their middle
+
+
 class OrderStatistics(msgspec.Struct, frozen=True):
     """Figures of requests in the order in which they came."""
 
     overlap: dict[int, float]  # of a group of 1,000 by its number: requests for what the first asked (9-3)
     none_from_group: int  # the first group that asks nothing of the first (48 in the book); 0 if each does
+    rate_per_s: float  # requests a second; 0 for a log without times
     deviation: QuantitySpread | None  # of neighbouring groups (9-4); mostly .02 to .06 in the book
     hurst: dict[
         int, Hurst | None
@@ -99,6 +112,7 @@ class QueryStatistics(msgspec.Struct, frozen=True):
     late_pages_share: float  # of the requests: pages behind the hundredth
     backwards_share: float  # of the entries: earlier than the one before
     order: OrderStatistics | None  # None where more than 1 % go backwards: the log is in another order
+    repeats: RepeatStatistics | None  # None for a log that tells no clients
     clicks: ClickStatistics | None  # None without clicks
 
 
@@ -109,7 +123,7 @@ def statistics_of(log: QueryLog) -> QueryStatistics:
       ConfigError: a line does not fit, or scipy is not installed, which fits the concentration.
     """
     watched = _Watched()
-    queries, pages, groups = DigestCounts(1), Counter[int](), _Groups()
+    queries, pages, groups, repeats = DigestCounts(1), Counter[int](), _Groups(), _Repeats()
     n_requests = 0
     for request in requests_of(map(watched.see, log.entries)):
         digest = _digest(request.query)
@@ -117,6 +131,7 @@ def statistics_of(log: QueryLog) -> QueryStatistics:
         queries.add(digest)
         pages[min(request.page, PAGE_LATE + 1)] += 1
         groups.add(digest)
+        repeats.add(request)
     is_in_order = watched.backwards <= BACKWARDS_MAX * watched.entries
     counts = queries.counted()[1]
     return QueryStatistics(
@@ -130,7 +145,10 @@ def statistics_of(log: QueryLog) -> QueryStatistics:
         page_shares=[pages[page] / max(1, n_requests) for page in range(1, PAGES_TOLD + 1)],
         late_pages_share=pages[PAGE_LATE + 1] / max(1, n_requests),
         backwards_share=watched.backwards / max(1, watched.entries),
-        order=groups.figures() if is_in_order else None,
+        order=groups.figures(n_requests / watched.seconds if watched.seconds else 0.0)
+        if is_in_order
+        else None,
+        repeats=repeats.figures() if len(watched.clients.counted()[1]) else None,
         clicks=click_statistics(*watched.clicks.counted()),
     )
 
@@ -172,6 +190,13 @@ def figures_of(found: QueryStatistics) -> list[BookFigure]:
             BookFigure("error of this fit", found.fit.error, None),
             BookFigure("error of the book's fit", found.fit.book_error, None),
         ]
+    if found.repeats is not None:
+        gap_s = found.repeats.gap_s
+        figures += [
+            BookFigure("queries that their client has asked before", found.repeats.share, BOOK_REPEAT),
+            BookFigure("seconds since then, median (log-normal)", math.exp(gap_s.mu), None, is_share=False),
+            BookFigure("sigma of their logarithm", gap_s.sigma, None, is_share=False),
+        ]
     return figures + _figures_of_order(found.order) + _figures_of_clicks(found.clicks)
 
 
@@ -179,6 +204,9 @@ def _figures_of_order(order: OrderStatistics | None) -> list[BookFigure]:
     if order is None:
         return []
     figures = [
+        BookFigure("requests a second", order.rate_per_s, BOOK_RATE_PER_S, is_share=False),
+    ]
+    figures += [
         BookFigure(f"share of group {group} asked in group 1", share, 0.0 if group == BOOK_GROUP else None)
         for group, share in order.overlap.items()
     ]
@@ -383,17 +411,52 @@ class _Watched:
     def __init__(self) -> None:
         self.entries = self.backwards = 0
         self.clients, self.clicks = DigestCounts(1), DigestCounts(2)
-        self._last = -np.inf  # seconds
+        self.seconds = 0.0  # from the first entry to the last
+        self._first_at = self._last_at = 0.0
 
     def see(self, entry: LoggedQuery) -> LoggedQuery:
         self.entries += 1
-        self.backwards += entry.at < self._last
-        self._last = entry.at
+        if self.entries == 1:
+            self._first_at = self._last_at = entry.at
+        self.backwards += entry.at < self._last_at
+        self._last_at = entry.at
+        self.seconds = entry.at - self._first_at
         if entry.client != NO_CLIENT:
             self.clients.add(_digest(entry.client))
         if entry.rank:
             self.clicks.add(_digest(entry.query), _digest(entry.url))
         return entry
+
+
+class _Repeats:
+    """Counts requests for a query that their client has asked before."""
+
+    def __init__(self) -> None:
+        self._asked_at = OrderedDict[int, float]()  # by client and query, the longest ago first
+        self._requests = self._repeats = self._gaps = 0
+        self._sum = self._squares = 0.0  # of the logarithms of gaps
+
+    def add(self, request: LoggedQuery) -> None:
+        self._requests += 1
+        if request.client == NO_CLIENT:
+            return
+        pair = _digest(f"{request.client}\n{request.query}")
+        before = self._asked_at.pop(pair, None)
+        self._asked_at[pair] = request.at
+        if before is not None:
+            self._repeats += 1
+            if request.at >= before:
+                log = math.log(request.at - before + 0.5)
+                self._gaps += 1
+                self._sum += log
+                self._squares += log * log
+        elif len(self._asked_at) > PAIRS_REMEMBERED:
+            self._asked_at.popitem(last=False)
+
+    def figures(self) -> RepeatStatistics:
+        mu = self._sum / max(1, self._gaps)
+        sigma = math.sqrt(max(0.0, self._squares / max(1, self._gaps) - mu * mu))
+        return RepeatStatistics(self._repeats / self._requests, LogNormal(mu, sigma))
 
 
 class _Groups:
@@ -435,12 +498,13 @@ class _Groups:
             self._first = frozenset(group)
         self._before, self._group = group, Counter()
 
-    def figures(self) -> OrderStatistics:
+    def figures(self, rate_per_s: float) -> OrderStatistics:
         overlap, deviation = np.array(self._overlap), np.array(self._deviation)
         none = np.flatnonzero(overlap == 0)
         return OrderStatistics(
             overlap={group: float(overlap[group - 2]) for group in OVERLAPS if group - 2 < len(overlap)},
             none_from_group=int(none[0]) + 2 if len(none) else 0,
             deviation=spread_of(deviation) if len(deviation) else None,
+            rate_per_s=rate_per_s,
             hurst={size: hurst_of(np.array(series, np.float64)) for size, series in self._distinct.items()},
         )

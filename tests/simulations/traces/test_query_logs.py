@@ -233,6 +233,12 @@ def test_the_command_shows_a_log_and_writes_the_book_s(tmp_path: Path) -> None:
         assert (told["entries"], told["clients"], told["distinct"]) == (2, 2, 2)
 
 
+def test_requests_of_a_log_by_client_are_numbered_by_time(tmp_path: Path) -> None:
+    lines = [f"{query}\t{query}\t2006-03-0{day} 07:17:12" for query in ("red", "blue") for day in (1, 2, 3)]
+    (tmp_path / "log").write_text("\n".join(lines))
+    assert read_queries(tmp_path / "log").tolist() == [0, 1, 0, 1, 0, 1]
+
+
 def test_a_log_by_client_has_no_figures_of_order_and_says_so(tmp_path: Path) -> None:
     lines = [f"{client}\tred\t2006-03-0{day} 07:17:12" for client in range(9) for day in (1, 2)]
     (tmp_path / "log").write_text("\n".join(lines))

@@ -229,6 +229,30 @@ def test_only_the_queries_with_the_most_clicks_are_compared() -> None:
     assert (found.queries, found.several_pages) == (query_statistics.QUERIES_COMPARED, 0)
 
 
+# --- Repetitions, as made-up logs have them ---
+
+
+def test_repetitions_of_a_client_and_their_gaps_are_found_again() -> None:
+    random = np.random.default_rng(6)
+    gaps = random.lognormal(np.log(57), 1.74, 20_000)
+    events = [(float(at), at) for at in range(20_000)]  # each client asks once, half of them once more
+    events += [(at + gap, at) for at, gap in zip(range(0, 20_000, 2), gaps, strict=False)]
+    found = figures(LoggedQuery("red", at, str(client)) for at, client in sorted(events))
+    assert found.repeats is not None
+    assert found.repeats.share == pytest.approx(1 / 3)
+    assert np.exp(found.repeats.gap_s.mu) == pytest.approx(57.5, rel=0.05)
+    assert found.repeats.gap_s.sigma == pytest.approx(1.74, rel=0.05)
+    assert found.order is not None
+    assert found.order.rate_per_s == pytest.approx(30_000 / (max(events)[0] - min(events)[0]))
+
+
+def test_what_other_clients_ask_is_no_repetition() -> None:
+    found = figures(LoggedQuery("red", 0.0, client) for client in "abab")
+    assert found.repeats is not None
+    assert found.repeats.share == 0.5
+    assert asked("aa").repeats is None  # nobody knows whose these are
+
+
 # --- All of them ---
 
 
