@@ -16,9 +16,12 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import xxhash
 
 from mesh.errors import ConfigError
 
@@ -106,6 +109,11 @@ def requests_of(entries: Iterable[LoggedQuery]) -> Iterator[LoggedQuery]:
         shown[entry.client] = page
         if len(shown) > CLIENTS_REMEMBERED:
             shown.popitem(last=False)
+
+
+def digest_of(text: str) -> int:
+    """Return 64 bits in place of a query, a client or a page, so that logs are counted in little memory."""
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
 
 
 def write_book_queries(path: Path, entries: Iterable[LoggedQuery]) -> int:
@@ -369,6 +377,7 @@ def _number(text: str, place: int) -> int:
     return int(text)
 
 
+@lru_cache(maxsize=64)  # lines of the same second follow each other
 def _seconds(text: str, pattern: re.Pattern[str]) -> float:
     """Seconds since the epoch."""
     match = pattern.fullmatch(text)

@@ -15,13 +15,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from mesh.errors import ConfigError
 from simulations.traces.columns import Floats, Ints
 from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT
-from simulations.traces.query_logs import NO_CLIENT, LoggedQuery, QueryLog, requests_of
+from simulations.traces.query_logs import NO_CLIENT, LoggedQuery, QueryLog, digest_of, requests_of
 from simulations.traces.statistics import LogNormal, QuantitySpread, spread_of
 
 GROUP: Final = 1_000  # requests, for (9-3) and (9-4)
@@ -126,7 +125,7 @@ def statistics_of(log: QueryLog) -> QueryStatistics:
     queries, pages, groups, repeats = DigestCounts(1), Counter[int](), _Groups(), _Repeats()
     n_requests = 0
     for request in requests_of(map(watched.see, log.entries)):
-        digest = _digest(request.query)
+        digest = digest_of(request.query)
         n_requests += 1
         queries.add(digest)
         pages[min(request.page, PAGE_LATE + 1)] += 1
@@ -369,10 +368,6 @@ def ratio_without_memory(n: int) -> float:
     )
 
 
-def _digest(text: str) -> int:
-    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
-
-
 class DigestCounts:
     """How often each tuple of digests came, sorted by them."""
 
@@ -422,9 +417,9 @@ class _Watched:
         self._last_at = entry.at
         self.seconds = entry.at - self._first_at
         if entry.client != NO_CLIENT:
-            self.clients.add(_digest(entry.client))
+            self.clients.add(digest_of(entry.client))
         if entry.rank:
-            self.clicks.add(_digest(entry.query), _digest(entry.url))
+            self.clicks.add(digest_of(entry.query), digest_of(entry.url))
         return entry
 
 
@@ -440,7 +435,7 @@ class _Repeats:
         self._requests += 1
         if request.client == NO_CLIENT:
             return
-        pair = _digest(f"{request.client}\n{request.query}")
+        pair = digest_of(f"{request.client}\n{request.query}")
         before = self._asked_at.pop(pair, None)
         self._asked_at[pair] = request.at
         if before is not None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from simulations.traces import query_statistics
 from simulations.traces.columns import Floats
-from simulations.traces.query_logs import LoggedQuery, QueryLog
+from simulations.traces.query_logs import NO_CLIENT, LoggedQuery, QueryLog, read_log
 from simulations.traces.query_statistics import (
     BOOK_FIT,
     QueryStatistics,
@@ -25,6 +25,7 @@ from simulations.traces.query_statistics import (
     hurst_of,
     statistics_of,
 )
+from tests.shared_data import shared
 
 
 def figures(entries: Iterable[LoggedQuery]) -> QueryStatistics:
@@ -254,6 +255,18 @@ def test_what_other_clients_ask_is_no_repetition() -> None:
 
 
 # --- All of them ---
+
+
+@pytest.mark.more
+def test_the_sample_of_sogouq_has_the_figures_that_others_counted() -> None:
+    """Each click is taken for a request, as they were counted then, apart from this program."""
+    path = shared("suites/query-logs/SogouQ.sample")
+    found = figures(entry._replace(client=NO_CLIENT) for entry in read_log(path).entries)
+    assert found.requests == 10_000
+    told = [found.concentration[5], found.concentration[20], *found.page_shares]
+    assert told == pytest.approx([0.296, 0.545, 0.833, 0.063, 0.024, 0.013, 0.009], abs=0.0006)
+    assert found.clicks is not None
+    assert round(found.clicks.once_share, 3) == 0.889
 
 
 def test_counts_are_the_same_however_often_they_are_merged() -> None:
