@@ -29,6 +29,9 @@ LINE_BYTES_MAX: Final = 1 << 16  # the longest line of SogouQ's sample has 2 KiB
 PAGE_RESULTS: Final = 10  # of a page of results: the book's, Sogou's and AOL's
 DATABASE: Final = "Database"  # in the book's log, where no cache answered
 NO_CLIENT: Final = "-"  # where a log does not tell
+# Of the entries, those earlier than the one before: merged logs of servers differ by seconds, and a log of
+# days with the time of day alone goes back at midnight. One with more is not by time.
+BACKWARDS_MAX: Final = 0.01
 CLIENTS_REMEMBERED: Final = 100_000  # with the page that each has before it
 _CACHE_FLAGS: Final = frozenset(("database", "cache"))
 _NO_TEXT: Final = "is no text in UTF-8 or GB18030"

@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from mesh.errors import ConfigError
 from simulations.traces.columns import Floats, Ints
 from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT
-from simulations.traces.query_logs import NO_CLIENT, LoggedQuery, QueryLog, digest_of, requests_of
+from simulations.traces.query_logs import (
+    BACKWARDS_MAX,
+    NO_CLIENT,
+    LoggedQuery,
+    QueryLog,
+    digest_of,
+    requests_of,
+)
 from simulations.traces.statistics import LogNormal, QuantitySpread, spread_of
 
 GROUP: Final = 1_000  # requests, for (9-3) and (9-4)
@@ -33,7 +40,6 @@ PAGE_LATE: Final = 100  # of results; behind it there is almost nothing
 QUERIES_COMPARED: Final = 10_000  # as (9-6) does
 ALIKE: Final = 0.8  # cosine
 PART_LEAST: Final = 8  # values of the shortest part of a series: R/S of fewer says nothing
-BACKWARDS_MAX: Final = 0.01  # of the entries: servers whose logs were merged differ by seconds
 PAIRS_REMEMBERED: Final = 100_000  # of a client and a query
 DIGESTS_HELD: Final = 1 << 20  # before they are counted
 BOOK_FIT: Final = (-0.04103, 1.01689, 0.1346)  # (9-2)
@@ -203,12 +209,11 @@ def _figures_of_order(order: OrderStatistics | None) -> list[BookFigure]:
     if order is None:
         return []
     figures = [
-        BookFigure("requests a second", order.rate_per_s, BOOK_RATE_PER_S, is_share=False),
-    ]
-    figures += [
         BookFigure(f"share of group {group} asked in group 1", share, 0.0 if group == BOOK_GROUP else None)
         for group, share in order.overlap.items()
     ]
+    if order.rate_per_s:
+        figures.append(BookFigure("requests a second", order.rate_per_s, BOOK_RATE_PER_S, is_share=False))
     if order.none_from_group:
         figures.append(BookFigure("first group of which none is", order.none_from_group, BOOK_GROUP, False))
     if order.deviation is not None:
@@ -406,16 +411,15 @@ class _Watched:
     def __init__(self) -> None:
         self.entries = self.backwards = 0
         self.clients, self.clicks = DigestCounts(1), DigestCounts(2)
-        self.seconds = 0.0  # from the first entry to the last
-        self._first_at = self._last_at = 0.0
+        self.seconds = 0.0  # from the first entry to the last, without steps back
+        self._last_at = 0.0
 
     def see(self, entry: LoggedQuery) -> LoggedQuery:
+        if self.entries:
+            self.backwards += entry.at < self._last_at
+            self.seconds += max(0.0, entry.at - self._last_at)
         self.entries += 1
-        if self.entries == 1:
-            self._first_at = self._last_at = entry.at
-        self.backwards += entry.at < self._last_at
         self._last_at = entry.at
-        self.seconds = entry.at - self._first_at
         if entry.client != NO_CLIENT:
             self.clients.add(digest_of(entry.client))
         if entry.rank:

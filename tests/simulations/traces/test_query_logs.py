@@ -24,6 +24,7 @@ from simulations.traces.query_logs import (
     write_book_clicks,
     write_book_queries,
 )
+from simulations.traces.query_statistics import statistics_of
 
 NOON = datetime(2003, 3, 21, 12, 0, 2, tzinfo=UTC).timestamp()
 BOOK = "Fri Mar 21 12:00:02 2003\n192.0.2.1\nDatabase\n北京大学\n1\n"
@@ -237,6 +238,17 @@ def test_requests_of_a_log_by_client_are_numbered_by_time(tmp_path: Path) -> Non
     lines = [f"{query}\t{query}\t2006-03-0{day} 07:17:12" for query in ("red", "blue") for day in (1, 2, 3)]
     (tmp_path / "log").write_text("\n".join(lines))
     assert read_queries(tmp_path / "log").tolist() == [0, 1, 0, 1, 0, 1]
+
+
+def test_a_log_of_days_by_time_of_day_stays_in_its_order(tmp_path: Path) -> None:
+    times = [f"{second // 3600:02d}:{second // 60 % 60:02d}:00" for second in range(0, 86_400, 600)]
+    lines = [f"{at}\t1\t[day {day}]\t1 1\tb.test/{at}" for day in range(2) for at in times]
+    (tmp_path / "log").write_text("\n".join(lines))
+    asked = read_queries(tmp_path / "log").tolist()
+    assert asked == sorted(asked)
+    found = statistics_of(read_log(tmp_path / "log"))
+    assert found.order is not None
+    assert found.order.rate_per_s == pytest.approx(len(asked) / (2 * 85_800))
 
 
 def test_a_log_by_client_has_no_figures_of_order_and_says_so(tmp_path: Path) -> None:
