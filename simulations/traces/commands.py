@@ -20,6 +20,7 @@ from simulations.traces.statistics import QuantitySpread, TraceInfo
 if TYPE_CHECKING:
     from mesh.trace import TracedPage
     from mesh.trace_blocks import TraceDamage
+    from simulations.traces.query_statistics import QueryStatistics
 
 DAMAGES_SHOWN: Final = 5
 
@@ -200,21 +201,47 @@ def queries(
         bool, typer.Option("--json", help="Print one JSON document and nothing else.")
     ] = False,
 ) -> None:
-    """Say which layout a query log has and how much is in it; write it in the book's, if you like."""
-    from simulations.traces.query_logs import read_log, summary_of, write_book_clicks, write_book_queries
+    """Show a query log in the figures of the book's chapter 9; write it in the book's layout, if you like."""
+    from simulations.traces.query_logs import read_log, write_book_clicks, write_book_queries
+    from simulations.traces.query_statistics import statistics_of
 
-    found = summary_of(read_log(log))
+    found = statistics_of(read_log(log))
     if book_queries is not None:
         write_book_queries(book_queries, read_log(log).entries)
     if book_clicks is not None:
         write_book_clicks(book_clicks, read_log(log).entries)
     if as_json:
         print(msgspec.json.encode(found).decode())
-        return
-    turns = ", ".join(f"{page}: {share:.1%}" for page, share in enumerate(found.page_shares, 1))
-    print(f"{log}: {found.layout}")
-    print(f"{found.entries:,} entries, {found.clicks:,} of them clicks, of {found.clients:,} clients")
-    print(f"{found.requests:,} requests of {found.distinct:,} distinct queries; pages of results {turns}")
+    else:
+        Console().print(queries_table(log.name, found))
+
+
+def queries_table(name: str, found: QueryStatistics) -> RenderableType:
+    """For people."""
+    from simulations.traces.query_statistics import figures_of
+
+    table = Table(title=f"{name}: {found.layout}")
+    for heading in ("of", "this log", "the book"):
+        table.add_column(heading, justify="left" if heading == "of" else "right")
+    for figure in figures_of(found):
+        cells = (
+            ""
+            if value is None
+            else f"{value:.1%}"
+            if figure.is_share
+            else f"{value:,.4g}"
+            if value < 100
+            else f"{value:,.0f}"
+            for value in (figure.value, figure.book)
+        )
+        table.add_row(figure.name, *cells)
+    text = f"{found.entries:,} entries of {found.clients:,} clients"
+    if found.order is None:
+        text += (
+            f"; {found.backwards_share:.1%} are earlier than the one before: no figures of their order; "
+            "sort the log by time for them"
+        )
+    return Group(table, Text(text))
 
 
 def _write(out: Path, pages: Iterable[TracedPage], source: str) -> None:

@@ -5,21 +5,23 @@ that does not fit: a log that is read in the wrong way gives figures that look r
 (as GBK and GB 2312 are), the same for a whole file. Times have no zone in these logs: they are taken as UTC.
 
 Sources: Li, Yan, Wang 2004, sections 5.3 (the line of TSE) and 9.1 (query log and click log, five lines a
-record); Sogou Labs, SogouQ of 2008 and 2012; Pass et al. 2006 (AOL); TREC topics.
+record); Sogou Labs, SogouQ of 2008 and 2012; Pass et al. 2006 (AOL); the log of Excite of 1997, as
+Apache Pig's tutorial has it; TREC topics.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
+import xxhash
 
 from mesh.errors import ConfigError
 
@@ -27,7 +29,10 @@ LINE_BYTES_MAX: Final = 1 << 16  # the longest line of SogouQ's sample has 2 KiB
 PAGE_RESULTS: Final = 10  # of a page of results: the book's, Sogou's and AOL's
 DATABASE: Final = "Database"  # in the book's log, where no cache answered
 NO_CLIENT: Final = "-"  # where a log does not tell
-PAGES_TOLD: Final = 5  # as section 9.2 does
+# Of the entries, those earlier than the one before: merged logs of servers differ by seconds, and a log of
+# days with the time of day alone goes back at midnight. One with more is not by time.
+BACKWARDS_MAX: Final = 0.01
+CLIENTS_REMEMBERED: Final = 100_000  # with the page that each has before it
 _CACHE_FLAGS: Final = frozenset(("database", "cache"))
 _NO_TEXT: Final = "is no text in UTF-8 or GB18030"
 _CHARS_SHOWN: Final = 40  # of a line that is refused
@@ -69,18 +74,6 @@ class QueryLog(NamedTuple):
     entries: Iterator[LoggedQuery]  # raises ConfigError at a line that does not fit
 
 
-class LogSummary(msgspec.Struct, frozen=True):
-    """A log in some numbers."""
-
-    layout: str
-    entries: int
-    requests: int  # as `requests_of` counts them
-    clicks: int
-    clients: int  # that it tells apart
-    distinct: int  # queries
-    page_shares: list[float]  # of the requests: those of the first page of results, and so on (9.2)
-
-
 def read_log(path: Path) -> QueryLog:
     """Open a log and find out which layout it has.
 
@@ -109,29 +102,21 @@ def requests_of(entries: Iterable[LoggedQuery]) -> Iterator[LoggedQuery]:
     """Yield the entries that are requests: all but further clicks on a page that a client has before it.
 
     A click log has a line for each click, and the engine is asked once for the page of results they are on.
+    Which page that is is known of the last 100,000 clients.
     """
-    shown: dict[str, tuple[str, int]] = {}  # of each client: the query and the page it has before it
+    shown = OrderedDict[str, tuple[str, int]]()  # of each client: the query and the page it has before it
     for entry in entries:
-        page = entry.query, entry.page
-        if not entry.rank or entry.client == NO_CLIENT or shown.get(entry.client) != page:
+        page, before = (entry.query, entry.page), shown.pop(entry.client, None)
+        if not entry.rank or entry.client == NO_CLIENT or before != page:
             yield entry
         shown[entry.client] = page
+        if len(shown) > CLIENTS_REMEMBERED:
+            shown.popitem(last=False)
 
 
-def summary_of(log: QueryLog) -> LogSummary:
-    """Read a log to its end and count."""
-    entries = list(log.entries)
-    requests = list(requests_of(entries))
-    pages = Counter(request.page for request in requests)
-    return LogSummary(
-        layout=log.layout,
-        entries=len(entries),
-        requests=len(requests),
-        clicks=sum(entry.rank > 0 for entry in entries),
-        clients=len({entry.client for entry in entries} - {NO_CLIENT}),
-        distinct=len({request.query for request in requests}),
-        page_shares=[pages[page] / max(1, len(requests)) for page in range(1, PAGES_TOLD + 1)],
-    )
+def digest_of(text: str) -> int:
+    """Return 64 bits in place of a query, a client or a page, so that logs are counted in little memory."""
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
 
 
 def write_book_queries(path: Path, entries: Iterable[LoggedQuery]) -> int:
@@ -353,6 +338,13 @@ def _aol(lines: Sequence[str]) -> LoggedQuery:
     return LoggedQuery(query.strip(), at, client.strip())
 
 
+def _excite(lines: Sequence[str]) -> LoggedQuery:
+    client, time, query = _fields(lines[0], 3)
+    if len(time) != 12:
+        raise _UnfitError(0, f"has {_short(time)}, not a time")
+    return LoggedQuery(query.strip(), _seconds("19" + time, _DIGITS_TIME), client.strip())
+
+
 def _named(lines: Sequence[str]) -> LoggedQuery:
     name, query = _fields(lines[0], 2)
     if not name.strip():
@@ -388,6 +380,7 @@ def _number(text: str, place: int) -> int:
     return int(text)
 
 
+@lru_cache(maxsize=64)  # lines of the same second follow each other
 def _seconds(text: str, pattern: re.Pattern[str]) -> float:
     """Seconds since the epoch."""
     match = pattern.fullmatch(text)
@@ -425,6 +418,7 @@ _LAYOUTS: Final = (
     _Layout("SogouQ of 2012", 1, _sogou_2012),
     _Layout("SogouQ with commas", 1, _sogou_csv, heading="访问时间,"),
     _Layout("the log of AOL", 1, _aol, heading="AnonID\tQuery\tQueryTime"),
+    _Layout("the log of Excite", 1, _excite),
     _Layout("an id and a query, with a tab between", 1, _named),
     _Layout("a query a line", 1, _plain),
 )

@@ -87,22 +87,22 @@ def info_of(pages: Sequence[TracedPage]) -> TraceInfo:
         begin_s=float(times.min()),
         hours=float(np.ptp(times)) / 3_600,
         bytes=sum(page.n_bytes for page in pages),
-        host_pages=_spread(sizes),
+        host_pages=spread_of(sizes),
         largest_host=columns.hosts[largest],
         largest_share=float(sizes[largest] / columns.page_count),
         host_exponent=rank_exponent(sizes),
-        links=_spread(np.bincount(columns.link_page, minlength=columns.page_count)),
+        links=spread_of(np.bincount(columns.link_page, minlength=columns.page_count)),
         inside_share=float((is_inside & is_there).sum() / n_links),
         outside_share=float((~is_inside & is_there).sum() / n_links),
         missing_share=float((~is_there).sum() / n_links),
-        linked=_spread(np.bincount(columns.link_target[is_there], minlength=columns.page_count)),
-        page_bytes=_spread(columns.n_bytes),
+        linked=spread_of(np.bincount(columns.link_target[is_there], minlength=columns.page_count)),
+        page_bytes=spread_of(columns.n_bytes),
         page_bytes_fit=fit_log_normal(columns.n_bytes),
-        page_seconds=_spread(columns.seconds),
+        page_seconds=spread_of(columns.seconds),
         page_seconds_fit=fit_log_normal(columns.seconds),
-        host_seconds=_spread(host_medians(columns)),
-        text_chars=_spread(chars),
-        depth=_spread(np.array(structure.depths)),
+        host_seconds=spread_of(host_medians(columns)),
+        text_chars=spread_of(chars),
+        depth=spread_of(np.array(structure.depths)),
         strong_components=structure.strong_components,
         bow_tie=structure.bow_tie,
     )
@@ -131,7 +131,8 @@ def fit_log_normal(values: Ints | Floats) -> LogNormal:
     return LogNormal(float(logs.mean()), float(logs.std())) if len(logs) else LogNormal(0.0, 0.0)
 
 
-def _spread(values: Ints | Floats) -> QuantitySpread:
+def spread_of(values: Ints | Floats) -> QuantitySpread:
+    """All 0 for no values."""
     if not len(values):
         return QuantitySpread(0.0, 0.0, 0.0, 0.0, 0.0)
     p10, median, p90 = np.percentile(values, (10, 50, 90))

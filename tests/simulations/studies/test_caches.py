@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulations.studies import caches
-from simulations.traces.queries import made_up_queries
+from simulations.studies.cache import LRU_OF_BOOK, SIZES_OF_BOOK
+from simulations.traces.queries import BOOK_REPEAT, made_up_queries
 
 Hits = Callable[[list[int], int], int]
 
@@ -202,6 +203,19 @@ def test_no_policy_is_above_the_optimum_and_all_hold_what_fits() -> None:
     for name, hits_of in policies.items():
         few = np.arange(20).repeat(3).tolist() * 2
         assert hits_of(few, 200) == len(few) - 20, name
+
+
+def test_book_table_9_2_is_near_though_nothing_was_fitted_to_it() -> None:
+    queries = made_up_queries(200_000, 160_000, BOOK_REPEAT, seed=1).tolist()
+    rates = [caches.lru_hits(queries, size) / len(queries) for size in SIZES_OF_BOOK]
+    apart = [rate - LRU_OF_BOOK[size] for size, rate in zip(SIZES_OF_BOOK, rates, strict=True)]
+    assert rates == sorted(rates)
+    assert all(-0.07 < each < 0 for each in apart)  # Sogou's log and Excite's are of engines less alike
+
+
+def test_in_a_busier_log_repetitions_are_farther_apart() -> None:
+    quiet, busy = (made_up_queries(20_000, 100_000, 0.5, rate, seed=1).tolist() for rate in (0.01, 10.0))
+    assert caches.lru_hits(quiet, 100) > 1.5 * caches.lru_hits(busy, 100)
 
 
 @pytest.mark.more

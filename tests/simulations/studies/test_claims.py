@@ -15,7 +15,7 @@ import pytest
 from mesh.trace import write_trace
 from simulations.model.flow import Flow
 from simulations.model.hosts import drawn_hosts
-from simulations.studies import balance, cache, partition, plan, recovery, search, weights
+from simulations.studies import balance, cache, partition, plan, querylog, recovery, search, weights
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.crawls import SLOTS
 from simulations.studies.postings import SEARCHED
@@ -176,8 +176,8 @@ PLANTED: dict[tuple[str, str], tuple[Values, ...]] = {
         figure("share of queries, top 20%", 0.5),
     ),
     ("querylog", "the series is self-similar"): (
-        figure("Hurst exponent (R/S)", 0.67),
-        figure("Hurst exponent (R/S)", 0.5),
+        figure(querylog.HURST, 0.67),
+        figure(querylog.HURST, 0.5),
     ),
     ("recovery", "nothing is lost"): (value(0.0), value(1.0)),
 }

@@ -349,24 +349,12 @@ def test_book_8_5_posting_lists_are_kept_by_size_and_by_age() -> None:
         assert by_size["byte_rate"] < by_age["byte_rate"]  # it spares reads, not bytes
 
 
-def test_querylog_9_2_fit_and_statistics_of_known_series() -> None:
-    assert querylog.fit(0.2) == pytest.approx(0.783, abs=0.001)
-    random = np.random.default_rng(1)
-    assert querylog.hurst(random.normal(size=16_384)) == pytest.approx(
-        0.55, abs=0.06
-    )  # small parts tell more
-    assert querylog.hurst(np.cumsum(random.normal(size=16_384))) > 0.9
-    groups = np.concatenate([np.arange(1_000), np.arange(500, 1_500), np.arange(5_000, 6_000)])
-    assert querylog.again_in_groups(groups).tolist() == [0.5, 0.0]
-    assert querylog.again_in_groups(groups[:900]).tolist() == []
-
-
 def test_a_log_of_a_few_queries_has_the_figures_that_it_can_have(tmp_path: Path) -> None:
     for count in (1, 2_500):
         (tmp_path / "log").write_text("".join(f"{number % 50}\n" for number in range(count)))
         (rows,) = querylog.STUDY.repeat(querylog.QuerylogParameters(queries=str(tmp_path / "log")), [1]).runs
         figures = {row["figure"]: row["value"] for row in rows}
-        assert figures["queries"] == count
+        assert figures["requests"] == count
         assert figures.get("share of group 2 asked in group 1", 1.0) == 1.0
 
 

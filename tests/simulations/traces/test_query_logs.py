@@ -16,6 +16,7 @@ from mesh.errors import ConfigError
 from simulations.traces.commands import app
 from simulations.traces.queries import read_queries
 from simulations.traces.query_logs import (
+    CLIENTS_REMEMBERED,
     LINE_BYTES_MAX,
     LoggedQuery,
     read_log,
@@ -23,6 +24,7 @@ from simulations.traces.query_logs import (
     write_book_clicks,
     write_book_queries,
 )
+from simulations.traces.query_statistics import statistics_of
 
 NOON = datetime(2003, 3, 21, 12, 0, 2, tzinfo=UTC).timestamp()
 BOOK = "Fri Mar 21 12:00:02 2003\n192.0.2.1\nDatabase\n北京大学\n1\n"
@@ -67,6 +69,10 @@ LAYOUTS = {
             "142\t北京大学\t2003-03-21 12:00:02\t\t\n142\tred panda\t2003-03-21 12:00:03\t1\thttp://b.test\n"
         ),
         LoggedQuery("北京大学", NOON, "142"),
+    ),
+    "the log of Excite": (
+        "BED75271605EBD0C\t970321120002\t北京大学\nBED75271605EBD0C\t970321120003\tred panda\n",
+        LoggedQuery("北京大学", datetime(1997, 3, 21, 12, 0, 2, tzinfo=UTC).timestamp(), "BED75271605EBD0C"),
     ),
     "an id and a query, with a tab between": ("7\t北京大学\n8\tred panda\n", LoggedQuery("北京大学")),
     "a query a line": ("\n北京大学\n\nred panda\n", LoggedQuery("北京大学")),
@@ -116,6 +122,7 @@ def test_the_book_s_record_of_five_lines_is_one_query(tmp_path: Path) -> None:
         (LAYOUTS["SogouQ of 2008"][0] + "00:01:02\t2\tred\t1 1\tb.test\n", "line 3 has no .query."),
         (LAYOUTS["SogouQ of 2012"][0] + "20030321120003\t2\tred\t0\t1\tb.test\n", "line 3 has '0'"),
         (LAYOUTS["SogouQ with commas"][0] + "00:01:03,2,red\n", "line 4 is not six fields"),
+        (LAYOUTS["the log of Excite"][0] + "1\t20030321120002\tred\n", "line 3 has '20030321120002'"),
         (LAYOUTS["the log of AOL"][0] + "1\tred\tyesterday\n", "line 4 has 'yesterday'"),
     ],
 )
@@ -208,12 +215,44 @@ def test_further_clicks_on_a_page_of_results_are_no_request() -> None:
     assert list(requests_of(asked_twice)) == asked_twice
 
 
-def test_the_command_tells_the_layout_and_writes_the_book_s(tmp_path: Path) -> None:
+def test_pages_before_clients_are_remembered_of_the_last_clients_only() -> None:
+    others = CLIENTS_REMEMBERED - 1
+    clicks = [LoggedQuery("red", 0.0, str(client), 1, 1, "http://a.test/") for client in range(others + 1)]
+    assert len(list(requests_of([*clicks, clicks[0]]))) == others + 1
+    assert len(list(requests_of([*clicks, clicks[0]._replace(client="new"), clicks[0]]))) == others + 3
+
+
+def test_the_command_shows_a_log_and_writes_the_book_s(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(LAYOUTS["SogouQ of 2012"][0])
     written = "--book-queries", str(tmp_path / "queries"), "--book-clicks", str(tmp_path / "clicks")
     output = CliRunner().invoke(app, ["queries", str(tmp_path / "log"), *written]).output
     assert "SogouQ of 2012" in output
-    assert "2 requests of 2 distinct queries" in output
-    for name, clicks in (("queries", 0), ("clicks", 2)):
+    assert "2 entries of 2 clients" in output
+    for name, clicks in (("queries", None), ("clicks", 2)):
         told = json.loads(CliRunner().invoke(app, ["queries", str(tmp_path / name), "--json"]).output)
-        assert (told["requests"], told["clicks"], told["clients"]) == (2, clicks, 2)
+        assert (told["requests"], told["clicks"] and told["clicks"]["clicks"]) == (2, clicks)
+        assert (told["entries"], told["clients"], told["distinct"]) == (2, 2, 2)
+
+
+def test_requests_of_a_log_by_client_are_numbered_by_time(tmp_path: Path) -> None:
+    lines = [f"{query}\t{query}\t2006-03-0{day} 07:17:12" for query in ("red", "blue") for day in (1, 2, 3)]
+    (tmp_path / "log").write_text("\n".join(lines))
+    assert read_queries(tmp_path / "log").tolist() == [0, 1, 0, 1, 0, 1]
+
+
+def test_a_log_of_days_by_time_of_day_stays_in_its_order(tmp_path: Path) -> None:
+    times = [f"{second // 3600:02d}:{second // 60 % 60:02d}:00" for second in range(0, 86_400, 600)]
+    lines = [f"{at}\t1\t[day {day}]\t1 1\tb.test/{at}" for day in range(2) for at in times]
+    (tmp_path / "log").write_text("\n".join(lines))
+    asked = read_queries(tmp_path / "log").tolist()
+    assert asked == sorted(asked)
+    found = statistics_of(read_log(tmp_path / "log"))
+    assert found.order is not None
+    assert found.order.rate_per_s == pytest.approx(len(asked) / (2 * 85_800))
+
+
+def test_a_log_by_client_has_no_figures_of_order_and_says_so(tmp_path: Path) -> None:
+    lines = [f"{client}\tred\t2006-03-0{day} 07:17:12" for client in range(9) for day in (1, 2)]
+    (tmp_path / "log").write_text("\n".join(lines))
+    output = CliRunner().invoke(app, ["queries", str(tmp_path / "log")]).output
+    assert "44.4% are earlier than the one before" in output
