@@ -194,6 +194,9 @@ class Search(Errand):
         task, statistics = self._task, counted.statistics
         totals = statistics.totals(plan.slots, task.terms)
         doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+        if task.may_choose:
+            task.choose_words(doc_freqs, totals.document_count)
+            return self._count(now)
         reading = task.reading
         self._is_counted = counted.is_counted(plan)
         slot_count = task.ownership.table.slot_count
