@@ -16,7 +16,7 @@ import numpy as np
 
 from peers.engine.matching.matching import found_by
 from peers.engine.matching.matching_cost import matching_cost
-from peers.engine.mending.similar_words import SAMPLES, is_text, similar_words
+from peers.engine.mending.similar_words import SAMPLES, is_text, sampled, similar_words
 from peers.engine.pages.filter_entries import TEXT_PREFIX
 from peers.engine.pages.suggested_texts import CHARS_MAX, text_of_entry, texts_of_title, typed_key
 from peers.engine.queries.query import TITLE_FIELD, Literal, LiteralKind, Query
@@ -162,8 +162,7 @@ def _pages_with(
         documents = found_by(view, query).documents
         n += len(documents)
         if len(documents) and len(samples) < SAMPLES:
-            places = np.linspace(0, len(documents) - 1, SAMPLES).astype(np.int64)
-            samples += view.segment.urls_of(np.unique(documents[places]).tolist())
+            samples += view.segment.urls_of(sampled(documents))
     return n, tuple(samples[:SAMPLES])
 
 
