@@ -126,8 +126,7 @@ def _words(
 def _alike(
     views: Sequence[SegmentView], before: str, last: str, effort: Effort, *, by_spelling: bool
 ) -> Iterator[Completion]:
-    known, _ = similar_words(views, last, (), effort, by_spelling=by_spelling)
-    like = [each for each in known if each.part == (0, len(last))]
+    like, _ = similar_words(views, last, (), effort, by_spelling=by_spelling, by_parts=False)
     like.sort(key=lambda each: (-each.pages, each.word))
     for each in like:
         if is_text(each.word):

@@ -73,6 +73,7 @@ def similar_words(
     effort: Effort,
     *,
     by_spelling: bool = True,
+    by_parts: bool = True,
 ) -> tuple[list[SimilarWord], bool]:
     """Find the words like a folded one, and tell whether there are more. DamagedSegmentError.
 
@@ -82,11 +83,14 @@ def similar_words(
       segments: without documents of which no text may be shown.
       beside: entries that the other words of the query require.
       by_spelling: not only the Chinese words for pinyin.
+      by_parts: not only those for all that was typed.
     """
     try:
         candidates, is_cut = _candidates(segments, typed, effort, by_spelling=by_spelling)
     except EffortSpentError:
         return [], True
+    if not by_parts:
+        candidates = [(word, part) for word, part in candidates if part == (0, len(typed))]
     found, is_short = counted_words(segments, typed, candidates, beside, effort)
     return found, is_cut or is_short
 
