@@ -16,14 +16,12 @@ Words of one page alone, or of pages that are taken down, are never chosen.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from itertools import chain
 from math import inf, log
 from typing import Final, NamedTuple, TypeAlias
-
-import msgspec
 
 from peers.engine.mending.dictionary_scan import EDITS_MAX
 from peers.engine.mending.similar_words import (
@@ -136,28 +134,23 @@ def summed(told: Sequence[Sequence[Similar]]) -> list[Similar]:
     Args:
       told: by each share, in one order however they came.
     """
-    tellers: Counter[_Place] = Counter()
-    turns: dict[_Place, int] = {}
+    ranks: dict[_Place, tuple[int, int]] = {}  # minus the shares that tell it, and the first turn
     for of_share in told:
-        firsts = list(dict.fromkeys(map(_place_of, of_share)))
-        tellers.update(firsts)
-        for turn, place in enumerate(firsts):
-            turns[place] = min(turn, turns.get(place, turn))
-    kept = nsmallest(SIMILAR_MAX, turns, key=lambda place: (-tellers[place], turns[place], place))
-    sums = {place: Similar(*place, 0, 0) for place in kept}
+        places = dict.fromkeys([(each.word, each.start, each.end) for each in of_share])
+        for turn, place in enumerate(places):
+            n_before, first = ranks.get(place, (0, turn))
+            ranks[place] = n_before - 1, min(first, turn)
+    kept: Iterable[_Place] = ranks
+    if len(ranks) > SIMILAR_MAX:
+        kept = nsmallest(SIMILAR_MAX, ranks, key=lambda place: (ranks[place], place))
+    sums: dict[_Place, tuple[int, int, tuple[str, ...]]] = dict.fromkeys(kept, (0, 0, ()))
     for each in chain.from_iterable(told):
-        so_far = sums.get(_place_of(each))
-        if so_far is not None:
-            samples = (*so_far.samples, *each.samples)[: SAMPLES_MAX * MISTYPED_MAX]
-            pages, together = so_far.pages + each.pages, so_far.together + each.together
-            sums[_place_of(each)] = msgspec.structs.replace(
-                so_far, pages=pages, together=together, samples=samples
-            )
-    return list(sums.values())
-
-
-def _place_of(each: Similar) -> _Place:
-    return each.word, each.start, each.end
+        place = each.word, each.start, each.end
+        if place in sums:
+            pages, together, samples = sums[place]
+            samples = (*samples, *each.samples)[: SAMPLES_MAX * MISTYPED_MAX]
+            sums[place] = pages + each.pages, together + each.together, samples
+    return [Similar(*place, *numbers) for place, numbers in sums.items()]
 
 
 def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:

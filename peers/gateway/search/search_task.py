@@ -81,9 +81,10 @@ class SearchTask:
         self.number_question = number_question
         self.witnesses = Witnesses(me, view)
         self.may_choose = bool(order.page_words)
-        self.terms = tuple(dict.fromkeys((*(word for word, _ in order.page_words), *reading.terms)))[
-            :TERMS_MAX
-        ]
+        self.terms = reading.terms
+        if order.page_words:
+            words = [word for word, _ in order.page_words]
+            self.terms = tuple(dict.fromkeys((*words, *reading.terms)))[:TERMS_MAX]
         self.may_mend = not (order.is_verbatim or self.may_choose)
         self.mended: Mended | None = None
         self.is_mended_by_all = True
