@@ -156,8 +156,8 @@ def summed(told: Sequence[Sequence[Similar]]) -> list[Similar]:
 def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
     """Return the words that one index with the pages of all would tell, cut as `similar_words` does.
 
-    Words of more edits, and texts of which the letters are not the first ones, are left out: no honest index
-    tells them.
+    Words of more edits, runs with more or other characters, and texts of which the letters are not the first
+    ones, are left out: no honest index tells them.
     """
     near: list[tuple[int, int, str, Similar]] = []
     texts: list[Similar] = []
@@ -167,7 +167,8 @@ def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
             if has_initials(text_of_entry(each.word), typed):
                 texts.append(each)
         elif not typed.isascii():
-            near.append((each.word != typed, -each.pages, each.word, each))
+            if _is_like_run(typed, each.word):
+                near.append((each.word != typed, -each.pages, each.word, each))
         elif each.word.isascii():
             edits = _edits(typed, each.word)
             if edits <= EDITS_MAX:
@@ -180,6 +181,12 @@ def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
         found += sorted(of_part, key=lambda each: (-each.pages, each.word))[:OF_PART_MAX]
     found += sorted(texts, key=lambda each: (-each.pages, each.word))[:OF_INITIALS_MAX]
     return found[:WORDS_MAX]
+
+
+def _is_like_run(typed: str, run: str) -> bool:
+    """Tell whether Chinese characters are those typed but for one of like sound, see `similar_runs`."""
+    others = [pair for pair in zip(typed, run, strict=False) if pair[0] != pair[1]]
+    return len(run) == len(typed) and len(others) <= 1 and all(b in sounding_like(a) for a, b in others)
 
 
 def _edits(typed: str, word: str) -> int:

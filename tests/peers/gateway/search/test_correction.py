@@ -10,8 +10,11 @@ from random import Random
 from string import ascii_lowercase
 from typing import Final
 
+import msgspec
 import pytest
 
+from mesh.actors.actor import Address, Message
+from mesh.actors.node import Outgoing
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
@@ -19,7 +22,7 @@ from peers.engine.pages.filter_entries import TEXT_PREFIX
 from peers.engine.pages.suggested_texts import SHOWN_AS
 from peers.engine.searching.effort import Effort
 from peers.gateway.search.correction import Mended, Mistyped, likeliest, mend, summed
-from peers.index.wire_messages import SIMILAR_MAX, Similar
+from peers.index.wire_messages import SIMILAR_MAX, Similar, TermsCounted
 from tests.peers.gateway.test_exactness import Mesh
 
 CALLS_A_WORD: Final = 30  # and returns, of one that is told
@@ -222,9 +225,32 @@ def test_a_member_that_lies_keeps_out_no_word_that_two_others_tell() -> None:
     assert {each.word for each in others} < {each.word for each in told}  # of turns each share has as many
 
 
-def test_words_that_are_told_for_more_edits_than_two_are_not_taken() -> None:
+class LyingMesh(Mesh):
+    """A mesh in which a member tells as many words as it may, each on more pages than there are."""
+
+    def _carry(self, peer: str, item: Outgoing) -> Iterable[tuple[str, Address, str, Message]]:
+        for to, source, actor, message in super()._carry(peer, item):
+            if isinstance(message, TermsCounted) and message.similar and source.peer == "peer2":
+                told = (tuple(lies(SIMILAR_MAX, "xyz", 6)), (lies(1, "xyz", 6)[0],) * SIMILAR_MAX)
+                similar = tuple(told[len(each) > 1] for each in message.similar)
+                message = msgspec.structs.replace(message, similar=similar, is_cut=True)
+            yield to, source, actor, message
+
+
+def test_mistyped_words_are_mended_beside_a_member_that_tells_others() -> None:
+    with ExitStack() as stack:
+        mesh = LyingMesh([f"peer{i}" for i in range(5)], stack)
+        mesh.index(documents(1_200))
+        for text in ("sofware", "install sofwtare", "dayin", "软健包"):
+            found = mesh.search("peer0", text)
+            assert (found.corrected, found.suggestion) == ((MENDED | LIKE_SOUNDS)[text], "")
+
+
+def test_words_that_no_honest_index_tells_are_not_taken() -> None:
     told = [Similar(word, 0, 6, 9, 9) for word in ("banquet", "markets", "racket", "pqrket", "xyzket", "a")]
     assert {each.word for each in likeliest("parket", told)} == {"racket", "pqrket", "markets"}
+    told = [Similar(word, 0, 3, 9, 9) for word in ("软件包", "软健包", "软件报", "软大包", "软健", "abc")]
+    assert {each.word for each in likeliest("软健包", told)} == {"软件包", "软健包"}
 
 
 def test_words_told_by_many_that_lie_cost_no_more_than_those_of_one() -> None:
