@@ -37,7 +37,14 @@ from peers.engine.pages.suggested_texts import text_of_entry
 from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, SIMILAR_MAX, Similar
 from peers.text.analysis import pair_atoms, query_terms
 from peers.text.folding import fold
-from peers.text.pinyin import has_initials, is_read_as, places_of, sounding_like, without_tones
+from peers.text.pinyin import (
+    has_initials,
+    is_read_as,
+    is_read_nearly_as,
+    places_of,
+    sounding_like,
+    without_tones,
+)
 from peers.text.runs import RUN, RunKind, kind_of
 from peers.text.stemming import form_of
 
@@ -156,8 +163,8 @@ def summed(told: Sequence[Sequence[Similar]]) -> list[Similar]:
 def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
     """Return the words that one index with the pages of all would tell, cut as `similar_words` does.
 
-    Words of more edits, runs with more or other characters, and texts of which the letters are not the first
-    ones, are left out: no honest index tells them.
+    Words of more edits, runs with more or other characters, words that are read otherwise, and texts of which
+    the letters are not the first ones, are left out: no honest index tells them.
     """
     near: list[tuple[int, int, str, Similar]] = []
     texts: list[Similar] = []
@@ -173,7 +180,7 @@ def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
             edits = _edits(typed, each.word)
             if edits <= EDITS_MAX:
                 near.append((edits, -each.pages, each.word, each))
-        else:
+        elif is_read_nearly_as(each.word, typed[each.start : each.end]):
             of_parts[each.start - each.end, each.start].append(each)
     n_max = NEAR_MAX if typed.isascii() else RUNS_MAX
     found = [each for *_, each in sorted(near, key=lambda told: told[:3])[:n_max]]

@@ -251,6 +251,11 @@ def test_words_that_no_honest_index_tells_are_not_taken() -> None:
     assert {each.word for each in likeliest("parket", told)} == {"racket", "pqrket", "markets"}
     told = [Similar(word, 0, 3, 9, 9) for word in ("软件包", "软健包", "软件报", "软大包", "软健", "abc")]
     assert {each.word for each in likeliest("软健包", told)} == {"软件包", "软健包"}
+    told = [
+        Similar(*part, 9, 9)
+        for part in (("打印", 0, 5), ("大英", 0, 5), ("管理", 0, 5), ("打", 0, 5), ("因", 2, 5))
+    ]
+    assert {each.word for each in likeliest("dayin", told)} == {"打印", "大英", "因"}
 
 
 def test_words_told_by_many_that_lie_cost_no_more_than_those_of_one() -> None:
