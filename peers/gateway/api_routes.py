@@ -104,7 +104,9 @@ class ApiRoutes:
         asked = await asked_pages(self._backend, query)
 
         def order(ticket: int) -> SearchPages:
-            return SearchPages(ticket, asked.query, *wishes, is_verbatim=wish.verbatim)
+            return SearchPages(
+                ticket, asked.query, *wishes, is_verbatim=wish.verbatim, page_words=asked.words
+            )
 
         related: tuple[str, ...] | None = None
         if wish.related:

@@ -22,8 +22,8 @@ from peers.engine.queries.query_language import (
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway.backend import Backend
 from peers.gateway.model.messages import FindPage, PageFound, PagesFound
+from peers.gateway.search.page_words import with_words
 from peers.gateway.site.cdx import both_schemes
-from peers.gateway.site.pages import related_query
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,7 @@ class AskedPages(NamedTuple):
 
     query: str
     remarks: tuple[Remark, ...] = ()
+    words: tuple[tuple[str, float], ...] = ()  # as `SearchPages.page_words`
 
     def remarked(self, found: PagesFound) -> PagesFound:
         """Return an answer with these remarks before its own."""
@@ -52,15 +53,16 @@ async def asked_pages(backend: Backend, query: str) -> AskedPages:
         return AskedPages(query, (await _remark_on(backend, address, address),))
     asked = list(conditions_in(read(query, Remarks())))
     remarks: tuple[Remark, ...] = ()
+    words: tuple[tuple[str, float], ...] = ()
     if cached := _first(asked, Operator.CACHE):
         remarks = (await _remark_on(backend, cached.value.strip(), cached.typed),)
     if related := _first(asked, Operator.RELATED):
         page = await _find(backend, related.value.strip())
         words = await _words_of(backend, page) if page else ()
         if page and words:
-            query = query.replace(related.typed, f"({related_query(words)})", 1)
+            query = with_words(query, related.typed, words)
             remarks += (Remark(Oddity.WORDS_OF_PAGE, page.url),)
-    return AskedPages(query, remarks)
+    return AskedPages(query, remarks, words)
 
 
 def _first(conditions: list[Condition], operator: Operator) -> Condition | None:
@@ -86,10 +88,10 @@ async def _looked_up(backend: Backend, url: str) -> PageFound:
     return await backend.ask(lambda ticket: FindPage(ticket, url, 0.0), PageFound)
 
 
-async def _words_of(backend: Backend, page: PageFound) -> tuple[str, ...]:
-    """Return the words that a page is about; none where its site asks that no copy be shown."""
+async def _words_of(backend: Backend, page: PageFound) -> tuple[tuple[str, float], ...]:
+    """Return the words of a page and their weights; none where its site asks that no copy be shown."""
     try:
-        return (await backend.read_stored(page.url, page.records)).keywords
+        return (await backend.read_stored(page.url, page.records)).words
     except CorruptionError as error:
         logger.warning("stored page unreadable url=%s error=%s", page.url, error)
         return ()

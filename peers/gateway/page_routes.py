@@ -92,7 +92,7 @@ class PageRoutes:
         began = self._backend.now()
         try:
             asked = await asked_pages(self._backend, wish.query)
-            searched = wish._replace(query=asked.query)
+            searched = wish._replace(query=asked.query, page_words=asked.words)
             related: tuple[str, ...] = ()
             if form or cursor or wish.page > 1:
                 found = await self._backend.ask(lambda ticket: _order(ticket, searched, cursor), PagesFound)
@@ -233,6 +233,7 @@ def _order(ticket: int, wish: Wish, cursor: str) -> SearchPages:
         wish.wants_facets,
         wish.wants_explanations,
         is_verbatim=wish.is_verbatim,
+        page_words=wish.page_words,
     )
 
 

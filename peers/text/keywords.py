@@ -10,6 +10,7 @@ the book leaves out before.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import sqrt
 from typing import Final
 
@@ -27,6 +28,17 @@ _CHARS_MIN: Final = 2  # of a word
 
 def keywords_of(title: str, headings: str, text: str) -> tuple[tuple[str, float], ...]:
     """Return the words of a page that weigh most, in their most frequent forms, with weights as in (7-1)."""
+    return keywords_among(weighted_words(title, headings, text))
+
+
+def keywords_among(words: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Return the keywords among all words of a page."""
+    least = BETA * sum(weight for _, weight in words) / max(len(words), 1)
+    return tuple(each for each in words[:KEYWORDS_MAX] if each[1] >= least)
+
+
+def weighted_words(title: str, headings: str, text: str) -> tuple[tuple[str, float], ...]:
+    """Return all words of a page but function words, likewise, the weightiest first."""
     terms = [analyse(part[:TEXT_CHARS_MAX]) for part in (title, headings, text)]
     empty = function_words_of(term for part in terms for term in part)
     counts = [Counter(form_of(term) or term for term in part if _says(term, empty)) for part in terms]
@@ -39,11 +51,11 @@ def keywords_of(title: str, headings: str, text: str) -> tuple[tuple[str, float]
     }
     if not weights:
         return ()
-    length, mean = sqrt(sum(each**2 for each in weights.values())), sum(weights.values()) / len(weights)
+    length = sqrt(sum(each**2 for each in weights.values()))
     spelled = Counter(term for part in terms for term in part if _says(term, empty))
     spelling = {form_of(term) or term: term for term, _ in reversed(spelled.most_common())}
-    best = sorted(weights, key=lambda form: (-weights[form], form))[:KEYWORDS_MAX]
-    return tuple((spelling[form], weights[form] / length) for form in best if weights[form] >= BETA * mean)
+    best = sorted(weights, key=lambda form: (-weights[form], form))
+    return tuple((spelling[form], weights[form] / length) for form in best)
 
 
 def _says(term: str, empty: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ is typed as v or u, and many people do not tell zh from z, ng from n, l from n.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -100,6 +101,15 @@ def places_of(typed: str) -> list[int]:
 
 def is_read_as(word: str, typed: str) -> bool:
     """Tell whether letters are exactly how Chinese characters are read, nothing taken for its like."""
+    return _is_read(word, typed, lambda syllable: {syllable, syllable.replace("v", "u")})
+
+
+def is_read_nearly_as(word: str, typed: str) -> bool:
+    """Tell whether letters spell how Chinese characters are read, or a sound that is like it."""
+    return _is_read(word, typed, spellings_of_syllable)
+
+
+def _is_read(word: str, typed: str, spellings_of: Callable[[str], Iterable[str]]) -> bool:
     known = readings()
     ends = {0}
     for character in word:
@@ -107,7 +117,7 @@ def is_read_as(word: str, typed: str) -> bool:
             end + len(spelling)
             for end in ends
             for syllable in known.get(character, ())
-            for spelling in {syllable, syllable.replace("v", "u")}
+            for spelling in spellings_of(syllable)
             if typed.startswith(spelling, end)
         }
     return len(typed) in ends

@@ -16,7 +16,7 @@ import numpy as np
 
 from peers.engine.matching.matching import found_by
 from peers.engine.matching.matching_cost import matching_cost
-from peers.engine.mending.similar_words import SAMPLES, is_text, similar_words
+from peers.engine.mending.similar_words import SAMPLES, is_text, sampled, similar_words
 from peers.engine.pages.filter_entries import TEXT_PREFIX
 from peers.engine.pages.suggested_texts import CHARS_MAX, text_of_entry, texts_of_title, typed_key
 from peers.engine.queries.query import TITLE_FIELD, Literal, LiteralKind, Query
@@ -126,8 +126,7 @@ def _words(
 def _alike(
     views: Sequence[SegmentView], before: str, last: str, effort: Effort, *, by_spelling: bool
 ) -> Iterator[Completion]:
-    known, _ = similar_words(views, last, (), effort, by_spelling=by_spelling)
-    like = [each for each in known if each.part == (0, len(last))]
+    like, _ = similar_words(views, last, (), effort, by_spelling=by_spelling, by_parts=False)
     like.sort(key=lambda each: (-each.pages, each.word))
     for each in like:
         if is_text(each.word):
@@ -162,8 +161,7 @@ def _pages_with(
         documents = found_by(view, query).documents
         n += len(documents)
         if len(documents) and len(samples) < SAMPLES:
-            places = np.linspace(0, len(documents) - 1, SAMPLES).astype(np.int64)
-            samples += view.segment.urls_of(np.unique(documents[places]).tolist())
+            samples += view.segment.urls_of(sampled(documents))
     return n, tuple(samples[:SAMPLES])
 
 

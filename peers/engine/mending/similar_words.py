@@ -73,6 +73,7 @@ def similar_words(
     effort: Effort,
     *,
     by_spelling: bool = True,
+    by_parts: bool = True,
 ) -> tuple[list[SimilarWord], bool]:
     """Find the words like a folded one, and tell whether there are more. DamagedSegmentError.
 
@@ -82,11 +83,14 @@ def similar_words(
       segments: without documents of which no text may be shown.
       beside: entries that the other words of the query require.
       by_spelling: not only the Chinese words for pinyin.
+      by_parts: not only those for all that was typed.
     """
     try:
         candidates, is_cut = _candidates(segments, typed, effort, by_spelling=by_spelling)
     except EffortSpentError:
         return [], True
+    if not by_parts:
+        candidates = [(word, part) for word, part in candidates if part == (0, len(typed))]
     found, is_short = counted_words(segments, typed, candidates, beside, effort)
     return found, is_cut or is_short
 
@@ -172,9 +176,14 @@ def _counted(
         pages += len(alone)
         together += len(with_all)
         if len(alone):
-            places = np.linspace(0, len(alone) - 1, SAMPLES).astype(np.int64)
-            samples += view.segment.urls_of(np.unique(alone[places]).tolist())
+            samples += view.segment.urls_of(sampled(alone))
     return pages, together, tuple(samples[:SAMPLES])
+
+
+def sampled(documents: Ints) -> list[int]:
+    """Return SAMPLES of some documents, evenly taken."""
+    last = len(documents) - 1
+    return [int(documents[place]) for place in sorted({last * n // (SAMPLES - 1) for n in range(SAMPLES)})]
 
 
 def _near(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, int]]:
@@ -248,14 +257,13 @@ def _sounds_of(typed: str) -> _Sounds | None:
     starts = places_of(typed) if len(typed) <= SOUND_CHARS_MAX else []
     if not starts:
         return None
-    known = syllables()
-    matches = np.zeros(len(known) * VARIANTS_MAX, np.uint64)
-    lengths = np.ones(len(known) * VARIANTS_MAX, np.int64)
-    for number, syllable in enumerate(known):
-        row = number * VARIANTS_MAX
-        for variant, spelling in enumerate(spellings_of_syllable(syllable), row):
-            matches[variant] = sum(1 << place for place in starts if typed.startswith(spelling, place))
-            lengths[variant] = len(spelling)
+    rows_of, lengths = _spellings()
+    matches = np.zeros(len(lengths), np.uint64)
+    n_max = lengths.max()
+    for place in starts:
+        for end in range(place + 1, min(place + n_max, len(typed)) + 1):
+            if rows := rows_of.get(typed[place:end]):
+                matches[rows] |= np.uint64(1 << place)
     return matches, lengths, np.array(starts, np.int64)
 
 
@@ -271,6 +279,18 @@ def _initials_in(typed: str) -> _Sounds | None:
             return None
         matches[are_like, 0] |= np.uint64(1 << place)
     return matches.reshape(-1), np.ones(matches.size, np.int64), np.zeros(1, np.int64)
+
+
+@cache
+def _spellings() -> tuple[dict[str, list[int]], Ints]:
+    """Return the rows of each spelling in tables of VARIANTS_MAX rows a syllable, and the length in each."""
+    rows_of: defaultdict[str, list[int]] = defaultdict(list)
+    lengths = np.ones(len(syllables()) * VARIANTS_MAX, np.int64)
+    for number, syllable in enumerate(syllables()):
+        for row, spelling in enumerate(spellings_of_syllable(syllable), number * VARIANTS_MAX):
+            rows_of[spelling].append(row)
+            lengths[row] = len(spelling)
+    return dict(rows_of), lengths
 
 
 @cache

@@ -190,14 +190,15 @@ class Segment:
         return self._listed(first, min(end, first + n_max))
 
     def names(self, numbers: Ints) -> list[str]:
-        """Return entries as strings."""
-        return [self.term(number).decode() for number in numbers.tolist()]
-
-    def term(self, number: int) -> bytes:
-        """Return an entry of the dictionary in UTF-8."""
-        block, place = divmod(number, BLOCK_ENTRIES)
-        here = self.entries_of_blocks(block, block + 1)
-        return here.terms[here.term_starts[place] : here.term_starts[place + 1]].tobytes()
+        """Return entries as strings; of neighbours the block is read once."""
+        found: list[str] = []
+        read, here = -1, None
+        for number in numbers.tolist():
+            block, place = divmod(number, BLOCK_ENTRIES)
+            if here is None or block != read:
+                read, here = block, self.entries_of_blocks(block, block + 1)
+            found.append(here.terms[here.term_starts[place] : here.term_starts[place + 1]].tobytes().decode())
+        return found
 
     def _listed(self, first: int, end: int) -> Entries:
         found = np.empty(max(end - first, 0) * FOUND_COLUMNS, np.int64)

@@ -29,6 +29,8 @@ class SearchPages(Message, frozen=True):
     wants_explanations: bool = False
     hidden: tuple[str, ...] = ()  # domains of which nothing is shown to who asks
     is_verbatim: bool = False  # as it was typed: no word is taken for a mistyped one
+    # Of a stored page, with their weights there, the weightiest first; `text` has the first (`page_words`).
+    page_words: tuple[tuple[str, float], ...] = ()
 
 
 class SearchedInVain(Message, frozen=True):

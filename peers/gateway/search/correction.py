@@ -18,10 +18,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nsmallest
 from itertools import chain
 from math import inf, log
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
+from peers.engine.mending.dictionary_scan import EDITS_MAX
 from peers.engine.mending.similar_words import (
     INITIALS,
     NEAR_MAX,
@@ -32,10 +34,17 @@ from peers.engine.mending.similar_words import (
     is_text,
 )
 from peers.engine.pages.suggested_texts import text_of_entry
-from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, Similar
+from peers.index.wire_messages import BESIDE_MAX, MISTYPED_MAX, SAMPLES_MAX, SIMILAR_MAX, Similar
 from peers.text.analysis import pair_atoms, query_terms
 from peers.text.folding import fold
-from peers.text.pinyin import has_initials, is_read_as, places_of, sounding_like, without_tones
+from peers.text.pinyin import (
+    has_initials,
+    is_read_as,
+    is_read_nearly_as,
+    places_of,
+    sounding_like,
+    without_tones,
+)
 from peers.text.runs import RUN, RunKind, kind_of
 from peers.text.stemming import form_of
 
@@ -61,6 +70,8 @@ _PUNCTUATION: Final = ".,;!?()（）。，；！？、"
 _NO_WORDS: Final = re.compile(r"[:/@_\\=.'’*+#&：-]")
 _OPERATORS: Final = frozenset(("AND", "OR", "NOT"))
 _KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+_Place: TypeAlias = tuple[str, int, int]  # a word, and the start and end of what it stands for
 
 
 class Mistyped(NamedTuple):
@@ -121,47 +132,76 @@ def beside(
     return tuple(entry for entry in required if entry not in own and doc_freqs.get(entry))[:BESIDE_MAX]
 
 
-def summed(told: Iterable[Sequence[Similar]]) -> list[Similar]:
-    """Add up the counts that the shares of a plan have told for one word."""
-    sums: dict[tuple[str, int, int], Similar] = {}
+def summed(told: Sequence[Sequence[Similar]]) -> list[Similar]:
+    """Add up the counts that the shares of a plan have told for one word: of SIMILAR_MAX words at most.
+
+    Those that most shares tell go first, then those that a share tells first: one that lies keeps out none
+    that two others tell.
+
+    Args:
+      told: by each share, in one order however they came.
+    """
+    ranks: dict[_Place, tuple[int, int]] = {}  # minus the shares that tell it, and the first turn
+    for of_share in told:
+        places = dict.fromkeys([(each.word, each.start, each.end) for each in of_share])
+        for turn, place in enumerate(places):
+            n_before, first = ranks.get(place, (0, turn))
+            ranks[place] = n_before - 1, min(first, turn)
+    kept: Iterable[_Place] = ranks
+    if len(ranks) > SIMILAR_MAX:
+        kept = nsmallest(SIMILAR_MAX, ranks, key=lambda place: (ranks[place], place))
+    sums: dict[_Place, tuple[int, int, tuple[str, ...]]] = dict.fromkeys(kept, (0, 0, ()))
     for each in chain.from_iterable(told):
-        key = each.word, each.start, each.end
-        so_far = sums.get(key, Similar(*key, 0, 0))
-        samples = (*so_far.samples, *each.samples)[: SAMPLES_MAX * MISTYPED_MAX]
-        sums[key] = Similar(*key, so_far.pages + each.pages, so_far.together + each.together, samples)
-    return list(sums.values())
+        place = each.word, each.start, each.end
+        if place in sums:
+            pages, together, samples = sums[place]
+            samples = (*samples, *each.samples)[: SAMPLES_MAX * MISTYPED_MAX]
+            sums[place] = pages + each.pages, together + each.together, samples
+    return [Similar(*place, *numbers) for place, numbers in sums.items()]
 
 
 def likeliest(typed: str, similar: Iterable[Similar]) -> list[Similar]:
     """Return the words that one index with the pages of all would tell, cut as `similar_words` does.
 
-    A text of which the letters are not the first ones is left out: who tells it may lie.
+    Words of more edits, runs with more or other characters, words that are read otherwise, and texts of which
+    the letters are not the first ones, are left out: no honest index tells them.
     """
-    near: list[Similar] = []
+    near: list[tuple[int, int, str, Similar]] = []
     texts: list[Similar] = []
     of_parts: defaultdict[tuple[int, int], list[Similar]] = defaultdict(list)
     for each in similar:
         if is_text(each.word):
             if has_initials(text_of_entry(each.word), typed):
                 texts.append(each)
-        elif each.word.isascii() or not typed.isascii():
-            near.append(each)
-        else:
+        elif not typed.isascii():
+            if _is_like_run(typed, each.word):
+                near.append((each.word != typed, -each.pages, each.word, each))
+        elif each.word.isascii():
+            edits = _edits(typed, each.word)
+            if edits <= EDITS_MAX:
+                near.append((edits, -each.pages, each.word, each))
+        elif is_read_nearly_as(each.word, typed[each.start : each.end]):
             of_parts[each.start - each.end, each.start].append(each)
-    if typed.isascii():
-        near.sort(key=lambda each: (_edits(typed, each.word), -each.pages, each.word))
-    else:
-        near.sort(key=lambda each: (each.word != typed, -each.pages, each.word))
-    found = near[: NEAR_MAX if typed.isascii() else RUNS_MAX]
+    n_max = NEAR_MAX if typed.isascii() else RUNS_MAX
+    found = [each for *_, each in sorted(near, key=lambda told: told[:3])[:n_max]]
     for _, of_part in sorted(of_parts.items()):
         found += sorted(of_part, key=lambda each: (-each.pages, each.word))[:OF_PART_MAX]
     found += sorted(texts, key=lambda each: (-each.pages, each.word))[:OF_INITIALS_MAX]
     return found[:WORDS_MAX]
 
 
+def _is_like_run(typed: str, run: str) -> bool:
+    """Tell whether Chinese characters are those typed but for one of like sound, see `similar_runs`."""
+    others = [pair for pair in zip(typed, run, strict=False) if pair[0] != pair[1]]
+    return len(run) == len(typed) and len(others) <= 1 and all(b in sounding_like(a) for a, b in others)
+
+
 def _edits(typed: str, word: str) -> int:
-    cost = edit_cost(typed, word)
-    return 1 + (cost > 1 + FIRST_LETTER) if cost else 0
+    """Return the number of edits, or EDITS_MAX + 1 where it is greater."""
+    if typed == word:
+        return 0
+    cost = edit_cost(typed, word) - FIRST_LETTER
+    return next((n for n in range(1, EDITS_MAX + 1) if cost <= n), EDITS_MAX + 1)
 
 
 def mend(
@@ -245,7 +285,7 @@ def _by_letters(letters: str, known: Iterable[Similar]) -> list[_Choice]:
         weight = _weight(each)
         if weight - EDIT_COST * LIKELY_EDIT < least:
             break
-        if each.word == letters or abs(len(each.word) - len(letters)) > 2 or not letters.isascii():
+        if each.word == letters:
             continue
         likelihood = weight - EDIT_COST * edit_cost(letters, each.word)
         choices.append(_Choice(likelihood, each.word, each.together))
@@ -305,7 +345,13 @@ def _log_pages(together: int, pages: int) -> float:
 
 
 def edit_cost(typed: str, word: str) -> float:
-    """Return the least cost of the edits that make a word of typed letters, an unlikely edit costing 1."""
+    """Return the least cost of the edits that make a word of typed letters, an unlikely edit costing 1.
+
+    That of more than EDITS_MAX edits may be more than the least, or infinite: letters are compared only with
+    those that are EDITS_MAX places away at most, so the time is proportional to the length of what was typed.
+    """
+    if abs(len(typed) - len(word)) > EDITS_MAX:
+        return inf
     start = 0
     while start < min(len(typed), len(word)) and typed[start] == word[start]:
         start += 1
@@ -316,14 +362,14 @@ def edit_cost(typed: str, word: str) -> float:
         row[j] = row[j - 1] + (LIKELY_EDIT if b[j - 1] == (b[j - 2] if j > 1 else last) else 1.0)
     for i in range(1, len(a) + 1):
         doubled = a[i - 1] == (a[i - 2] if i > 1 else last)
-        above, row = row, [row[0] + (LIKELY_EDIT if doubled else 1.0)]
-        for j in range(1, len(b) + 1):
+        above, row = row, [row[0] + (LIKELY_EDIT if doubled else 1.0)] + [inf] * len(b)
+        for j in range(max(1, i - EDITS_MAX), min(len(b), i + EDITS_MAX) + 1):
             cost = above[j - 1] + _change_cost(a[i - 1], b[j - 1])
             cost = min(cost, above[j] + (LIKELY_EDIT if doubled else 1.0))
             cost = min(cost, row[j - 1] + (LIKELY_EDIT if b[j - 1] == (b[j - 2] if j > 1 else last) else 1.0))
             if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
                 cost = min(cost, before[j - 2] + LIKELY_EDIT)
-            row.append(cost)
+            row[j] = cost
         before = above
     return row[-1] + (FIRST_LETTER if start == 0 else 0.0)
 

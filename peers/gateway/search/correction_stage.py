@@ -14,7 +14,7 @@ from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of
 from peers.gateway.search.statistics_stage import TermStage
 from peers.gateway.search.term_statistics import edition_of
-from peers.index.wire_messages import SIMILAR_MAX, CountTerms, Similar, TermsCounted
+from peers.index.wire_messages import CountTerms, Similar, TermsCounted
 
 
 class CorrectionStage(Stage):
@@ -57,9 +57,8 @@ class CorrectionStage(Stage):
             return []
         for number in range(len(self._mistyped)):
             parts: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
-            for each in sorted(self._summed(number), key=lambda each: (-each.pages, each.word)):
-                if each.word in parts or len(parts) < SIMILAR_MAX:
-                    parts[each.word].add((each.start, each.end))
+            for each in self._summed(number):
+                parts[each.word].add((each.start, each.end))
             self._parts.append(parts)
         lacking = [share for share in self.plan.slots if share in shares and self._is_lacking(share)]
         for share in lacking:
@@ -72,11 +71,11 @@ class CorrectionStage(Stage):
         return any(parts.keys() - words for words, parts in zip(own, self._parts, strict=True))
 
     def _placed(self, counted: Sequence[Sequence[Similar]]) -> tuple[tuple[Similar, ...], ...]:
-        """Put the words that a share has counted back to the parts of the typed one."""
+        """Put the words that a share has counted, each once, back to the parts of the typed one."""
         return tuple(
             tuple(
                 msgspec.structs.replace(each, start=start, end=end)
-                for each in similar
+                for each in {each.word: each for each in similar}.values()
                 for start, end in sorted(parts.get(each.word, ()))
             )
             for similar, parts in zip(counted, self._parts, strict=True)
@@ -126,7 +125,7 @@ class CorrectionStage(Stage):
         ]
 
     def _summed(self, number: int) -> list[Similar]:
-        return summed(similar[number] for similar in self._told.values())
+        return summed([self._told[share][number] for share in sorted(self._told)])
 
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:
         return []

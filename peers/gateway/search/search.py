@@ -194,6 +194,9 @@ class Search(Errand):
         task, statistics = self._task, counted.statistics
         slots = slots_spoken_for(plan, counted.edition_counted)
         sums = Sums(statistics.totals(plan.slots, task.terms), slots)
+        if task.may_choose:
+            task.choose_words(self._doc_freqs(sums), sums.totals.document_count)
+            return self._count(now)
         self._is_counted = counted.is_counted(plan)
         # While slots are missing, or a share is late to count, a word may be on a page there.
         if task.may_mend and self._is_counted and slots == task.ownership.table.slot_count:

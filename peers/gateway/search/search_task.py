@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Final
 
@@ -15,9 +15,10 @@ from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.correction import Mended
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.search.deduplication import needed_for
+from peers.gateway.search.page_words import with_telling_words
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
-from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, TERMS_MAX
 from peers.policy.rules import is_below
 from peers.text.synonyms import NO_SYNONYMS
 
@@ -49,6 +50,7 @@ class SearchTask:
       started: when it began.
       number_question: gives the next request number.
       witnesses: of its hits.
+      may_choose: whether the words of a page that tell most of it are to be chosen.
       may_mend: whether mistyped words are to be looked for.
       mended: the query that was meant, where that is another one (`correction`).
       is_mended_by_all: False when some have not said which of their words are like those typed.
@@ -78,8 +80,12 @@ class SearchTask:
         self.started = 0.0
         self.number_question = number_question
         self.witnesses = Witnesses(me, view)
+        self.may_choose = bool(order.page_words)
         self.terms = reading.terms
-        self.may_mend = not order.is_verbatim
+        if order.page_words:
+            words = [word for word, _ in order.page_words]
+            self.terms = tuple(dict.fromkeys((*words, *reading.terms)))[:TERMS_MAX]
+        self.may_mend = not (order.is_verbatim or self.may_choose)
         self.mended: Mended | None = None
         self.is_mended_by_all = True
         self._readings_left = READINGS_MAX
@@ -102,10 +108,18 @@ class SearchTask:
         self.mended = mended
         if mended is None or not mended.is_sure:
             return False
-        self.reading = reading_of(self.order, self.view, mended.text)
+        self._take_text(mended.text)
+        return True
+
+    def choose_words(self, doc_freqs: Mapping[str, int], page_count: int) -> None:
+        """Search by the words that tell most of a page."""
+        self.may_choose = False
+        self._take_text(with_telling_words(self.order.text, self.order.page_words, doc_freqs, page_count))
+
+    def _take_text(self, text: str) -> None:
+        self.reading = reading_of(self.order, self.view, text)
         self.query = self.reading.query
         self.terms = self.reading.terms
-        return True
 
     def is_shown(self, url: str) -> bool:
         """Tell whether a page may be in an answer to the order."""

@@ -124,6 +124,7 @@ class Wish(NamedTuple):
     wants_facets: bool = True
     wants_explanations: bool = False
     is_verbatim: bool = False  # no word is taken for a mistyped one
+    page_words: tuple[tuple[str, float], ...] = ()  # as in `SearchPages`; no parameter
 
     def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
         """An address of a page of results that keeps the rest of the wish."""
@@ -493,14 +494,9 @@ def stored_page_view(
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
         keywords=", ".join(page.keywords),
-        related=reader.link("/search", q=related_query(page.keywords)) if page.keywords else "",
+        related=reader.link("/search", q=f'related:"{url}"') if page.keywords else "",
         document=framed_html(url, page, query, stored_links or ()),
     )
-
-
-def related_query(keywords: Sequence[str]) -> str:
-    """The query for pages that are about the same as one with these keywords."""
-    return " OR ".join(keywords)
 
 
 def _has_file(page: PageSnapshot) -> bool:

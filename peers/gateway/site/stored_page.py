@@ -27,10 +27,11 @@ from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
 from peers.storage.archive.warc import HttpResponse, parse_response, read_records
 from peers.storage.wire_messages import PAGES_CHECKED_MAX
-from peers.text.keywords import keywords_of
+from peers.text.keywords import keywords_among, weighted_words
 
 BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
 SHOWN_CHARS_MAX: Final = 4_000_000  # the longest page of the documentation sites has 3.5 million
+WORDS_MAX: Final = 192  # whose pages are counted at once, beside those of a query
 FILE_NAME_CHARS_MAX: Final = 100
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
@@ -59,6 +60,7 @@ class PageSnapshot:
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy be shown; of HTML see `stored_reader`
     keywords: tuple[str, ...] = ()  # of what was read elsewhere, the weightiest first
+    words: tuple[tuple[str, float], ...] = ()  # likewise all with their weights, at most WORDS_MAX
     base: str = ""  # of what was read elsewhere: the URL that its links are relative to; "" for its own
     language: str = ""  # likewise a primary subtag
     title: str = ""  # likewise
@@ -112,11 +114,12 @@ def barred(page: PageSnapshot) -> PageSnapshot:
 
 def with_said(page: PageSnapshot, said: StoredText) -> PageSnapshot:
     """A copy with the results of reading it: its keywords and its base, and of a document the text, too."""
-    keywords = tuple(word for word, _ in keywords_of(said.title, "", said.text))
+    words = weighted_words(said.title, "", said.text)
     base = canonical(said.base) or "" if said.base else ""
     page = replace(
         page,
-        keywords=keywords,
+        keywords=tuple(word for word, _ in keywords_among(words)),
+        words=words[:WORDS_MAX],
         base=base,
         language=said.language,
         title=said.title,

@@ -50,6 +50,7 @@ from peers.gateway.model.messages import (
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.requests import BODY_BYTES_MAX
 from peers.gateway.routes import application
+from peers.gateway.search.page_words import TELLING_MAX
 from peers.gateway.site.pages import SCRIPT, STYLE_URL
 from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.archive.warc import response_record
@@ -301,9 +302,13 @@ async def test_related_pages_are_those_with_the_words_of_the_stored_one(
     page = await ask(gateway, f"/search?q={quote(typed)}")
     answer = await ask(gateway, f"/api/search?q={quote(typed)}")
     keywords = (await ask(gateway, f"/api/keywords?url={quote(CHINESE_URL)}")).json["keywords"]
-    wanted = f"tutorial ({' OR '.join(keywords)})"
-    assert keywords
-    assert [o.text for o in backend.orders if isinstance(o, SearchPages)] == [wanted] * 2
+    orders = [order for order in backend.orders if isinstance(order, SearchPages)]
+    words = [word for word, _ in orders[0].page_words]
+    assert words[: len(keywords)] == keywords
+    assert len(words) > TELLING_MAX
+    assert [weight for _, weight in orders[0].page_words] == sorted(dict(orders[0].page_words).values())[::-1]
+    wanted = f"tutorial ({' OR '.join(words[:TELLING_MAX])})"
+    assert [(order.text, order.page_words) for order in orders] == [(wanted, orders[0].page_words)] * 2
     assert f"Shown are pages with the words of {CHINESE_URL} that tell most." in page.text
     assert [remark["kind"] for remark in answer.json["remarks"]] == ["words_of_page"]
     assert answer.json["query"] == typed

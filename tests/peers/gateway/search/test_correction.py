@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from itertools import islice, product
 from random import Random
+from string import ascii_lowercase
+from typing import Final
 
+import msgspec
 import pytest
 
+from mesh.actors.actor import Address, Message
+from mesh.actors.node import Outgoing
+from peers.engine.files.storage import MemoryStorage
+from peers.engine.index import Index
 from peers.engine.pages.document import Document
 from peers.engine.pages.filter_entries import TEXT_PREFIX
 from peers.engine.pages.suggested_texts import SHOWN_AS
-from peers.gateway.search.correction import Mended, Mistyped, likeliest, mend
-from peers.index.wire_messages import Similar
+from peers.engine.searching.effort import Effort
+from peers.gateway.search.correction import Mended, Mistyped, likeliest, mend, summed
+from peers.index.wire_messages import SIMILAR_MAX, Similar, TermsCounted
 from tests.peers.gateway.test_exactness import Mesh
 
+CALLS_A_WORD: Final = 30  # and returns, of one that is told
 WORDS = (
     *("software", "package", "manager", "printer", "install", "document", "window", "keyboard", "restart"),
     *("软件包", "打印", "管理器", "安装", "文档", "窗口", "键盘"),
@@ -196,6 +207,97 @@ def test_results_of_a_mended_query_are_those_of_what_was_meant(meshes: dict[int,
         assert [h.url for h in behind.hits] == [
             h.url for h in mesh.search("peer0", "install software", cursor=meant.next).hits
         ]
+
+
+def lies(count: int, letters: str, n_letters: int) -> list[Similar]:
+    """As many words as are told, of more pages than there are."""
+    words = map("".join, product(letters, repeat=n_letters))
+    return [Similar(word, 0, 30, 10**9, 10**9, ("http://a.test/",)) for word in islice(words, count)]
+
+
+def test_a_member_that_lies_keeps_out_no_word_that_two_others_tell() -> None:
+    honest = [Similar(word, 0, 6, 3, 1) for word in ("packet", "market")]
+    others = [Similar(f"{a}acket", 0, 6, 2, 0) for a in ascii_lowercase]
+    told = summed([lies(SIMILAR_MAX, "xyz", 6), honest, others, [*honest, *others[:9]]])
+    assert len(told) == SIMILAR_MAX
+    assert {"packet", "market"} < {each.word for each in told}
+    assert [each.pages for each in told if each.word == "market"] == [6]
+    assert {each.word for each in others} < {each.word for each in told}  # of turns each share has as many
+
+
+class LyingMesh(Mesh):
+    """A mesh in which a member tells as many words as it may, each on more pages than there are."""
+
+    def _carry(self, peer: str, item: Outgoing) -> Iterable[tuple[str, Address, str, Message]]:
+        for to, source, actor, message in super()._carry(peer, item):
+            if isinstance(message, TermsCounted) and message.similar and source.peer == "peer2":
+                told = (tuple(lies(SIMILAR_MAX, "xyz", 6)), (lies(1, "xyz", 6)[0],) * SIMILAR_MAX)
+                similar = tuple(told[len(each) > 1] for each in message.similar)
+                message = msgspec.structs.replace(message, similar=similar, is_cut=True)
+            yield to, source, actor, message
+
+
+def test_mistyped_words_are_mended_beside_a_member_that_tells_others() -> None:
+    with ExitStack() as stack:
+        mesh = LyingMesh([f"peer{i}" for i in range(5)], stack)
+        mesh.index(documents(1_200))
+        for text in ("sofware", "install sofwtare", "dayin", "软健包"):
+            found = mesh.search("peer0", text)
+            assert (found.corrected, found.suggestion) == ((MENDED | LIKE_SOUNDS)[text], "")
+
+
+def test_words_that_no_honest_index_tells_are_not_taken() -> None:
+    told = [Similar(word, 0, 6, 9, 9) for word in ("banquet", "markets", "racket", "pqrket", "xyzket", "a")]
+    assert {each.word for each in likeliest("parket", told)} == {"racket", "pqrket", "markets"}
+    told = [Similar(word, 0, 3, 9, 9) for word in ("软件包", "软健包", "软件报", "软大包", "软健", "abc")]
+    assert {each.word for each in likeliest("软健包", told)} == {"软件包", "软健包"}
+    told = [
+        Similar(*part, 9, 9)
+        for part in (("打印", 0, 5), ("大英", 0, 5), ("管理", 0, 5), ("打", 0, 5), ("因", 2, 5))
+    ]
+    assert {each.word for each in likeliest("dayin", told)} == {"打印", "大英", "因"}
+
+
+def test_words_told_by_many_that_lie_cost_no_more_than_those_of_one() -> None:
+    typed = "p" + "ab" * 14
+    one = lies(SIMILAR_MAX, "ab", 29)
+    many = [lies(SIMILAR_MAX * (n + 1), "ba", 29)[-SIMILAR_MAX:] for n in range(40)]
+    first = calls_of(lambda: likeliest(typed, summed([one])))
+    assert calls_of(lambda: likeliest(typed, summed(many))) < 2 * first + 40 * SIMILAR_MAX * CALLS_A_WORD
+    long = [Similar(each.word * 8, 0, 30, 9, 9) for each in one]
+    assert calls_of(lambda: likeliest(typed, long)) < first / 10
+
+
+@pytest.mark.parametrize("typed", ["pannier", "painter", "windows", "keyboards", "documents", "pprinter"])
+def test_all_words_that_an_index_finds_like_a_typed_one_are_taken(typed: str) -> None:
+    random = Random(typed)
+    words = set[str]()
+    while len(words) < 300:
+        word = typed
+        for _ in range(random.randrange(1, 4)):
+            place = random.randrange(len(word))
+            rest = random.choice(
+                (word[place:], word[place + 1 :], word[place + 1 : place + 2] + word[place:])
+            )
+            word = word[:place] + random.choice(("", "a", "x", word[place])) + rest
+        words.add(word)
+    with ExitStack() as stack:
+        index = stack.enter_context(Index.open(MemoryStorage()))
+        index.add([(0, Document(f"http://a.test/{n}", text=word)) for n, word in enumerate(words)])
+        index.commit()
+        found, _ = index.snapshot().everything().similar_words(typed, (), Effort())
+        told = [Similar(each.word, *each.part, each.pages, each.together) for each in found]
+    assert len(told) >= 20
+    assert {each.word for each in likeliest(typed, told)} == {each.word for each in told}
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Count the calls and returns of functions."""
+    events: list[str] = []
+    sys.setprofile(lambda frame, event, argument: events.append(event))
+    work()
+    sys.setprofile(None)
+    return len(events)
 
 
 def test_of_words_on_as_many_pages_the_last_by_its_letters_was_meant() -> None:
