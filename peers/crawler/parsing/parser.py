@@ -17,7 +17,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
+from mesh.domains import may_speak_for
+from mesh.urls import URL_CHARS_MAX, canonical, canonical_links, host_of
 from peers.crawler.model.wire_messages import ANCHOR_CHARS_MAX
 from peers.crawler.parsing._markup import read_markup
 from peers.crawler.parsing.charset import decode_text, has_wide_or_shifted, with_query_in
@@ -89,6 +90,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     published: tuple[str, ...] = ()  # what the page says of when it was published, best first
     syntax_errors: tuple[int, int, int, int, int] | None = None  # `SyntaxErrors`; None of what is no HTML
     heading_ids: str = ""  # as in `Document`
+    icon: str = ""  # URL of the icon that an entrance names for its site; "" for none that is wanted
 
 
 class RobotsWish(NamedTuple):
@@ -130,8 +132,7 @@ def parse_page(
         media_type = "text/plain"
         page = _Page(title=last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
-        is_utf8 = decoded.encoding == "utf-8" and not decoded.replacement_count
-        markup = body if is_utf8 else decoded.text.encode()
+        markup = decoded.text.encode() if decoded.encoding != "utf-8" or decoded.replacement_count else body
         if media_type == "application/xhtml+xml":
             markup = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", markup)
         page = _read_markup(url, markup.replace(b"\0", b""), decoded.encoding)
@@ -159,6 +160,7 @@ def parse_page(
         base=page.base,
         syntax_errors=page.syntax_errors,
         heading_ids=page.heading_ids,
+        icon="" if wish.is_nofollow or wish.is_noarchive or wish.is_nosnippet else page.icon,
     )
 
 
@@ -220,6 +222,8 @@ _MARKUP: Final = re.compile(
 # In XHTML these may be empty elements; to an HTML parser the rest of the page would be inside.
 _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div|span|p)((?:\s[^<>]*)?)/>")
 
+ICONS_READ_MAX: Final = 8  # of a page, in search of one that is wanted
+_DRAWING: Final = re.compile(r"\.svgz?$", re.IGNORECASE)
 REFRESH_CHARS_MAX: Final = 4_096  # of what a meta element says of where the page leads by itself
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
@@ -264,6 +268,7 @@ class _Page(msgspec.Struct):
     canonical: str = ""
     base: str = ""
     syntax_errors: tuple[int, int, int, int, int] | None = None
+    icon: str = ""
 
 
 def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
@@ -305,6 +310,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
         syntax_errors=errors,
+        icon=icon_named(url, base or url, notes.icons) if notes.icons and is_entrance(url) else "",
     )
 
 
@@ -325,6 +331,7 @@ class _Notes:
     def __init__(self) -> None:
         self.base: str | None = None
         self.canonicals: list[str] = []  # what the page names as its address (RFC 6596)
+        self.icons: list[str] = []  # the first images that it names as icons of its site
         self.language = self.locale = ""  # primary subtag, and the whole
         self.robots: list[str] = []
         self.refreshes: list[str] = []  # where the page leads by itself
@@ -338,6 +345,9 @@ class _Notes:
             case "link":
                 if attributes["href"].strip():  # 4.2.4.3: else it is no link
                     self.canonicals.append(attributes["href"])
+            case "icon":
+                if len(self.icons) < ICONS_READ_MAX:
+                    self.icons.append(attributes["href"])
             case "meta":
                 self._take_meta(attributes, is_live)
             case "time" | "dated":
@@ -361,6 +371,30 @@ class _Notes:
             rank = META_RANKS.get(name.strip().lower())
             if rank is not None:
                 self.dates.append(Said(*rank, content))
+
+
+def is_entrance(url: str) -> bool:
+    """Tell whether a canonical URL is the root of its origin: the page that speaks for the icon of all."""
+    return url.index("/", 8) == len(url) - 1
+
+
+def icon_named(url: str, base: str, hrefs: Sequence[str]) -> str:
+    """Return the URL of the first icon that is wanted; "" for none.
+
+    That is one on a host of the site's own registrable domain, where its own robots.txt is asked, and no
+    drawing (SVG), which may have scripts.
+
+    Args:
+      url: canonical, of the page.
+      base: what its links are relative to.
+      hrefs: as the page has them.
+    """
+    host = host_of(url)
+    for icon in canonical_links(base, hrefs):
+        is_image = icon is not None and icon != url and not _DRAWING.search(icon.partition("?")[0])
+        if icon is not None and is_image and may_speak_for(host, host_of(icon)):
+            return icon
+    return ""
 
 
 def resolved_links(base: str, hrefs: Sequence[tuple[str, str]], encoding: str = "utf-8") -> tuple[Link, ...]:
