@@ -8,28 +8,21 @@ from mesh.actors.actor import Message
 from peers.documents.icon_image import ICON_BYTES_MAX
 from peers.gateway.model.messages import FindPage, PageFound
 from peers.gateway.routes import application
-from peers.storage.archive.warc import response_record
-from tests.helpers import seen
 from tests.peers.documents.icons import TYPES, icon
 from tests.peers.gateway.asgi_client import ask
 from tests.peers.gateway.fake_backend import FakeBackend
-from tests.peers.gateway.fake_searcher import DAY, HEAD, answer_to
+from tests.peers.gateway.fake_searcher import DAY, ENTRANCE, answer_to, stored_icon
 
 HOME = "http://a.test/"
 ICON = "http://a.test/icon"
 PATH = "/icon?url=http://a.test/some/page"
-ENTRANCE = b"<!doctype html><title>a</title><link rel=icon href=/icon><body>text"
-IMAGE_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n\r\n"
 
 
 class Store:
     """A mesh that has an entrance and its icon."""
 
-    def __init__(self, image: bytes, entrance: bytes = ENTRANCE, image_head: bytes = b"image/png") -> None:
-        self.records = {
-            HOME: response_record(HOME, HEAD % b"utf-8", entrance, seen(DAY)),
-            ICON: response_record(ICON, IMAGE_HEAD % image_head, image, seen(DAY)),
-        }
+    def __init__(self, image: bytes, entrance: bytes = ENTRANCE, called: bytes = b"png") -> None:
+        self.records = stored_icon(HOME, image, entrance, called)
         self.gone: set[str] = set()
         self.backend = FakeBackend(self._answer)
         self.gateway = application(self.backend)
@@ -44,7 +37,7 @@ class Store:
 @pytest.mark.parametrize("kind", TYPES)
 async def test_an_icon_is_served_as_what_its_bytes_are(kind: str) -> None:
     body = icon(kind)
-    store = Store(body, image_head=b"text/html")
+    store = Store(body, called=b"svg+xml")
     reply = await ask(store.gateway, PATH)
     assert (reply.status, reply.body) == (200, body)
     assert reply.headers["content-type"] == TYPES[kind]
@@ -59,7 +52,7 @@ async def test_an_icon_that_a_browser_has_is_not_sent_again() -> None:
     first = await ask(store.gateway, PATH)
     again = await ask(store.gateway, PATH, headers={"If-None-Match": first.headers["etag"]})
     assert (again.status, again.body) == (304, b"")
-    store.records[ICON] = response_record(ICON, IMAGE_HEAD % b"image/png", icon("GIF"), seen(DAY))
+    store.records = stored_icon(HOME, icon("GIF"))
     changed = await ask(store.gateway, PATH, headers={"If-None-Match": first.headers["etag"]})
     assert (changed.status, changed.body) == (200, icon("GIF"))
 
@@ -85,7 +78,7 @@ async def test_what_is_taken_down_or_gone_shows_no_icon(missing: str) -> None:
 async def test_a_site_that_wants_no_copy_shown_has_no_icon() -> None:
     entrance = ENTRANCE.replace(b"<body>", b"<meta name=robots content=noarchive><body>")
     assert (await ask(Store(icon(), entrance).gateway, PATH)).status == 404
-    store = Store(icon(), image_head=b"image/png\r\nX-Robots-Tag: noarchive")
+    store = Store(icon(), called=b"png\r\nX-Robots-Tag: noarchive")
     assert (await ask(store.gateway, PATH)).status == 404
 
 
@@ -117,7 +110,5 @@ async def test_without_a_url_there_is_no_icon() -> None:
 async def test_a_page_of_results_loads_icons_of_this_gateway_only() -> None:
     reply = await ask(Store(icon()).gateway, "/search?q=crawler")
     assert "img-src 'self' data:;" in reply.headers["content-security-policy"]
-    assert '<img src="/icon?url=http%3A%2F%2Fdocs.test%2F" loading="lazy" width="16" height="16" alt="">' in (
-        reply.text
-    )
+    assert '<img src="/icon?url=http%3A%2F%2Fdocs.test%2F" loading="lazy" alt="">' in (reply.text)
     assert 'src="http' not in reply.text
