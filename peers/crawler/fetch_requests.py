@@ -38,7 +38,8 @@ class FetchRequests:
 
     def for_page(self, state: HostState, taken: QueuedUrl, now: float) -> FetchPage:
         url, rules = taken.url, self._address_rules(state, taken, now)
-        if taken.hops == ICON_HOPS:  # as of a robots.txt, a byte more tells that it is too large
+        if taken.hops == ICON_HOPS or url.endswith(".ico"):  # which is no page, whatever leads there
+            # As of a robots.txt, a byte more tells that it is too large.
             return self._question(url, rules, ICON_MEDIA_TYPES, ICON_BYTES_MAX + 1)
         if not self.settings.reads_sitemaps:
             return self._question(url, rules, NO_LIST)

@@ -17,7 +17,7 @@ from peers.crawler.model.address_rules import PageRule
 from peers.crawler.model.messages import RobotsParsed
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX, UNREAD, beginning_of, sitemaps_named
 from peers.crawler.model.settings import CrawlSettings
-from peers.crawler.model.url_rows import redirects_in
+from peers.crawler.model.url_rows import REDIRECTS_MAX
 from peers.crawler.model.web_request import (
     FailureReason,
     PageFetched,
@@ -96,7 +96,7 @@ class RobotsFiles:
         may_be_trap = self.settings.avoids_traps and taken.depth > 0  # what is given as a seed is wanted
         if may_be_trap and self._frontier.traps.of(state).is_trap(taken.url):
             return "trap"
-        record, hops, finds_aliases = state.record, redirects_in(taken.hops), self.settings.finds_aliases
+        record, hops, finds_aliases = state.record, taken.hops & REDIRECTS_MAX, self.settings.finds_aliases
         if finds_aliases and politeness.is_left_to_representative(record, taken.url, taken.depth, hops):
             return politeness.ALIAS
         return self._budget_reason(state, decreed)

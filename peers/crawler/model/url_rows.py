@@ -143,11 +143,6 @@ def is_of_host(data: bytes, host: bytes) -> bool:
     return data[1:9] == host and not is_new_row(data)
 
 
-def redirects_in(hops: int) -> int:
-    """Return the redirects in a row that led to a URL; none to an icon."""
-    return 0 if hops == ICON_HOPS else hops & REDIRECTS_MAX
-
-
 def lists_in(hops: int) -> int:
     return hops >> LISTS_BIT
 

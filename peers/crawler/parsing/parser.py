@@ -287,9 +287,12 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         *NETWORKS,
     )
     body, boilerplate = parted(text, scores)
-    notes = _Notes()
+    notes, icons = _Notes(), list[str]()
     for tag, attributes, is_live in noted:
-        notes.take(tag, attributes, is_live)
+        if tag == "icon":  # on most pages, and of use on few
+            icons.append(attributes["href"])
+        else:
+            notes.take(tag, attributes, is_live)
     lines = "\n".join(headings)
     base = (canonical(notes.base, url) or "") if notes.base else ""
     dates, published = dates_said(
@@ -310,7 +313,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
         syntax_errors=errors,
-        icon=icon_named(url, base or url, notes.icons) if notes.icons and is_entrance(url) else "",
+        icon=icon_named(url, base or url, icons) if icons and url.endswith("/") else "",
     )
 
 
@@ -331,7 +334,6 @@ class _Notes:
     def __init__(self) -> None:
         self.base: str | None = None
         self.canonicals: list[str] = []  # what the page names as its address (RFC 6596)
-        self.icons: list[str] = []  # the first images that it names as icons of its site
         self.language = self.locale = ""  # primary subtag, and the whole
         self.robots: list[str] = []
         self.refreshes: list[str] = []  # where the page leads by itself
@@ -345,9 +347,6 @@ class _Notes:
             case "link":
                 if attributes["href"].strip():  # 4.2.4.3: else it is no link
                     self.canonicals.append(attributes["href"])
-            case "icon":
-                if len(self.icons) < ICONS_READ_MAX:
-                    self.icons.append(attributes["href"])
             case "meta":
                 self._take_meta(attributes, is_live)
             case "time" | "dated":
@@ -373,24 +372,21 @@ class _Notes:
                 self.dates.append(Said(*rank, content))
 
 
-def is_entrance(url: str) -> bool:
-    """Tell whether a canonical URL is the root of its origin: the page that speaks for the icon of all."""
-    return url.index("/", 8) == len(url) - 1
-
-
 def icon_named(url: str, base: str, hrefs: Sequence[str]) -> str:
-    """Return the URL of the first icon that is wanted; "" for none.
+    """Return the URL of the first icon that is wanted; "" for none, as on all pages but an entrance.
 
-    That is one on a host of the site's own registrable domain, where its own robots.txt is asked, and no
-    drawing (SVG), which may have scripts.
+    The root of its origin speaks for the icon of all pages there. Wanted is one on a host of the site's own
+    registrable domain, where its own robots.txt is asked, and no drawing (SVG), which may have scripts.
 
     Args:
       url: canonical, of the page.
       base: what its links are relative to.
       hrefs: as the page has them.
     """
+    if url.index("/", 8) != len(url) - 1:
+        return ""
     host = host_of(url)
-    for icon in canonical_links(base, hrefs):
+    for icon in canonical_links(base, hrefs[:ICONS_READ_MAX]):
         is_image = icon is not None and icon != url and not _DRAWING.search(icon.partition("?")[0])
         if icon is not None and is_image and may_speak_for(host, host_of(icon)):
             return icon

@@ -6,6 +6,7 @@ import pytest
 
 from peers.crawler.ancestors import with_ancestors
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.model.politeness import HostRecord, is_left_to_representative
 from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.model.wire_messages import FoundLink
@@ -125,6 +126,29 @@ def test_an_icon_leads_nowhere() -> None:
     desk.tell(redirect(ICON, f"{ORIGIN}/other.png"))
     assert asked(desk.wake(2.0)) == []
     assert desk.state_of(ICON) == f"F{FailureReason.TOO_MANY_REDIRECTS}"
+
+
+def test_a_link_of_strangers_does_not_make_a_page_of_an_ico_file() -> None:
+    desk = Desk().with_home_asked()
+    file = f"{ORIGIN}/favicon.ico"
+    desk.seed(file, depth=3)
+    desk.store(HOME, FoundLink(file, hops=ICON_HOPS))
+    [question] = of_kind(desk.wake(2.0), FetchPage)
+    assert question.url == file
+    assert "text/html" not in question.media_types
+    assert "image/x-icon" in question.media_types
+
+
+def test_an_icon_of_an_alias_is_left_to_its_representative_as_a_page_is() -> None:
+    host = HostRecord("a.test", alias_of="b.test")
+    left = [
+        is_left_to_representative(host, f"{ORIGIN}/{name}", 1, hops)
+        for hops in (0, ICON_HOPS, 1)
+        for name in range(50)
+    ]
+    assert left[:50] == left[50:100]
+    assert any(left[:50])
+    assert not any(left[100:])
 
 
 def test_a_page_that_is_named_as_an_icon_and_linked_to_is_a_page() -> None:
