@@ -365,11 +365,12 @@ async def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
         assert own["over_quota"] == 1
 
 
-async def test_a_suggestion_costs_an_eighth_of_a_query() -> None:
+@pytest.mark.parametrize(("path", "times"), [("/api/suggest?q=crawl", 8), ("/icon?url=http://a.test/", 10)])
+async def test_a_suggestion_costs_an_eighth_of_a_query_and_an_icon_a_tenth(path: str, times: int) -> None:
     settings = GatewaySettings(client_queries_per_s=0.5)  # two at once
     async with running(FakeSearcher(), settings) as http:
-        for _ in range(8):
-            assert b" 200 " in head_of(await get(http.port, "/api/suggest?q=crawl"))[0]
+        for _ in range(times):
+            assert b" 429 " not in head_of(await get(http.port, path))[0]
         assert b" 200 " in head_of(await get(http.port, "/search?q=crawler"))[0]
         assert b" 429 " in head_of(await get(http.port, "/search?q=crawler"))[0]
 
