@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
 
 
@@ -26,7 +27,7 @@ def with_ancestors(links: Iterable[FoundLink]) -> Iterator[FoundLink]:
     yield from found
     known = {link.url for link in found}
     for link in found:
-        if link.use is not LinkUse.FETCH:
+        if link.use is not LinkUse.FETCH or link.hops == ICON_HOPS:
             continue
         for url in ancestors_of(link.url):
             if url in known:

@@ -13,9 +13,11 @@ from peers.crawler.host_clocks import HostClocks
 from peers.crawler.model.address_rules import AddressRules
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX
 from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.web_request import WANTED_MEDIA_TYPES, FetchPage
 from peers.crawler.parsing.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
 from peers.crawler.robots_files import RobotsFetch, RobotsFiles
+from peers.documents.icon_image import ICON_BYTES_MAX, ICON_MEDIA_TYPES
 
 NO_LIST: Final = tuple(each for each in WANTED_MEDIA_TYPES if each not in LIST_MEDIA_TYPES)
 PAGE_OR_PACKED_LIST: Final = (*dict.fromkeys((*WANTED_MEDIA_TYPES, *PACKED_MEDIA_TYPES)),)
@@ -36,6 +38,9 @@ class FetchRequests:
 
     def for_page(self, state: HostState, taken: QueuedUrl, now: float) -> FetchPage:
         url, rules = taken.url, self._address_rules(state, taken, now)
+        if taken.hops == ICON_HOPS or url.endswith(".ico"):  # which is no page, whatever leads there
+            # As of a robots.txt, a byte more tells that it is too large.
+            return self._question(url, rules, ICON_MEDIA_TYPES, ICON_BYTES_MAX + 1)
         if not self.settings.reads_sitemaps:
             return self._question(url, rules, NO_LIST)
         if not has_list_name(url):

@@ -403,7 +403,7 @@ class PagesInProgress:
         """Yield the links of a page that go on their way, with their depth."""
         if depth <= self.settings.depth_max:
             for link in self._frontier.order.onward(seen, links):
-                yield replace(link, depth=depth, hops=hops)
+                yield replace(link, depth=depth, hops=link.hops or hops)
 
     def route(self, now: float) -> None:
         """Let the next links of stored pages go on their way; those without any more can be settled."""

@@ -17,6 +17,7 @@ from mesh.domains import may_speak_for
 from mesh.urls import host_of
 from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.model.course import Course
+from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.web_request import PageFetched, location_of, moved_to
 from peers.crawler.model.wire_messages import FoundLink, LinkUse
 from peers.engine.pages.linkers import moves_in, told_by
@@ -45,7 +46,8 @@ def redirect_in(
     target = location_of(fetched)
     if target is None:
         return None
-    link = link_to(target, taken, hops=1 if is_shown else taken.hops + 1)
+    hops = 1 if is_shown else taken.hops + 1
+    link = link_to(target, taken, hops=ICON_HOPS if taken.hops == ICON_HOPS else hops)
     to = moved_to(fetched)
     moves = [move for move in moves_in(entries) if move != target] if to else []
     if not (to and (was_page or moves) and may_speak_for(host_of(taken.url), host_of(target))):

@@ -38,7 +38,7 @@ from peers.crawler.model.politeness import HostRecord, is_day_spent, requests_a_
 from peers.crawler.model.revisit_policies import is_out_of_turn
 from peers.crawler.model.robots import RobotsRules, line_of, product_token, rules_for_status, takes_long
 from peers.crawler.model.settings import CrawlSettings
-from peers.crawler.model.url_rows import REDIRECTS_MAX, UrlRow
+from peers.crawler.model.url_rows import ICON_HOPS, REDIRECTS_MAX, UrlRow
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import LinkUse
 from peers.crawler.visits import Visit, Visits
@@ -168,7 +168,7 @@ class UrlExplainer:
         was_visited = row.visit > 0 and not _is_imported(row)
         return {
             "depth": row.depth,
-            "hops": row.hops & REDIRECTS_MAX,
+            "hops": 0 if row.hops == ICON_HOPS else row.hops & REDIRECTS_MAX,
             "attempts": row.attempts,
             "visits": row.visit,
             "outcome": row.outcome[1:],

@@ -97,8 +97,8 @@ BACKLOG: Final = 256
 FREE_PATHS: Final = frozenset(
     (b"/healthz", b"/static/style.css", b"/robots.txt", b"/api/import", b"/api/drain", b"/api/decrees")
 )
-SUGGESTING_PATH: Final = b"/api/suggest"
-SUGGESTING_SHARE: Final = 0.125  # of a query, for each key that is typed: a word of eight letters is one
+# Of a query: for each key that is typed, so that a word of eight letters is one; for the ten icons of a page.
+SHARES: Final = {b"/api/suggest": 0.125, b"/icon": 0.1}
 PORT_MAX: Final = 65_535
 
 ADMINISTRATOR: Final = "administrator"  # all of them together; no address is like it
@@ -421,7 +421,7 @@ class Http:
         path = request.target.partition(b"?")[0]
         if path in FREE_PATHS:
             return await respond(self._application, request, read_body)
-        wait_s = self._wait_of(client, SUGGESTING_SHARE if path == SUGGESTING_PATH else 1.0)
+        wait_s = self._wait_of(client, SHARES.get(path, 1.0))
         if wait_s:
             return _come_back(wait_s)
         received = 0

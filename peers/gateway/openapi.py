@@ -293,6 +293,14 @@ _OPERATIONS: Final = (
         failures=(400, 403, 404, 502),
     ),
     _Operation(
+        "/icon",
+        "get",
+        "The icon of the site of a page, as the mesh keeps it",
+        "image/*",
+        (_URL,),
+        failures=(400, 404),
+    ),
+    _Operation(
         "/api/page",
         "get",
         "The text of the stored copy of a page, its title, dates and links; also as markdown or plain text",

@@ -9,6 +9,7 @@ import msgspec
 from starlette.responses import Response
 
 from peers.gateway.site import pages
+from peers.gateway.site.command_json import Failure
 from peers.gateway.site.stored_page import PageSnapshot, file_headers
 
 SAFE_HEADERS: Final = {
@@ -18,7 +19,7 @@ SAFE_HEADERS: Final = {
 }
 _PAGE_POLICY: Final = (
     f"default-src 'none'; style-src 'self'; script-src {pages.SCRIPT_SOURCE}; connect-src 'self'; "
-    "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # The frame inherits this: no script, no form, nothing loaded, an origin of its own. Its links may open
 # the live web in a new tab, which is not sandboxed then.
@@ -29,6 +30,7 @@ STORED_POLICY: Final = (
 _FILE_POLICY: Final = "sandbox; default-src 'none'; form-action 'none'; frame-ancestors 'none'"
 SUGGESTIONS_TYPE: Final = "application/x-suggestions+json"
 SUGGESTED_S: Final = 60  # as old as suggestions may be
+ICON_S: Final = 60  # for which a browser shows an icon unasked; so long one may be seen that is taken down
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -68,6 +70,24 @@ def file(url: str, page: PageSnapshot) -> Response:
         **file_headers(url, page),
     }
     return Response(page.body, 200, headers)
+
+
+def icon(body: bytes, media_type: str, tag: str, status_code: int = 200) -> Response:
+    """The icon of a site, an image by its bytes; a browser that opens it alone runs and loads nothing."""
+    headers = {
+        "Content-Security-Policy": _FILE_POLICY,
+        "Cache-Control": f"private, max-age={ICON_S}",
+        "ETag": tag,
+        **SAFE_HEADERS,
+    }
+    return Response(body, status_code, headers, media_type=media_type)
+
+
+def no_icon() -> Response:
+    """Tell that there is none, for as long as an icon would be shown."""
+    response = json(Failure("the mesh has no icon of this site"), 404)
+    response.headers["Cache-Control"] = f"private, max-age={ICON_S}"
+    return response
 
 
 def plain(text: str, media_type: str) -> Response:

@@ -31,6 +31,7 @@ from peers.gateway.site.command_json import (
     Failure,
 )
 from peers.gateway.site.pages import message_page
+from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import StoredRoutes
 
 
@@ -48,10 +49,8 @@ def application(backend: Backend) -> Starlette:
             Route("/search", pages.search),
             Route("/", pages.start),
             Route("/page", stored.page),
-            Route("/timegate/{url:path}", stored.time_gate),
-            Route("/timemap/link/{url:path}", stored.time_map),
-            Route("/timemap/json/{url:path}", stored.time_map),
-            Route("/web/{at}id_/{url:path}", stored.original),
+            *_routes_of_web_archives(stored),
+            Route("/icon", SiteIcons(backend).icon),
             Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
@@ -102,6 +101,15 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
         Route("/yacysearch.rss", compatible.yacy_rss),
         Route("/cdx", compatible.cdx),
         Route("/{index}/_search", compatible.elastic, methods=["GET", "POST"]),
+    ]
+
+
+def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
+    return [
+        Route("/timegate/{url:path}", stored.time_gate),
+        Route("/timemap/link/{url:path}", stored.time_map),
+        Route("/timemap/json/{url:path}", stored.time_map),
+        Route("/web/{at}id_/{url:path}", stored.original),
     ]
 
 

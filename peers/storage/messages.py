@@ -166,6 +166,7 @@ class RecordsParsed(Message, frozen=True):
     is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
     base: str = ""  # canonical URL that its links are relative to; "" for its own
     cpu_s: CpuSeconds = 0.0  # that it took
+    icon: str = ""  # canonical URL of the icon that it names for its site; "" for none
 
 
 class RecordsRefused(Message, frozen=True):

@@ -29,7 +29,7 @@ import msgspec
 
 from mesh.urls import fingerprint
 from peers.crawler.model.settings import CrawlSettings
-from peers.crawler.model.url_rows import UrlRow, lists_in
+from peers.crawler.model.url_rows import ICON_HOPS, UrlRow, lists_in
 from peers.crawler.model.web_request import FailureReason
 from peers.policy.rules import Action, Rule
 
@@ -397,7 +397,9 @@ def is_left_to_representative(host: HostRecord, url: str, depth: int, hops: int)
     Of an alias some are visited all the same, so that it is seen when it is none any more; and what is given
     as a seed, or a redirect leads to: there somebody wants it under this name.
     """
-    return bool(host.alias_of) and depth > 0 and hops == 0 and fingerprint(url)[0] >= ALIAS_SAMPLE
+    return (
+        bool(host.alias_of) and depth > 0 and hops in (0, ICON_HOPS) and fingerprint(url)[0] >= ALIAS_SAMPLE
+    )
 
 
 # --- What the owner of the mesh decrees ---

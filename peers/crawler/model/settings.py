@@ -187,7 +187,7 @@ class CrawlSettings(CrawlConfig, frozen=True, forbid_unknown_fields=True, kw_onl
     # Schemes and ports of one name; the rest is left out, real names have two or three
     origins_per_host_max: Limit = 16
     # Redirects in a row, as aiohttp; RFC 9309 wants 5 for robots.txt
-    redirects_max: Annotated[int, Meta(ge=0, le=63)] = 10
+    redirects_max: Annotated[int, Meta(ge=0, le=62)] = 10
     # Requests for one URL that fails in a way that may pass, as many as Scrapy's
     attempts_max: Annotated[int, Meta(ge=1, le=255)] = 3
     # Of the pause that grows from `backoff_s`.

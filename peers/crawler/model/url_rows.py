@@ -11,7 +11,8 @@ is 0 for one that was never visited and infinity for one that is not to be visit
 in the archive has its text in the row, for link texts that come later, until a visit finds the page gone.
 
 The hops are the redirects in a row that led to a URL, and above them (`LISTS_BIT`) how many sitemaps, each
-named by the one before it: so an index of indexes comes to an end wherever its parts are read.
+named by the one before it: so an index of indexes comes to an end wherever its parts are read. The icon of a
+site has more redirects than any page can (`ICON_HOPS`): it is asked for as an image, and leads nowhere.
 
 The visitor is a hash of the id of the peer that made the last visit, or had the page made due since. While a
 visit is news nobody tells it in the name of another (`frontier.store`).
@@ -51,6 +52,7 @@ ROW_BYTES_MAX: Final = 4_096
 NO_DIGEST: Final = bytes(8)
 LISTS_BIT: Final = 6  # of the hops, from which on they count lists: 3 at most
 REDIRECTS_MAX: Final = (1 << LISTS_BIT) - 1  # and the mask of these in the hops
+ICON_HOPS: Final = REDIRECTS_MAX  # of the icon of a site; a page that is linked to as well is a page
 
 _HEAD: Final = struct.Struct(">c8sHBB")
 _VISIT: Final = struct.Struct(">Iddd8sI")

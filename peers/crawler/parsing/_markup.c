@@ -772,7 +772,7 @@ static bool note(Reader *r, const char *name, PyObject *attributes)
     return is_noted;
 }
 
-/* Keep what <link> leads to: pages in a row, the same in other languages, feeds; and by what name the page goes. */
+/* Keep what <link> leads to: pages in a row, the same in other languages, feeds; the page's own name, and its icon. */
 static bool take_link(Reader *r, const Attributes *attributes)
 {
     Span rel = attributes->rel;
@@ -780,6 +780,10 @@ static bool take_link(Reader *r, const Attributes *attributes)
         return true;
     if (has_word(rel, "canonical") && !r->has_body && r->hidden == 0) { /* 4.6.7.3: not allowed in the body */
         if (!note(r, "link", Py_BuildValue("{sN}", "href", value_of(r, attributes->href))))
+            return false;
+    }
+    if (has_word(rel, "icon") && !r->has_body && r->hidden == 0) { /* 4.6.7.9 */
+        if (!note(r, "icon", Py_BuildValue("{sN}", "href", value_of(r, attributes->href))))
             return false;
     }
     bool is_feed

@@ -40,9 +40,9 @@ def read_markup(
       (title, headings in page order, for each the id that links lead to it by, or "", text with a line for
       each block, how much of each line is main text, text beside that: `hidden`, readings, titles of
       drawings; links as (href, text) in page order; elements html, base, meta and time with all attributes,
-      link of a canonical address with its href, and whether these are outside of noscript; whether it was
-      cut; errors of its syntax: unclosed elements, stray end tags, misnested elements, errors in tags, and
-      in declarations)
+      link of a canonical address and, as `icon`, of an icon with its href, and whether these are outside of
+      noscript; whether it was cut; errors of its syntax: unclosed elements, stray end tags, misnested
+      elements, errors in tags, and in declarations)
     """
 
 def measure_blocks(

@@ -20,7 +20,7 @@ from peers.crawler.fetching.content_encoding import (
 )
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParseRobots, RobotsParsed
 from peers.crawler.model.robots import line_of, parse, sitemaps_named
-from peers.crawler.model.url_rows import NO_DIGEST
+from peers.crawler.model.url_rows import ICON_HOPS, NO_DIGEST
 from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     ROBOTS_TAG,
@@ -52,6 +52,7 @@ from peers.documents.formats import (
     may_be_document,
     named_media_type,
 )
+from peers.documents.icon_image import ICON_MEDIA_TYPES, icon_type
 from peers.documents.reader import read_document
 from peers.engine.pages.document import Document
 from peers.engine.pages.linkers import linker_of
@@ -94,6 +95,8 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
     digest = xxh3_64_digest(fetched.body)
     if fetched.status not in PAGE_STATUSES:  # a page that was there is gone
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
+    if media_type in ICON_MEDIA_TYPES:  # it was asked for as one
+        return _icon(fetched, stamp, digest)
     if media_type in PACKED_MEDIA_TYPES and not may_be_document(fetched.body[:SNIFF_BYTES]):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     is_feed = begins_like_feed(fetched.body)
@@ -124,6 +127,15 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
     )
 
 
+def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | ParseFailed:
+    """Pack an icon: it is a page without a document. Of one that is too large a beginning was fetched."""
+    if not fetched.is_whole:
+        return ParseFailed(fetched.url, FailureReason.BODY_TOO_LARGE)
+    if icon_type(fetched.body) is None:
+        return ParseFailed(fetched.url, FailureReason.NOT_HTML)
+    return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
+
+
 def text_mark(page: ParsedPage) -> int:
     """Return the mark that tells a page from its earlier versions, independent of its markup; never 0."""
     return xxh3_64_intdigest(f"{page.title}\n{page.text}".encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
@@ -136,7 +148,7 @@ def text_shape(page: ParsedPage) -> int:
 
 
 def _links(page: ParsedPage, listed: tuple[Listed, ...]) -> tuple[FoundLink, ...]:
-    """The links of a page; those that a feed lists come first, and are known as such."""
+    """The links of a page; those that a feed lists come first, and are known as such; its icon is last."""
     known = frozenset(each.url for each in listed)
     return (
         *_listed_links(listed),
@@ -145,6 +157,7 @@ def _links(page: ParsedPage, listed: tuple[Listed, ...]) -> tuple[FoundLink, ...
             for link in page.links
             if link.url not in known
         ),
+        *((FoundLink(page.icon, hops=ICON_HOPS),) if page.icon else ()),
     )
 
 
@@ -217,7 +230,8 @@ def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> Re
     except NotHtml:
         return RecordsParsed(order.url, order.stamp, None)
     is_barred = said.page.is_noarchive or said.page.is_nosnippet
-    return RecordsParsed(order.url, order.stamp, document, said.lack, is_barred, said.page.base)
+    page = said.page
+    return RecordsParsed(order.url, order.stamp, document, said.lack, is_barred, page.base, icon=page.icon)
 
 
 def parse_records(

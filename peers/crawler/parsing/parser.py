@@ -17,7 +17,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
+from mesh.domains import may_speak_for
+from mesh.urls import URL_CHARS_MAX, canonical, canonical_links, host_of
 from peers.crawler.model.wire_messages import ANCHOR_CHARS_MAX
 from peers.crawler.parsing._markup import read_markup
 from peers.crawler.parsing.charset import decode_text, has_wide_or_shifted, with_query_in
@@ -89,6 +90,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     published: tuple[str, ...] = ()  # what the page says of when it was published, best first
     syntax_errors: tuple[int, int, int, int, int] | None = None  # `SyntaxErrors`; None of what is no HTML
     heading_ids: str = ""  # as in `Document`
+    icon: str = ""  # URL of the icon that an entrance names for its site; "" for none that is wanted
 
 
 class RobotsWish(NamedTuple):
@@ -130,8 +132,7 @@ def parse_page(
         media_type = "text/plain"
         page = _Page(title=last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
-        is_utf8 = decoded.encoding == "utf-8" and not decoded.replacement_count
-        markup = body if is_utf8 else decoded.text.encode()
+        markup = decoded.text.encode() if decoded.encoding != "utf-8" or decoded.replacement_count else body
         if media_type == "application/xhtml+xml":
             markup = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", markup)
         page = _read_markup(url, markup.replace(b"\0", b""), decoded.encoding)
@@ -159,6 +160,7 @@ def parse_page(
         base=page.base,
         syntax_errors=page.syntax_errors,
         heading_ids=page.heading_ids,
+        icon="" if wish.is_nofollow or wish.is_noarchive or wish.is_nosnippet else page.icon,
     )
 
 
@@ -220,6 +222,8 @@ _MARKUP: Final = re.compile(
 # In XHTML these may be empty elements; to an HTML parser the rest of the page would be inside.
 _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div|span|p)((?:\s[^<>]*)?)/>")
 
+ICONS_READ_MAX: Final = 8  # of a page, in search of one that is wanted
+_DRAWING: Final = re.compile(r"\.svgz?$", re.IGNORECASE)
 REFRESH_CHARS_MAX: Final = 4_096  # of what a meta element says of where the page leads by itself
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
@@ -264,6 +268,7 @@ class _Page(msgspec.Struct):
     canonical: str = ""
     base: str = ""
     syntax_errors: tuple[int, int, int, int, int] | None = None
+    icon: str = ""
 
 
 def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
@@ -282,9 +287,12 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         *NETWORKS,
     )
     body, boilerplate = parted(text, scores)
-    notes = _Notes()
+    notes, icons = _Notes(), list[str]()
     for tag, attributes, is_live in noted:
-        notes.take(tag, attributes, is_live)
+        if tag == "icon":  # on most pages, and of use on few
+            icons.append(attributes["href"])
+        else:
+            notes.take(tag, attributes, is_live)
     lines = "\n".join(headings)
     base = (canonical(notes.base, url) or "") if notes.base else ""
     dates, published = dates_said(
@@ -305,6 +313,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         canonical=only_one(canonical_links(base or url, notes.canonicals)) if notes.canonicals else "",
         base=base,
         syntax_errors=errors,
+        icon=icon_named(url, base or url, icons) if icons and url.endswith("/") else "",
     )
 
 
@@ -361,6 +370,27 @@ class _Notes:
             rank = META_RANKS.get(name.strip().lower())
             if rank is not None:
                 self.dates.append(Said(*rank, content))
+
+
+def icon_named(url: str, base: str, hrefs: Sequence[str]) -> str:
+    """Return the URL of the first icon that is wanted; "" for none, as on all pages but an entrance.
+
+    The root of its origin speaks for the icon of all pages there. Wanted is one on a host of the site's own
+    registrable domain, where its own robots.txt is asked, and no drawing (SVG), which may have scripts.
+
+    Args:
+      url: canonical, of the page.
+      base: what its links are relative to.
+      hrefs: as the page has them.
+    """
+    if url.index("/", 8) != len(url) - 1:
+        return ""
+    host = host_of(url)
+    for icon in canonical_links(base, hrefs[:ICONS_READ_MAX]):
+        is_image = icon is not None and icon != url and not _DRAWING.search(icon.partition("?")[0])
+        if icon is not None and is_image and may_speak_for(host, host_of(icon)):
+            return icon
+    return ""
 
 
 def resolved_links(base: str, hrefs: Sequence[tuple[str, str]], encoding: str = "utf-8") -> tuple[Link, ...]:

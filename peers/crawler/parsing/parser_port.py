@@ -47,6 +47,7 @@ class StoredText(NamedTuple):
     base: str = ""  # URL that its links are relative to; "" for its own
     language: str = ""  # primary subtag, "" if it is not known
     published: str = ""  # ISO 8601, as the page says; "" when it does not
+    icon: str = ""  # URL of the icon that it names for its site; "" for none
 
 
 ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
@@ -215,7 +216,7 @@ def reading_in(workshop: Workshop) -> ReadStored:
 def stored_text(said: RecordsParsed) -> StoredText:
     """Return the part of an answer that is needed to show the page."""
     if said.document is None:
-        return StoredText("", "", said.lack, said.is_barred, said.base)
+        return StoredText("", "", said.lack, said.is_barred, said.base, icon=said.icon)
     page = said.document
-    about = (page.language, page.published)
+    about = (page.language, page.published, said.icon)
     return StoredText(page.title, page.text, said.lack, said.is_barred, said.base, *about)

@@ -43,8 +43,8 @@ class GatewayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Meta(
             ge=0,
             description="requests of one client, on average, of any kind but /healthz; a suggestion counts "
-            "an eighth; four seconds' worth at once; above 20 its other limits rise with it; 0 lifts all of "
-            "them, as behind a proxy with limits of its own",
+            "an eighth, an icon a tenth; four seconds' worth at once; above 20 its other limits rise with "
+            "it; 0 lifts all of them, as behind a proxy with limits of its own",
         ),
     ] = 20.0
     proxies: Annotated[

@@ -19,7 +19,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from mesh.urls import is_of_files
+from mesh.urls import has_host, is_of_files, origin_of
 from peers.documents.content import Lack
 from peers.engine.pages.kinds import KINDS, kind_of
 from peers.engine.queries.query import Sort
@@ -149,7 +149,8 @@ class _Result(NamedTuple):
     section_url: str
     synopsis: str
     language: str  # for screen readers; empty where it is none or the reader's
-    letter: str  # stands for its site
+    icon: str  # where that of its site is, on this gateway; "" for what is not of the web
+    letter: str  # stands for its site that has no icon
     hue: int  # of the letter, below `HUES`
     address: str
     about: list[str]  # date, type, language
@@ -556,6 +557,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         section_url=section_url(hit),
         synopsis=hit.synopsis,
         language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
+        icon=_icon_of(hit.url),
         letter=site[:1].upper(),
         hue=blake2b(site.encode("utf-8", "replace"), digest_size=1).digest()[0] % HUES,
         address=address_of(hit.url),
@@ -569,6 +571,11 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def _icon_of(url: str) -> str:
+    """Return where the icon of a site is: one address for all its pages, so that it is asked for once."""
+    return f"/icon?{urlencode({'url': origin_of(url) + '/'})}" if has_host(url) else ""
 
 
 def _copies(reader: Reader, hit: FoundPage) -> str:

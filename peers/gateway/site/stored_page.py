@@ -66,6 +66,7 @@ class PageSnapshot:
     title: str = ""  # likewise
     main_text: str = ""  # likewise, without menus and the like; at most SHOWN_CHARS_MAX
     published: str = ""  # likewise ISO 8601, as the page says
+    icon: str = ""  # likewise the URL of the icon that it names for its site
 
     @property
     def is_document(self) -> bool:
@@ -125,6 +126,7 @@ def with_said(page: PageSnapshot, said: StoredText) -> PageSnapshot:
         title=said.title,
         main_text=said.text[:SHOWN_CHARS_MAX],
         published=said.published,
+        icon=said.icon,
     )
     if not page.is_document:
         return page

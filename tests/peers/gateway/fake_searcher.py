@@ -137,6 +137,7 @@ CHINESE_HTML = """<!doctype html><html><head><title>网络爬虫简介</title>
 <form action="http://evil.test/"><input name="a"></form></body></html>"""
 PDF_URL = "http://a.test/dir/%E5%A4%A9%20%22.pdf"
 PDF = b"%PDF-1.5 file"
+ENTRANCE = b"<!doctype html><title>a</title><link rel=icon href=/icon><body>text"
 STORED = {
     CHINESE_URL: response_record(CHINESE_URL, HEAD % b"gbk", CHINESE_HTML.encode("gbk"), seen(DAY)),
     ENGLISH_URL: response_record(
@@ -226,6 +227,17 @@ EVERYTHING = PagesFound(
     ),
     next="the-next",
 )
+
+
+def stored_icon(
+    home: str, image: bytes, entrance: bytes = ENTRANCE, type: bytes = b"png"
+) -> dict[str, bytes]:
+    """Records of an entrance and of the icon that it names, by URL."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: image/%s\r\n\r\n" % type
+    return {
+        home: response_record(home, HEAD % b"utf-8", entrance, seen(DAY)),
+        f"{home}icon": response_record(f"{home}icon", head, image, seen(DAY)),
+    }
 
 
 def answer_to(order: Message) -> Message:

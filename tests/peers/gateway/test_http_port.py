@@ -18,6 +18,7 @@ from mesh.keys.decree import POLICY, Authority, Decree, Signer
 from mesh.keys.signed_token import TokenRight, sign_token
 from mesh.keys.signing_key import SigningKey
 from mesh.membership.model.messages import DecreesInForce
+from peers.crawler.parsing.parser_port import ReadStored
 from peers.gateway.http_port import (
     COSTLY_IN_FLIGHT_MAX,
     SEARCHES_IN_FLIGHT_MAX,
@@ -50,12 +51,23 @@ STORED_CHARS = 3_900_000  # more than the socket buffers of both sides hold
 
 @asynccontextmanager
 async def running(
-    searcher: FakeSearcher, settings: GatewaySettings = UNLIMITED, authority: Authority | None = None
+    searcher: FakeSearcher,
+    settings: GatewaySettings = UNLIMITED,
+    authority: Authority | None = None,
+    read_stored: ReadStored | None = None,
 ) -> AsyncIterator[Http]:
     """A gateway on a free port of loopback."""
     statistics = {"searcher": {"searches": 3}}
     listener = listen("127.0.0.1", 0)
-    http = Http("ann", listener, lambda: statistics, lambda: STATUS, settings, authority=authority)
+    http = Http(
+        "ann",
+        listener,
+        lambda: statistics,
+        lambda: STATUS,
+        settings,
+        read_stored=read_stored,
+        authority=authority,
+    )
     searcher.http = http
     async with trio.open_nursery() as nursery:
         nursery.start_soon(http.run, searcher.deliver)
@@ -353,11 +365,12 @@ async def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
         assert own["over_quota"] == 1
 
 
-async def test_a_suggestion_costs_an_eighth_of_a_query() -> None:
+@pytest.mark.parametrize(("path", "times"), [("/api/suggest?q=crawl", 8), ("/icon?url=http://a.test/", 10)])
+async def test_a_suggestion_costs_an_eighth_of_a_query_and_an_icon_a_tenth(path: str, times: int) -> None:
     settings = GatewaySettings(client_queries_per_s=0.5)  # two at once
     async with running(FakeSearcher(), settings) as http:
-        for _ in range(8):
-            assert b" 200 " in head_of(await get(http.port, "/api/suggest?q=crawl"))[0]
+        for _ in range(times):
+            assert b" 429 " not in head_of(await get(http.port, path))[0]
         assert b" 200 " in head_of(await get(http.port, "/search?q=crawler"))[0]
         assert b" 429 " in head_of(await get(http.port, "/search?q=crawler"))[0]
 

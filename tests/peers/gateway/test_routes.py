@@ -633,6 +633,7 @@ async def test_style_is_kept_under_an_address_of_its_own(gateway: Starlette) -> 
 
 # --- Hostile text --------------------------------------------------------------------------------
 
+ICON = '<img src="/icon?url='
 ATTACKS = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -649,7 +650,7 @@ ATTACKS = [
 async def test_nothing_of_a_request_becomes_markup(gateway: Starlette, path: str, attack: str) -> None:
     reply = await ask(gateway, path + quote(attack, safe=""))
     assert "<script" not in _without_keys(reply.text)
-    assert "<img" not in reply.text
+    assert "<img" not in reply.text.replace(ICON, "")
     assert ' onfocus=alert(1) x="' not in reply.text
     assert "' autofocus" not in reply.text
     assert ">49<" not in reply.text
@@ -659,7 +660,7 @@ async def test_nothing_of_a_request_becomes_markup(gateway: Starlette, path: str
 async def test_nothing_of_a_page_becomes_markup(gateway: Starlette) -> None:
     text = _without_keys((await ask(gateway, "/search?q=hostile")).text)
     assert "<script" not in text
-    assert "<img" not in text
+    assert "<img" not in text.replace(ICON, "")
     assert "<mark>&lt;img</mark> src=x onerror" in text
     assert "&lt;/a&gt;&lt;script&gt;" in text
 

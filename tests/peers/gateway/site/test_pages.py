@@ -178,7 +178,7 @@ def test_types_are_counted_by_kind_and_narrow_to_it() -> None:
 
 def test_a_site_has_a_letter_and_a_page_in_another_language_says_so() -> None:
     page = _page_of(_hit(language="zh"))
-    assert re.search(r'class="letter hue-[0-7]" aria-hidden="true">A</span>', page)
+    assert re.search(r'class="letter hue-[0-7]" aria-hidden="true"><img [^>]+>A</span>', page)
     assert '<article lang="zh">' in page
     assert "<span>中文</span>" in page
     assert "<article>" in _page_of(_hit(language="en"))
