@@ -147,7 +147,7 @@ def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) 
 
 
 def ledger_of(machine: Machine) -> Ledger:
-    """What the disk of a peer says of its pages; it reads the whole table once."""
+    """Return the ledger on the disk of a peer; making it reads all over the table, so it is made once."""
     return Ledger(TableSection(machine.disk.table, b"S"))
 
 
