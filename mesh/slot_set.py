@@ -115,9 +115,10 @@ def decode_slots(encoded: bytes, slot_count: int) -> SlotMask:
     if kind == _LIST and len(content) % 2 == 0:
         mask = np.zeros(slot_count, np.bool_)
         slots = np.frombuffer(content, ">u2")
-        if len(slots) and int(slots.max()) >= slot_count:
-            raise RemoteProtocolError(f"slot {int(slots.max())} of a mesh with {slot_count}")
-        mask[slots] = True
+        try:
+            mask[slots] = True
+        except IndexError as error:
+            raise RemoteProtocolError(f"slot {int(slots.max())} of a mesh with {slot_count}") from error
         return mask
     if kind == _SPLIT:
         mask = np.zeros(slot_count, np.bool_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -32,8 +33,13 @@ def owned_by(
     peers: Iterable[str] = (ME,), me: str = ME, alive: Iterable[str] | None = None, replicas: int = 1
 ) -> Ownership:
     """All peers weigh the same; with `me` alone it owns every slot."""
-    weights = dict.fromkeys(peers, 100)
-    return Ownership(me, SlotTable(weights, SLOT_COUNT, replicas), weights if alive is None else alive)
+    names = tuple(dict.fromkeys(peers))
+    return Ownership(me, _table_of(frozenset(names), replicas), names if alive is None else alive)
+
+
+@cache
+def _table_of(peers: frozenset[str], replicas: int) -> SlotTable:
+    return SlotTable(dict.fromkeys(peers, 100), SLOT_COUNT, replicas)
 
 
 def ownership_changed(

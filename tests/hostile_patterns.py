@@ -9,6 +9,7 @@ import re
 import re._parser as parser  # type: ignore[import-not-found]
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from re._constants import (  # type: ignore[import-not-found]
     ASSERT,
@@ -140,22 +141,25 @@ def seconds(asked: Asked, text: str) -> float:
 
 def texts(asked: Asked, n_chars: int) -> Iterator[str]:
     """Yield texts of about that length: what the pattern is made of, with one thing said again and again."""
-    samples = list(dict.fromkeys(_samples(asked.pattern)))
+    for head, unit in dict.fromkeys(_shapes(asked.pattern)):
+        yield head + unit * (n_chars // len(unit))
+
+
+def _shapes(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a text begins with, and what comes again and again behind it; the same more than once."""
+    samples = list(dict.fromkeys(_samples(pattern)))
     pumps = dict.fromkeys((*PUMPS, *(each for sample in samples for each in sample if each.strip())))
     for sample in samples:
         heads = ["".join(sample[:at]) for at in range(len(sample) + 1)]
-        for head in dict.fromkeys(heads):
-            for pump in pumps:
-                yield head + pump * (n_chars // len(pump))
+        yield from product(heads, pumps)
         for begin in range(len(sample)):  # what may come again and again, behind what comes before it
             for end in range(begin + 1, min(begin + PARTS_MAX, len(sample)) + 1):
-                part = "".join(sample[begin:end])
-                yield heads[begin] + part * (n_chars // len(part))
+                yield heads[begin], "".join(sample[begin:end])
         whole = "".join(sample)
         if whole:
-            yield whole * (n_chars // len(whole))
+            yield "", whole
         for pump in pumps:
-            yield (whole + pump) * (n_chars // (len(whole) + len(pump)))
+            yield "", whole + pump
 
 
 def _samples(pattern: re.Pattern[Any]) -> Iterator[tuple[str, ...]]:

@@ -358,7 +358,7 @@ def is_atom_key(entry: str) -> bool:
 def are_atom_keys(entries: Sequence[str]) -> NDArray[np.bool_]:
     """Tell the same of many entries, none of them empty, at once."""
     firsts = np.frombuffer("".join(map(itemgetter(0), entries)).encode("utf-32-le"), np.uint32)
-    is_word: NDArray[np.bool_] = np.frombuffer(KIND_OF_CHARACTER, np.uint8)[firsts] == RunKind.WORD
+    is_word: NDArray[np.bool_] = np.frombuffer(KIND_OF_CHARACTER, np.uint8)[firsts] == int(RunKind.WORD)
     are: NDArray[np.bool_] = (is_word & (firsts > ord(" "))) | (firsts == ord(CHARACTER_PREFIX))
     return are
 

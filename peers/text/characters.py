@@ -64,8 +64,8 @@ def character_classes() -> Bytes:
         for run in re.finditer(pattern, everything):
             classes[run.start() : run.end()] |= bit
     kinds = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
-    classes[kinds != RunKind.SEPARATOR] |= ALPHANUMERIC
-    classes[kinds == RunKind.WORD] |= LETTER
+    classes[kinds != int(RunKind.SEPARATOR)] |= ALPHANUMERIC
+    classes[kinds == int(RunKind.WORD)] |= LETTER
     return classes
 
 

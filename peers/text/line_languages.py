@@ -67,7 +67,7 @@ def function_masks(words: Sequence[str]) -> Ints:
 
 def script_masks(kinds: Ints, firsts: NDArray[np.uint32]) -> Ints:
     """Return which of `LANGUAGES` East Asian runs tell, likewise, by their kinds and first characters."""
-    masks = np.where(kinds == RunKind.HAN, 1 << _ZH, 0)
+    masks = np.where(kinds == int(RunKind.HAN), 1 << _ZH, 0)
     masks[_is_in(firsts, _KANA)] = 1 << _JA
     masks[_is_in(firsts, _HANGUL)] = 1 << _KO
     return masks

@@ -80,7 +80,7 @@ def marked_places(codes: Codes) -> Ints:
 def _are_changed() -> NDArray[np.bool_]:
     """Return for every code point that is part of words whether folding makes something else of it."""
     kinds = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
-    codes = np.flatnonzero(kinds == RunKind.WORD)
+    codes = np.flatnonzero(kinds == int(RunKind.WORD))
     alone = _APART.join(map(chr, codes.tolist()))
     pairs = zip(_written(alone).split(_APART), fold(alone).split(_APART), strict=True)
     are_changed = np.zeros(sys.maxunicode + 1, np.bool_)

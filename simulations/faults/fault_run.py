@@ -28,7 +28,7 @@ from simulations.faults.false_leases import FalseLeases
 from simulations.faults.false_roles import FalseRoles
 from simulations.faults.false_texts import FalseTexts
 from simulations.faults.faults import FaultPlan, Flip, plan_of
-from simulations.faults.final_checks import check_rest, digests_on
+from simulations.faults.final_checks import check_rest, digests_on, ledger_of
 from simulations.faults.liar import Liar
 from simulations.faults.machine import Machine
 from simulations.faults.nemesis import Nemesis
@@ -350,7 +350,7 @@ class FaultRun:
 
     def _is_on_a_disk(self, url: str, digest: bytes) -> bool:
         slot = slot_of(host_of(url), self.plan.slots)
-        return any(digest in digests_on(machine, slot, url) for machine in self.present())
+        return any(digest in digests_on(machine, ledger_of(machine), slot, url) for machine in self.present())
 
     def _visit_once_more(self) -> None:
         """Let the web change no more: each page has one visit to come, at most, and rest waits for it."""

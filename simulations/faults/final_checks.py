@@ -125,14 +125,15 @@ def _states(
 def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
     """Pages that are not on all peers of their team, whole."""
     damaged = run.is_archive_damaged
+    ledgers = {peer: ledger_of(machine) for peer, machine in by_peer.items()}
     for url in run.watch.stored:
         slot = ownership.slot_of(host_of(url))
         team = ownership.team_of(slot)
         if len(team) < min(run.plan.replicas, len(by_peer)):
             yield f"the team of {url} is too small: {team}"
         for peer in team:
-            machine = by_peer[peer]
-            found = stored_copy(machine, slot, url)
+            machine, ledger = by_peer[peer], ledgers[peer]
+            found = stored_copy(machine, ledger, slot, url)
             if found is None:
                 yield f"{machine.name} has no copy of {url}"
             elif not is_page(found, url):
@@ -140,15 +141,20 @@ def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) 
                     yield f"the copy of {url} at {machine.name} is damaged"
             elif body_of(found) != (last := run.watch.last[url].body):
                 yield f"{machine.name} has {url} as {body_of(found)!r}, which was {last!r} when last asked"
-            lost = run.watch.acknowledged[url].keys() - digests_on(machine, slot, url)
+            lost = run.watch.acknowledged[url].keys() - digests_on(machine, ledger, slot, url)
             if lost and not damaged:
                 yield f"{machine.name} has lost {len(lost)} of the versions of {url}"
 
 
-def digests_on(machine: Machine, slot: int, url: str) -> set[bytes]:
+def ledger_of(machine: Machine) -> Ledger:
+    """Return the ledger on the disk of a peer; making it reads all over the table, so it is made once."""
+    return Ledger(TableSection(machine.disk.table, b"S"))
+
+
+def digests_on(machine: Machine, ledger: Ledger, slot: int, url: str) -> set[bytes]:
     """The digests of the bodies of all versions of a page that are on the disk of a peer."""
     found = set()
-    for item in Ledger(TableSection(machine.disk.table, b"S")).versions(slot):
+    for item in ledger.versions(slot):
         if item.identity == identity_of(slot, url):
             place = place_in(item.value)
             found.add(_digest_at(machine, place.extent))
@@ -162,9 +168,9 @@ def _digest_at(machine: Machine, extent: Extent) -> bytes:
         return b""
 
 
-def stored_copy(machine: Machine, slot: int, url: str) -> bytes | None:
+def stored_copy(machine: Machine, ledger: Ledger, slot: int, url: str) -> bytes | None:
     """The newest version of a page on the disk of a peer; None when there is none."""
-    place = Ledger(TableSection(machine.disk.table, b"S")).newest(identity_of(slot, url))
+    place = ledger.newest(identity_of(slot, url))
     if place is None:
         return None
     try:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence, Sized
 from functools import lru_cache
 from itertools import chain, count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -84,6 +84,8 @@ _BATCH_CHARS = 256 * 1024
 _FORMS_CACHED = 32_768
 
 _KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
+# As plain numbers: for a member of an enumeration numpy makes 64 bits of each kind that is compared with it.
+_SEPARATOR, _WORD, _HAN, _OTHER_CJK, _UNSPACED = map(int, RunKind)
 _FORMLESS = -1
 _UNKNOWN = -2
 _NATIVE = ("", *NATIVE_STEMMERS)
@@ -96,6 +98,7 @@ _known_form_of = lru_cache(_FORMS_CACHED)(form_of)
 _known_spelling_of = lru_cache(_FORMS_CACHED)(spelling_of)
 _known_native_form_of = lru_cache(_FORMS_CACHED)(native_form_of)
 _LONG_FIELDS = (BODY, BOILERPLATE)  # the others have entries for spellings whatever the share
+_NO_RUNS: Ints = np.zeros(0, np.int64)
 _BREAK = "\n"  # between runs and texts; never part of a run
 
 
@@ -348,7 +351,7 @@ class Inverter:
         self._texts, self._text_keys, self._batch_chars = [], [], 0
 
     def _add_words(self, batch: _Batch) -> None:
-        is_word = batch.run_kinds == RunKind.WORD
+        is_word = batch.run_kinds == _WORD
         keys = batch.run_keys[is_word]
         if len(batch.run_keys):
             starts, lengths = batch.run_starts[is_word], batch.run_lengths[is_word]
@@ -365,7 +368,7 @@ class Inverter:
           is_word: which runs of the batch are. masks: of these, of which languages they are function words.
         """
         lines = batch.lines()
-        firsts = np.flatnonzero(np.diff(lines, prepend=NONE))
+        firsts = _bounds(lines, NONE)[:-1]
         keys = batch.run_keys[firsts]
         documents, is_body = keys >> DOCUMENT_SHIFT, keys >> FIELD_SHIFT & 15 == BODY
         found = line_languages(Runs(lines, *batch.telling(is_word, masks)), self._own[documents])
@@ -395,26 +398,32 @@ class Inverter:
                 is_native = of_words == number
                 own_forms[is_native] = self._word_numbers.native_forms(found[is_native], _NATIVE[number])
             is_own = (own_forms != _FORMLESS) & (own_forms != before)  # what two have alike counts once
-            places = np.searchsorted(all_keys, keys[is_own])
-            all_forms = np.insert(all_forms, places, own_forms[is_own])
-            all_keys, before = np.insert(all_keys, places, keys[is_own]), own_forms
+            if is_own.any():
+                places = np.searchsorted(all_keys, keys[is_own])
+                all_forms = np.insert(all_forms, places, own_forms[is_own])
+                all_keys = np.insert(all_keys, places, keys[is_own])
+            before = own_forms
         return all_forms, all_keys
 
     def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
         """Add the forms of words, among which are those of numbers and models, and the compounds."""
         has_form = forms != _FORMLESS
         forms, keys = forms[has_form], keys[has_form]
-        number_keys, number_forms = self._numbered(list(batch.number_forms()))
-        places = np.searchsorted(keys, number_keys)
-        self._streams.append((np.insert(forms, places, number_forms), np.insert(keys, places, number_keys)))
-        compound_keys, compounds = self._numbered(list(batch.compounds()))
-        self._streams.append((compounds, compound_keys))
+        if numbers := list(batch.number_forms()):
+            number_keys, number_forms = self._numbered(numbers)
+            places = np.searchsorted(keys, number_keys)
+            forms, keys = np.insert(forms, places, number_forms), np.insert(keys, places, number_keys)
+        self._streams.append((forms, keys))
+        if found := list(batch.compounds()):
+            compound_keys, compounds = self._numbered(found)
+            self._streams.append((compounds, compound_keys))
 
     def _add_spellings(self, batch: _Batch) -> None:
         """Add the words that are written otherwise than they are folded."""
         spelled = [(key, _known_spelling_of(word)) for key, word in batch.spelled()]
-        keys, numbers = self._numbered([(key, entry) for key, entry in spelled if entry])
-        self._streams.append((numbers, keys))
+        if found := [(key, entry) for key, entry in spelled if entry]:
+            keys, numbers = self._numbered(found)
+            self._streams.append((numbers, keys))
 
     def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
         """Return the keys, ascending, and the numbers of their entries, from pairs in any order."""
@@ -423,9 +432,9 @@ class Inverter:
         return keys[order], self._vocabulary.numbers([entry for _, entry in found])[order]
 
     def _add_han(self, batch: _Batch) -> None:
-        keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
+        keys = batch.run_keys[batch.run_kinds == _HAN]
         if len(keys):
-            numbers = self._short_numbers.numbers(segment_han(batch.joined(RunKind.HAN)))
+            numbers = self._short_numbers.numbers(segment_han(batch.joined(_HAN)))
             is_break = numbers == 0
             run_of_term = np.cumsum(is_break)[~is_break]
             # All terms of a run share a key: they have no positions, only frequencies.
@@ -433,12 +442,12 @@ class Inverter:
 
     def _add_other_cjk(self, batch: _Batch) -> None:
         """Count the terms of kana, Hangul and rare ideographs, which are the atoms of their runs."""
-        is_run = batch.run_kinds == RunKind.OTHER_CJK
+        is_run = batch.run_kinds == _OTHER_CJK
         self._count_length(np.repeat(batch.run_keys[is_run], batch.run_lengths[is_run]))
 
     def _add_atoms(self, batch: _Batch) -> None:
         """Add the pairs of CJK runs; words are atoms already."""
-        is_cjk = (batch.run_kinds == RunKind.HAN) | (batch.run_kinds == RunKind.OTHER_CJK)
+        is_cjk = (batch.run_kinds == _HAN) | (batch.run_kinds == _OTHER_CJK)
         lengths = batch.run_lengths[is_cjk]
         if not len(lengths):
             return
@@ -460,7 +469,7 @@ class Inverter:
         """Add the terms and the atoms of unspaced runs."""
         if not batch.clusters:
             return
-        keys = batch.run_keys[batch.run_kinds == RunKind.UNSPACED]
+        keys = batch.run_keys[batch.run_kinds == _UNSPACED]
         terms, atoms = list(map(cluster_terms, batch.clusters)), list(map(cluster_atoms, batch.clusters))
         n_terms, n_atoms = _lengths(terms), _lengths(atoms)
         self._count(self._vocabulary.numbers(list(chain.from_iterable(terms))), np.repeat(keys, n_terms))
@@ -475,8 +484,8 @@ class Inverter:
     def _count_length(self, keys: Ints) -> None:
         """Add occurrences to the lengths of their fields; keys ascending."""
         fields = keys >> FIELD_SHIFT
-        firsts = np.flatnonzero(np.diff(fields, prepend=-1))
-        counts = np.diff(firsts, append=len(fields))
+        bounds = _bounds(fields, NONE)
+        firsts, counts = bounds[:-1], bounds[1:] - bounds[:-1]
         field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
         self.lengths[document, field] += counts.astype(np.uint32)
 
@@ -527,18 +536,18 @@ class _Batch:
         self._text_keys = text_keys
         self.codes, text_lengths = _folded(self._seen) if folded is None else (folded, self._seen.lengths)
         self.kinds = _KINDS[self.codes]
-        bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
+        bounds = _bounds(self.kinds, _SEPARATOR)
         # A bound is where the kind changes; what is between two is a run, or separators.
-        is_run = self.kinds[bounds[:-1]] != RunKind.SEPARATOR
+        is_run = self.kinds[bounds[:-1]] != _SEPARATOR
         self.run_starts = bounds[:-1][is_run]
-        self.run_lengths = np.diff(bounds)[is_run]
+        self.run_lengths = (bounds[1:] - bounds[:-1])[is_run]
         self.run_kinds = self.kinds[self.run_starts]
         self.run_ends = self.run_starts + self.run_lengths
-        atom_counts = np.where(self.run_kinds == RunKind.WORD, 1, self.run_lengths)
-        is_unspaced = self.run_kinds == RunKind.UNSPACED
+        atom_counts = np.where(self.run_kinds == _WORD, 1, self.run_lengths)
+        is_unspaced = self.run_kinds == _UNSPACED
         # Of each unspaced run, in order.
         self.clusters = (
-            list(map(clusters_of, self.joined(RunKind.UNSPACED).split(_BREAK))) if is_unspaced.any() else []
+            list(map(clusters_of, self.joined(_UNSPACED).split(_BREAK))) if is_unspaced.any() else []
         )
         atom_counts[is_unspaced] = _lengths(self.clusters)
         self._atom_counts = atom_counts
@@ -560,7 +569,7 @@ class _Batch:
         # Of all runs but the last: what is behind them.
         self._gaps = self.run_starts[1:] - self.run_ends[:-1]
         self._after = self._padded[2:][self.run_ends[:-1]]
-        is_word = self.run_kinds == RunKind.WORD
+        is_word = self.run_kinds == _WORD
         self._is_apart_by_one = (self._gaps == 1) & is_word[:-1] & is_word[1:]
 
     def lines(self) -> Ints:
@@ -584,8 +593,8 @@ class _Batch:
         marked = marked_places(codes)
         if not len(marked):
             return
-        is_word = _KINDS[codes] == RunKind.WORD
-        bounds = np.flatnonzero(np.diff(is_word, prepend=False, append=False))
+        is_word = _KINDS[codes] == _WORD
+        bounds = _bounds(is_word, False)
         starts, ends = bounds[::2], bounds[1::2]
         words = np.unique(np.searchsorted(starts, marked, "right") - 1)
         texts = np.searchsorted(np.cumsum(self._seen.lengths), starts, "right")
@@ -603,7 +612,7 @@ class _Batch:
 
         Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
         """
-        text, padded, is_word = self._text, self._padded, self.run_kinds == RunKind.WORD
+        text, padded, is_word = self._text, self._padded, self.run_kinds == _WORD
         starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
         words = np.flatnonzero(is_word)
         is_marked = self._is_marked(padded, words)
@@ -643,7 +652,7 @@ class _Batch:
         is_name = self._is_apart_by_one & (after == ord(NAME_LINK))
         is_linked = self._is_apart_by_one & _IS_LINK[np.minimum(after, 127)]
         scopes = np.flatnonzero((self._gaps == len(SCOPE)) & (after == ord(SCOPE[0])))
-        is_word = self.run_kinds == RunKind.WORD
+        is_word = self.run_kinds == _WORD
         scopes = scopes[is_word[scopes] & is_word[scopes + 1]]
         is_linked[scopes[self._padded[3:][ends[scopes]] == ord(SCOPE[1])]] = True
         firsts, lasts = _rows(is_name)
@@ -661,6 +670,8 @@ class _Batch:
         """Return the first and the last runs of those that are no models."""
         starts, ends, codes = self.run_starts, self.run_ends, self.codes
         firsts, lasts = _rows(self._is_apart_by_one & (self._after == ord(HYPHEN)))
+        if not len(firsts):
+            return firsts, lasts
         is_short = (lasts - firsts < CHAIN_WORDS_MAX) & (ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX)
         is_name = is_short & ~np.isin(codes[starts[firsts]], _DIGITS)
         may_be_model = is_name & (lasts == firsts + 1) & np.isin(codes[starts[lasts]], _DIGITS)
@@ -676,10 +687,10 @@ class _Batch:
         plus = np.flatnonzero(after == ord("+"))
         is_marked[plus[padded[3:][ends[plus]] == ord("+")]] = True
         dot = np.flatnonzero(before == ord("."))
-        is_marked[dot[_KINDS[padded[starts[dot]]] != RunKind.WORD]] = True
+        is_marked[dot[_KINDS[padded[starts[dot]]] != _WORD]] = True
         return is_marked
 
-    def joined(self, kind: RunKind) -> str:
+    def joined(self, kind: int) -> str:
         """Return the runs of a kind with a break between each two."""
         is_kind = self.kinds == kind
         is_kept = is_kind.copy()
@@ -694,8 +705,21 @@ def _lengths(lists: Sequence[Sized]) -> Ints:
 
 def _rows(is_linked: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Return the first and the last run of every longest row of runs of which each is linked to the next."""
-    borders = np.flatnonzero(np.diff(is_linked.astype(np.int8), prepend=0, append=0))
-    return borders[::2], borders[1::2]
+    if not is_linked.any():  # as in most short texts
+        return _NO_RUNS, _NO_RUNS
+    bounds = _bounds(is_linked, False)
+    return bounds[::2], bounds[1::2]
+
+
+def _bounds(values: NDArray[Any], outside: int) -> Ints:
+    """Return the places where a value is another than the one before it, with `outside` around them all.
+
+    Such as `np.diff` tells, in a third of its time where they are few.
+    """
+    padded = np.empty(len(values) + 2, values.dtype)
+    padded[0] = padded[-1] = outside
+    padded[1:-1] = values
+    return np.flatnonzero(padded[1:] != padded[:-1])
 
 
 def _counting(lengths: Ints) -> Ints:

@@ -220,11 +220,15 @@ class Peer:
         self.start()
 
     def lose_disk(self) -> None:
-        self.table = MemoryTable()
+        self._use(MemoryTable())
         self.committed: dict[bytes, bytes] = {}
         self.texts = DictTexts()  # in its frontier
         self.store = ListStore()
         self.index = self._make_index()
+
+    def _use(self, table: MemoryTable) -> None:
+        self.table = table
+        self._ledger = Ledger(table)  # to look versions up in it; the cell has its own
 
     def start(self) -> None:
         self.is_up = True
@@ -245,9 +249,10 @@ class Peer:
 
     def crash(self) -> None:
         self.is_up = False
-        self.table = MemoryTable()
+        table = MemoryTable()
         for key, value in self.committed.items():
-            self.table.put(key, value)
+            table.put(key, value)
+        self._use(table)
         self.promises, self.told, self.outstanding = [], {}, set()
         self.tasks, self.differing = {}, []
 
@@ -259,7 +264,7 @@ class Peer:
 
     def has(self, slot: int, url: str, fetched_at: float) -> bool:
         """Is this version in the table and, where that says, in the archive?"""
-        place = Ledger(self.table).version(identity_of(slot, url), seen(fetched_at))
+        place = self._ledger.version(identity_of(slot, url), seen(fetched_at))
         if place is None:
             return False
         return self.store.read(Extent(place.segment, place.offset, place.length)) == records_of(

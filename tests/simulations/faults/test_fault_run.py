@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -22,8 +23,20 @@ from simulations.report import faults_report
 QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
 
 
+@cache
+def quick_run() -> tuple[RunOutcome, list[str]]:
+    """Return its outcome, and its transcript."""
+    told: list[str] = []
+    return run_faults(*QUICK, tell=told.append, has_revisits=False), told
+
+
+@cache
+def run_without_faults() -> RunOutcome:
+    return run_faults(1, 3, only=frozenset(), has_revisits=False)
+
+
 def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None:
-    outcome = run_faults(1, 3, only=frozenset(), has_revisits=False)
+    outcome = run_without_faults()
     assert outcome.violations == ()
     assert outcome.requests > 50
     assert outcome.searches == outcome.complete_searches > 50
@@ -31,14 +44,14 @@ def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None
 
 
 def test_what_runs_cost_is_told_as_spreads_over_them() -> None:
-    run = run_faults(4, 5, has_revisits=False)
+    run, _ = quick_run()
     assert 0 < run.moved_bytes < run.sent_bytes
     assert run.balance_s is not None
     assert 0 < run.balance_s < REST_S_MAX
     other = msgspec.structs.replace(
-        run, seed=5, sent_bytes=3 * run.sent_bytes, balance_s=None, complete_searches=run.searches
+        run, seed=10, sent_bytes=3 * run.sent_bytes, balance_s=None, complete_searches=run.searches
     )
-    result = sum_up([run, other], 4)
+    result = sum_up([run, other], 9)
     sent, moved, balance, missing = result.costs
     assert [each.runs for each in result.costs] == [2, 2, 1, 2]
     assert (sent.least, sent.median, sent.most) == pytest.approx(
@@ -53,11 +66,15 @@ def test_what_runs_cost_is_told_as_spreads_over_them() -> None:
     assert "from healing to balance" in console.export_text()
 
 
-def test_after_ctrl_c_the_result_is_of_the_runs_that_are_done() -> None:
+def test_after_ctrl_c_the_result_is_of_the_runs_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(seed: int, peers: int, **options: object) -> RunOutcome:
+        return msgspec.structs.replace(quick_run()[0], seed=seed)
+
     def stop_after_two(done: int, total: int, failed: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
+    monkeypatch.setattr("simulations.faults.fault_runs.run_faults", run)
     result = run_all([9, 10, 11], Sizes(3, 3), has_revisits=False, workers=0, progress=stop_after_two)
     assert (result.seeds, result.passed) == (2, 2)
 
@@ -72,15 +89,14 @@ def test_ctrl_c_before_any_run_is_done_has_no_result(monkeypatch: pytest.MonkeyP
 
 
 def test_a_transcript_tells_the_faults_and_ends_with_the_last_lines_of_the_outcome() -> None:
-    told: list[str] = []
-    outcome = run_faults(*QUICK, tell=told.append, has_revisits=False)
+    outcome, told = quick_run()
     assert tuple(told[-len(outcome.transcript) :]) == outcome.transcript
     assert any("everything is healed" in line for line in told)
     assert outcome.replay == "tianmesh sim faults --seeds 1 --first-seed 9 --peers 3 --no-revisits --verbose"
 
 
 def test_a_run_without_faults_on_a_web_that_changes_passes_and_visits_pages_again() -> None:
-    once = run_faults(1, 3, only=frozenset(), has_revisits=False)
+    once = run_without_faults()
     again = run_faults(1, 3, only=frozenset())
     assert again.violations == ()
     assert again.requests > 2 * once.requests

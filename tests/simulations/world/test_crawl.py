@@ -186,9 +186,9 @@ def test_a_politer_crawl_takes_longer() -> None:
 
 @pytest.fixture(scope="module")
 def trace() -> list[TracedPage]:
-    """A crawl of 4,000 pages on 200 hosts."""
+    """A crawl of 2,000 pages on 100 hosts."""
     pages: list[TracedPage] = []
-    web = SyntheticWeb(21, 4_000, WebShape(pages_per_host=20, slow_hosts_share=0))
+    web = SyntheticWeb(21, 2_000, WebShape(pages_per_host=20, slow_hosts_share=0))
     settings = CrawlSettings(is_recorded=True, delay_s=0.1)
     SimulatedCrawl(web, peers=2, seed=21, settings=settings, trace=pages).run()
     return pages
