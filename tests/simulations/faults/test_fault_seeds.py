@@ -72,6 +72,11 @@ def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None
     assert_passes(seed, Sizes(peers, peers))
 
 
+# Two did not hear each other, the third heard both: the standby denied pages for which it had been given up.
+def test_seed_in_which_a_standby_was_separated_from_its_owner_passes() -> None:
+    assert_passes(1668548128, Sizes(3, 3))
+
+
 # The same, and the other had given the slot away, and with it forgotten the visit.
 def test_seed_in_which_the_visit_was_forgotten_that_a_clock_ahead_overruled_passes() -> None:
     assert_passes(2002901519, Sizes(6, 6), has_liar=True)
