@@ -96,7 +96,7 @@ class Leaseless(Actor):
             case TellLeases(number):
                 self._n_told += 1
                 return [Send(source, LeasesTold(number))]
-            case OwnershipChanged() | HoldingsRevoked():
+            case OwnershipChanged() | HoldingsRevoked() | MembersSeparated():
                 return []
             case _:
                 raise LocalProtocolError(f"{type(message).__name__} for a member without leases")

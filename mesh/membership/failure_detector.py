@@ -143,6 +143,7 @@ class FailureDetector:
         if separated != self._separated:
             self._separated = separated
             self._outbox.tell("handover", MembersSeparated(separated))
+            self._outbox.tell("lessor", MembersSeparated(separated))
 
     def _bury(self, now: float) -> None:
         """Hold the suspects for dead that have not taken it back in time."""

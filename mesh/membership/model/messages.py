@@ -131,7 +131,7 @@ class HoldingsRevoked(Message, frozen=True):
 
 
 class MembersSeparated(Message, frozen=True):
-    """Membership to handover: for a while exactly these members have answered over others alone."""
+    """To handover and lessor: for a while exactly these members have answered over others alone."""
 
     peers: frozenset[str]
 
