@@ -57,6 +57,7 @@ from peers.index.messages import (
     QuestionAnswered,
     RemovePage,
     SlotsDamaged,
+    SlotsEmpty,
     SlotsRepaired,
 )
 from peers.index.wire_messages import CompleteTyped, CountTerms, Question, ReadExcerpts, SearchSlots
@@ -218,6 +219,9 @@ class Indexer(Actor):
                 self._damaged = self._damaged & ~decode_any_slots(slots)
                 self._slots_changed()
                 return [Send(self._segments, message)]
+            case SlotsEmpty(slots):  # the process had ended between the cell's forgetting and the index's
+                mask = decode_any_slots(slots)
+                return self._forget(mask) if self._index.over(mask).statistics(()).document_count else []
             case ForgetSlots(slots):
                 return self._forget(decode_any_slots(slots))
             case _:

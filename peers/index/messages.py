@@ -86,6 +86,12 @@ class SlotsDamaged(Message, frozen=True):
     slots: bytes
 
 
+class SlotsEmpty(Message, frozen=True):
+    """Cell to indexer, once in its life: of these slots no page is here; documents of them are left over."""
+
+    slots: bytes
+
+
 class SlotsRepaired(Message, frozen=True):
     """Cell to indexer, which passes it on to segments: all it has of these slots is in the index again."""
 

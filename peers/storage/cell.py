@@ -42,11 +42,12 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.port import DiskFilled, SpaceFound
 from mesh.membership.model.messages import DecreesInForce
+from mesh.slot_set import encode_slots
 from mesh.tables.table import Table
 from peers.handover.keeper import Keeper
 from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchronising
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged
+from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged, SlotsEmpty
 from peers.policy.decreed import policy_of
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell_store import CellStore
@@ -150,7 +151,7 @@ class Cell(StoreActor):
           sampling: which pages of others the auditor is told of.
         """
         self._settings = settings = settings or CellSettings()
-        self._archive = Address(peer, "archive")
+        self._archive, self._indexer = Address(peer, "archive"), Address(peer, "indexer")
         self._ledger = ledger = Ledger(table)
         self._teams = teams = Teams(peer)
         self._take_downs = take_downs = TakeDowns(ledger, settings.entries_per_turn, settings.turn_pause_s)
@@ -158,7 +159,7 @@ class Cell(StoreActor):
         self._keeper = Keeper(
             peer, self.keeps, self._store, settings.exchange, life, forget_entries=settings.entries_per_turn
         )
-        self._indexing = Indexing(ledger, texts, take_downs, Address(peer, "indexer"), settings.indexing)
+        self._indexing = Indexing(ledger, texts, take_downs, self._indexer, settings.indexing)
         self._scrubber = Scrubber(ledger, settings.scrub)
         self._compaction = Compaction(peer, ledger, settings.compaction, settings.retention)
         self._news = SlotNews(ledger)
@@ -312,10 +313,17 @@ class Cell(StoreActor):
         is_first = not self._teams.are_known
         self._teams.change_ownership(ownership)
         self._keeper.change_ownership(ownership, now)
+        sends: list[Send] = []
         if is_first:
             self._reindexing.take_up(now)
             self._take_downs.begin(now)
-        return self._intake.change_members(now)
+            sends += self._forget_strays(ownership.table.slot_count)
+        return sends + self._intake.change_members(now)
+
+    def _forget_strays(self, slot_count: int) -> list[Send]:
+        """Have documents deleted that were left when the process ended as their slots were forgotten."""
+        empty = encode_slots(self._store.empty_mask(slot_count))
+        return [Send(self._indexer, SlotsEmpty(empty))]
 
     def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:
         policy = policy_of(message)

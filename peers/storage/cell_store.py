@@ -143,6 +143,12 @@ class CellStore:
         """See `handover.store.Store`."""
         return self._ledger.filled[:slot_count]
 
+    def empty_mask(self, slot_count: int) -> SlotMask:
+        """Mask over slots: of which nothing is here, or is to be soon."""
+        empty = ~self._ledger.filled[:slot_count]
+        empty[[slot for slot in self._forgetting if slot < slot_count]] = True
+        return empty
+
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """See `handover.store.Store`."""
         return self._ledger.item_ids(slot)

@@ -41,6 +41,7 @@ from peers.index.messages import (
     PagesIndexed,
     RemovePage,
     SlotsDamaged,
+    SlotsEmpty,
     SlotsRepaired,
 )
 from peers.index.segments_twin import SegmentsTwin
@@ -227,6 +228,16 @@ def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped()
     assert driven.tell(DocumentsCommitted(0, 2), SEGMENTS) == []
     assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
     assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(2, ((4, page(3)),), ()))]
+
+
+def test_documents_of_slots_of_which_nothing_is_here_are_deleted_if_there_are_any() -> None:
+    index = Index(MemoryStorage())
+    index.add([(3, page(1)), (4, page(2))])
+    index.commit()
+    driven = Driven(IndexReader(index))
+    assert driven.tell(SlotsEmpty(slot_list(1, 2))) == []
+    deletes = Send(SEGMENTS, CommitDocuments(0, (), (), forgotten=(1, 3)))
+    assert driven.tell(SlotsEmpty(slot_list(1, 3))) == [deletes]
 
 
 def removal(n: int, fetched_at: float) -> RemovePage:

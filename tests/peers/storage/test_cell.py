@@ -41,6 +41,7 @@ from peers.index.messages import (
     PagesIndexed,
     RemovePage,
     SlotsDamaged,
+    SlotsEmpty,
     SlotsRepaired,
 )
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
@@ -1058,10 +1059,22 @@ def test_segment_is_removed_when_all_in_it_is_forgotten_and_again_until_it_is_go
     assert sends == [removal]
     assert driven.tell(DiskFilled(""), ARCHIVE) == []
     again = Driven(driven.table)
-    assert again.tell(owned(ME, replicas=1, peers=(ME,))) == [removal]
+    empty = Send(INDEXER, SlotsEmpty(encode_slot_list(set(range(SLOTS)) - {slot_of(elsewhere)}, SLOTS)))
+    assert again.tell(owned(ME, replicas=1, peers=(ME,))) == [empty, removal]
     assert again.tell(SegmentsRemoved((1,)), ARCHIVE) == []
     assert again.observed("garbage_bytes") == 0
-    assert Driven(driven.table).tell(owned(ME, replicas=1, peers=(ME,))) == []
+    assert Driven(driven.table).tell(owned(ME, replicas=1, peers=(ME,))) == [empty]
+
+
+def test_indexer_is_told_after_a_restart_of_slots_that_are_half_forgotten_and_once_in_a_life() -> None:
+    driven = forgetting()
+    while driven.observed("pages") == 20:
+        driven.wake(0.1)
+    assert driven.observed("pages") > 0
+    again = Driven(driven.table)
+    everything = Send(INDEXER, SlotsEmpty(encode_slot_list(range(SLOTS), SLOTS)))
+    assert everything in again.tell(owned(ME, replicas=1, peers=(ME,)))
+    assert not any(send.target == INDEXER for send in again.tell(owned(ME, OTHER)))
 
 
 def test_segment_with_a_page_on_its_way_is_not_removed(pair: Driven) -> None:
