@@ -82,7 +82,8 @@ class FailureDetector:
     def wake(self, now: float) -> None:
         self._probe(now)
         self._bury(now)
-        self._tell_separated()
+        if self._prober.separations.members != self._separated:
+            self._tell_separated()
 
     def hear_answer(self, peer: str, answer: PingAnswered, now: float) -> None:
         """Take note that a ping of ours, or one made for another, has been answered."""
@@ -93,7 +94,8 @@ class FailureDetector:
         is_doubted = any(rumour.record.peer == self._own.peer and rumour.state for rumour in answer.gossip)
         if sent_at is not None and not is_doubted and answer.known in (b"", self._members.known_digest):
             self._holder.witness(peer, sent_at, now)
-        self._tell_separated()
+        if self._prober.separations.members != self._separated:
+            self._tell_separated()
 
     def ping_for(self, requester: str, request: PingRequested, now: float) -> None:
         """Try a member that somebody else gets no answer from."""
@@ -139,11 +141,9 @@ class FailureDetector:
         return self._settings.idle_pause_s(len(self._members.remaining()))
 
     def _tell_separated(self) -> None:
-        separated = self._prober.separations.members
-        if separated != self._separated:
-            self._separated = separated
-            self._outbox.tell("handover", MembersSeparated(separated))
-            self._outbox.tell("lessor", MembersSeparated(separated))
+        self._separated = separated = self._prober.separations.members
+        self._outbox.tell("handover", MembersSeparated(separated))
+        self._outbox.tell("lessor", MembersSeparated(separated))
 
     def _bury(self, now: float) -> None:
         """Hold the suspects for dead that have not taken it back in time."""

@@ -226,7 +226,7 @@ class Handover(Actor):
             sends += self._outgoing_offers.send(now)
         if self._incoming_offers.ask_at <= now:
             sends += self._incoming_offers.ask(now)
-        if self._separated_owners.wake_at() <= now:
+        if self._separated_owners.end_at <= now:
             self._incoming_offers.lose(self._separated_owners.end(now) & ~self._state.complete, now)
         if self._comparisons.differing_at <= now:
             for peer, slots in self._comparisons.compare_differing(now).items():
@@ -243,7 +243,7 @@ class Handover(Actor):
             self._own_claim.again_at,
             self._outgoing_offers.again_at,
             self._incoming_offers.ask_at,
-            self._separated_owners.wake_at(),
+            self._separated_owners.end_at,
             self._comparisons.differing_at,
             self._comparisons.routine_at,
             self._state.fence_until if self._state.is_fenced else inf,

@@ -24,6 +24,7 @@ class SeparatedOwners:
     """Until when nothing that comes from each of them makes a slot of theirs complete."""
 
     def __init__(self, state: SlotState, settings: HandoverSettings) -> None:
+        self.end_at = inf  # the first end
         self._state = state
         self._settings = settings
         self._until: dict[str, float] = {}  # inf while it is separated
@@ -33,9 +34,7 @@ class SeparatedOwners:
         reunited_at = now + self._settings.reunited_s
         self._until = {peer: min(until, reunited_at) for peer, until in self._until.items()}
         self._until |= dict.fromkeys(peers, inf)
-
-    def wake_at(self) -> float:
-        return min(self._until.values(), default=inf)
+        self.end_at = min(self._until.values(), default=inf)
 
     def end(self, now: float) -> SlotMask:
         """Forget members that were reunited long enough ago; return their slots."""
@@ -43,6 +42,7 @@ class SeparatedOwners:
         slots = self._slots_of(over)
         for peer in over:
             del self._until[peer]
+        self.end_at = min(self._until.values(), default=inf)
         return slots
 
     def slots(self) -> SlotMask:

@@ -23,18 +23,18 @@ class Separations:
         """
         self.members: frozenset[str] = frozenset()  # that are separated from this one
         self._separated_s = separated_s
-        self._since: dict[str, float] = {}  # when the first ping was sent that had no answer of its own
+        self.since: dict[str, float] = {}  # when the first ping was sent that had no answer of its own
 
     def note_relayed(self, peer: str, sent_at: float) -> None:
         """A ping sent then was answered over another member."""
-        if sent_at >= self._since.setdefault(peer, sent_at) + self._separated_s:
+        if sent_at >= self.since.setdefault(peer, sent_at) + self._separated_s:
             self.members |= {peer}
 
     def note_own_answer(self, peer: str) -> None:
-        if self._since.pop(peer, None) is not None:
+        if self.since.pop(peer, None) is not None:
             self.members -= {peer}
 
     def keep_only(self, peers: Collection[str]) -> None:
         """Forget members that are not live any more."""
-        for peer in self._since.keys() - peers:
+        for peer in self.since.keys() - peers:
             self.note_own_answer(peer)
