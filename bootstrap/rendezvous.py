@@ -17,7 +17,7 @@ from mesh.actors.codec import Decoder
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.membership.model.messages import HoldingsRevoked
+from mesh.membership.model.messages import HoldingsRevoked, MembersSeparated
 from mesh.process.member import Member
 from mesh.process.process import Tell
 from mesh.slot_set import NO_SLOTS
@@ -96,7 +96,7 @@ class Leaseless(Actor):
             case TellLeases(number):
                 self._n_told += 1
                 return [Send(source, LeasesTold(number))]
-            case OwnershipChanged() | HoldingsRevoked():
+            case OwnershipChanged() | HoldingsRevoked() | MembersSeparated():
                 return []
             case _:
                 raise LocalProtocolError(f"{type(message).__name__} for a member without leases")
@@ -137,7 +137,7 @@ class Yielder(Actor):
             case ClaimSlots() if source.peer != self._me:
                 self._claims[source.peer] = message
                 return self._yield_to(source.peer)
-            case HoldingsRevoked():
+            case HoldingsRevoked() | MembersSeparated():
                 return []  # there are none
             case _:
                 raise LocalProtocolError(f"{type(message).__name__} for a member without slots")

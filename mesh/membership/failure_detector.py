@@ -7,8 +7,10 @@ from math import inf
 from mesh.membership.failures.prober import Prober
 from mesh.membership.failures.suspicions import Suspicions
 from mesh.membership.model.members import MemberList, State, is_live
+from mesh.membership.model.messages import MembersSeparated
 from mesh.membership.model.others import Others
 from mesh.membership.model.swim_settings import SwimSettings
+from mesh.membership.model.turn_outbox import TurnOutbox
 from mesh.membership.model.wire_messages import PingAnswered, PingRequested, Rumour
 from mesh.membership.news.gossip import Gossip
 from mesh.membership.news.rumour_intake import RumourIntake
@@ -32,6 +34,7 @@ class FailureDetector:
         holder: LicenceHolder,
         queues: Queues,
         settings: SwimSettings,
+        outbox: TurnOutbox,
     ) -> None:
         self.n_stalls = 0  # count: times that this process woke much too late
         self._own = own
@@ -44,6 +47,8 @@ class FailureDetector:
         self._holder = holder
         self._queues = queues
         self._settings = settings
+        self._outbox = outbox
+        self._separated: frozenset[str] = frozenset()  # as was told last
         self._awake_at = 0.0  # up to when it is settled whether we stood still
         self._busy_at = inf  # when the mesh last had anything to do, or to doubt
         self._pause_s = settings.probe_interval_s  # to the next probe, while nobody is suspected
@@ -77,6 +82,8 @@ class FailureDetector:
     def wake(self, now: float) -> None:
         self._probe(now)
         self._bury(now)
+        if self._prober.separations.members != self._separated:
+            self._tell_separated()
 
     def hear_answer(self, peer: str, answer: PingAnswered, now: float) -> None:
         """Take note that a ping of ours, or one made for another, has been answered."""
@@ -87,6 +94,8 @@ class FailureDetector:
         is_doubted = any(rumour.record.peer == self._own.peer and rumour.state for rumour in answer.gossip)
         if sent_at is not None and not is_doubted and answer.known in (b"", self._members.known_digest):
             self._holder.witness(peer, sent_at, now)
+        if self._prober.separations.members != self._separated:
+            self._tell_separated()
 
     def ping_for(self, requester: str, request: PingRequested, now: float) -> None:
         """Try a member that somebody else gets no answer from."""
@@ -130,6 +139,11 @@ class FailureDetector:
         if now < self._busy_at + self._settings.idle_after_s:
             return self._settings.probe_interval_s
         return self._settings.idle_pause_s(len(self._members.remaining()))
+
+    def _tell_separated(self) -> None:
+        self._separated = separated = self._prober.separations.members
+        self._outbox.tell("handover", MembersSeparated(separated))
+        self._outbox.tell("lessor", MembersSeparated(separated))
 
     def _bury(self, now: float) -> None:
         """Hold the suspects for dead that have not taken it back in time."""

@@ -14,6 +14,9 @@ said of it, or that wakes late, waits longer before it accuses others (`local_he
 while a single member accuses it. Who wakes late counts no probe that was under way and gives its
 suspects as long as it stood still, for their answers may be waiting in its inbox.
 
+*Separation.* A member that answers over others alone for a while lives, and is separated from this one: the
+handover is told (`separations`).
+
 *Tables.* The slot tables follow from the records of the live members, suspects among them (`ownership`).
 Who is dead or has left is in neither. A newcomer has its weight at once, and a serving weight of 0 until its
 handover says that it has what belongs to its slots (`ServeSlots`); those who come together serve together
@@ -295,6 +298,7 @@ class Membership(Actor):
             self._holder,
             self._queues,
             self._settings,
+            self._outbox,
         )
 
     def _connect_decrees(

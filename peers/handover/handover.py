@@ -22,6 +22,9 @@ track, as after a restart, says so and is offered again. If it comes in for a pe
 first, since most come back, but no longer than one of those is away. All compare their slots with the owner's
 in turn, again and again (anti-entropy), which repairs what messages, disks and bugs have lost.
 
+*Standing apart.* A standby that its membership finds separated from an owner has its slots lacking until it
+has taken them anew (`separated_owners`): the owner counts pages without it.
+
 *Letting go.* A peer answers queries for a slot until its new owner has taken what it had; then the serving
 weights change (`Ownership.serving`). What it neither keeps nor answers for it offers to the whole team, and
 forgets it when all of them have taken it, if they are as many as there are to be copies; see `offers` for why
@@ -44,6 +47,8 @@ complete until it has taken the owner's new offer: till then its answers can lac
 What is stored while fewer peers crawl than there are copies, since the others drain or are down, has fewer
 copies; if those die, who comes back after them can call complete what is with the dead, since no more members
 are down than copies should allow. So can those who see a peer start again that had forgotten to be lacking.
+In a mesh of more than some 60 members a standby may find out that it is separated from an owner only after
+that has given it up: each member is probed once in a round. Till then its answers can lack pages.
 A member that is alive but whose handover hangs stops the slots that move, and no others. So does an owner
 whose disk is full before it has a slot complete: its standbys are not offered it, a newcomer among them does
 not serve until there is space, and who served goes on to keep and to answer.
@@ -60,7 +65,7 @@ import msgspec
 from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.model.messages import HoldingsRevoked, ServeSlots
+from mesh.membership.model.messages import HoldingsRevoked, MembersSeparated, ServeSlots
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from mesh.tables.lives import numbers_of
 from peers.handover.comparison_schedule import ComparisonSchedule
@@ -78,6 +83,7 @@ from peers.handover.messages import (
 )
 from peers.handover.outgoing_offers import OutgoingOffers
 from peers.handover.own_claim import OwnClaim
+from peers.handover.separated_owners import SeparatedOwners
 from peers.handover.settings import HandoverSettings
 from peers.handover.slot_state import SlotState
 from peers.handover.store import StoreDeclaration
@@ -151,6 +157,7 @@ class Handover(Actor):
         self._incoming_offers = IncomingOffers(self._state, self._transfers, settings)
         self._outgoing_offers = OutgoingOffers(self._state, numbers, settings)
         self._comparisons = ComparisonSchedule(self._state, self._transfers, settings, now)
+        self._separated_owners = SeparatedOwners(self._state, settings)
         self._is_begun = True
 
     # --- The actor -------------------------------------------------------------------------------
@@ -169,6 +176,9 @@ class Handover(Actor):
                 return self._change_ownership(ownership, now)
             case HoldingsRevoked():
                 return self._revoke(now)
+            case MembersSeparated(peers):
+                self._separated_owners.hear(peers, now)
+                return self._note_lacking(self._separated_owners.slots() & self._state.complete, now)
             case SlotsStopped(slots):
                 return self._note_stopped(self._state.decode(slots), now)
             case SlotsFilled(slots):
@@ -216,6 +226,8 @@ class Handover(Actor):
             sends += self._outgoing_offers.send(now)
         if self._incoming_offers.ask_at <= now:
             sends += self._incoming_offers.ask(now)
+        if self._separated_owners.end_at <= now:
+            self._incoming_offers.lose(self._separated_owners.end(now) & ~self._state.complete, now)
         if self._comparisons.differing_at <= now:
             for peer, slots in self._comparisons.compare_differing(now).items():
                 self._outgoing_offers.take_back_from(peer, slots)
@@ -231,6 +243,7 @@ class Handover(Actor):
             self._own_claim.again_at,
             self._outgoing_offers.again_at,
             self._incoming_offers.ask_at,
+            self._separated_owners.end_at,
             self._comparisons.differing_at,
             self._comparisons.routine_at,
             self._state.fence_until if self._state.is_fenced else inf,
@@ -321,7 +334,7 @@ class Handover(Actor):
         """See which slots are complete by now, and tell our own if these have changed."""
         state = self._state
         state.complete |= state.held & ~self._transfers.lacking()
-        state.complete |= self._incoming_offers.completed()
+        state.complete |= self._incoming_offers.completed() & ~self._separated_owners.slots()
         state.lacking &= ~state.complete
         if self._told_complete is not None and (self._told_complete == state.complete).all():
             return []

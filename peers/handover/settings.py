@@ -16,6 +16,9 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # From when another peer is held for dead until anybody may have its slots. An answer to a dead peer's
     # last ping may still license it: `SwimSettings.licence_s`, and a tenth for its clock.
     fence_s: float = 2.5
+    # From when a standby hears an owner again until it asks for what it missed. A cell waits 30 s for a page
+    # to be kept that was on its way (`CellSettings.pages`).
+    reunited_s: float = 35.0
     retry_s: float = 1.0  # before slots that could not be brought are tried again
     # From the death of a standby until another takes its place; restarts are over then.
     replicate_after_s: float = 20.0

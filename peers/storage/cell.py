@@ -14,8 +14,9 @@ asks not to be indexed) takes the page out of the index, by a mark of its own. A
 archive. A gateway gets the newest one that shows the page, and is told when the page was found gone since.
 
 A member of the team that stays silent does not hold a page up for ever: after some tries the handover is told
-that its slots differ, and has them compared (`peers.handover.exchange`, over `cell_store`). So it is with
-whatever a peer missed while it was away. Who declines a page because its disk is full has its own handover
+that its slots differ, and has them compared (`peers.handover.exchange`, over `cell_store`). Where it cannot
+hear us it has called its copies lacking before (`peers.handover.separated_owners`). So it is with whatever a
+peer missed while it was away. Who declines a page because its disk is full has its own handover
 compare. Comparing finds what is in our table. So who was silent, or declined, before our own archive had the
 page is asked again when it has. Nothing else is remembered of what others lack.
 

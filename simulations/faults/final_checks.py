@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
@@ -12,11 +13,13 @@ from mesh.errors import CorruptionError
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier.keys import url_key
+from peers.engine.files.storage import MemoryStorage
+from peers.engine.index import Index
 from peers.storage.archive.warc import read_records
 from peers.storage.ledger.extent import Extent
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import identity_of
-from peers.storage.ledger.place import place_in
+from peers.storage.ledger.place import Place, place_in
 from simulations.faults.faults import FaultPlan
 from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner
@@ -28,6 +31,7 @@ from simulations.world.world import World
 
 ASKED_AT_A_TIME: Final = 40
 WORDS_OF_SEARCH: Final = 7  # of as many pages; with more the gateway looks for words that go with them
+VERSIONS_MAX: Final = 1_000_000  # of all pages on a peer
 ANSWERED_S: Final = 6.0  # for a batch of searches
 
 
@@ -75,6 +79,8 @@ def _wrong(run: RestingRun) -> Iterator[str]:
     yield from _states(run, ownership, by_peer, urls)
     yield from _copies(run, ownership, by_peer)
     yield from _not_found(run)
+    for machine in present:
+        yield from _leftovers(machine, ownership, is_archive_damaged=run.is_archive_damaged)
     if run.world.unbalanced:
         yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
 
@@ -144,6 +150,37 @@ def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) 
             lost = run.watch.acknowledged[url].keys() - digests_on(machine, ledger, slot, url)
             if lost and not damaged:
                 yield f"{machine.name} has lost {len(lost)} of the versions of {url}"
+
+
+def _leftovers(machine: Machine, ownership: Ownership, *, is_archive_damaged: bool) -> Iterator[str]:
+    """Pages and documents at a peer that is not of their team, and documents that are not one for a page."""
+    shown: set[str] = set()
+    for page in _all_newest(ledger_of(machine)):
+        if machine.peer not in ownership.team_of(ownership.slot_of(host_of(page.url))):
+            yield f"{machine.name} keeps {page.url}, of whose team it is not"
+        elif page.has_document:
+            shown.add(page.url)
+    indexed = Counter(documents_on(machine))
+    for url, count in indexed.items():
+        if url not in shown:
+            yield f"{machine.name} has a document of {url}, of which it keeps none to show"
+        elif count > 1:
+            yield f"{machine.name} has {count} documents of {url}"
+    lacking = [] if is_archive_damaged else sorted(shown - indexed.keys())
+    yield from (f"{machine.name} has no document of {url}" for url in lacking)
+
+
+def _all_newest(ledger: Ledger) -> Iterator[Place]:
+    """Yield the newest version of each page."""
+    identities = dict.fromkeys(identity for _, identity, _ in ledger.places(b"", VERSIONS_MAX))
+    yield from filter(None, map(ledger.newest, identities))
+
+
+def documents_on(machine: Machine) -> Iterator[str]:
+    """Yield the URL of each document in the index of a peer, as its disk has it."""
+    storage = MemoryStorage()
+    storage.files = dict(machine.disk.storage.files)  # what is opened is tidied
+    yield from Index.open(storage).snapshot().everything().urls()
 
 
 def ledger_of(machine: Machine) -> Ledger:

@@ -46,6 +46,7 @@ from mesh.membership.model.messages import (
     LendPorts,
     MembershipEnded,
     MembershipRefused,
+    MembersSeparated,
     PortsAsked,
     TryAddresses,
 )
@@ -143,6 +144,7 @@ class Holder(Actor):
 
     def __init__(self) -> None:
         self.revocations: list[float] = []  # when
+        self.separated: frozenset[str] = frozenset()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
@@ -150,6 +152,9 @@ class Holder(Actor):
                 pass
             case HoldingsRevoked():
                 self.revocations.append(now)
+            case MembersSeparated(peers):
+                assert peers != self.separated
+                self.separated = peers
             case _:
                 raise AssertionError(f"the handover does not take {message}")
         return []
@@ -204,6 +209,7 @@ class World:
         self.loss = loss
         self.delay_s = delay_s
         self.side_of: dict[str, int] = {}  # during a partition
+        self.lost: set[tuple[str, str]] = set()  # sender and receiver between whom nothing passes
         self.deaf: set[str] = set()  # whom nobody reaches, and who reach everybody
         self.relay_of: dict[str, str] = {}  # over whom those are reached that are
         self.ports_shift = 0  # added to the ports that relays lend
@@ -482,6 +488,7 @@ class World:
             or source.peer not in receiver.connected
             or not self._is_reachable(machine, receiver)
             or not self._hears(target.peer)
+            or (source.peer, target.peer) in self.lost
             or self.random.random() < self.loss
         ):
             return

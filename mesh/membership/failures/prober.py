@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mesh.membership.failures.local_health import LocalHealth
 from mesh.membership.failures.round_trips import RoundTrips
+from mesh.membership.failures.separations import Separations
 from mesh.membership.model.swim_settings import SwimSettings
 from mesh.membership.model.wire_messages import Ping, PingAnswered, PingRequested
 
@@ -64,6 +65,7 @@ class Prober:
 
     def __init__(self, settings: SwimSettings, random: Random) -> None:
         self.health = LocalHealth(settings.distrust_max)
+        self.separations = Separations(settings.separated_s)
         self._round_trips = RoundTrips()
         self._settings = settings
         self._random = random
@@ -137,6 +139,8 @@ class Prober:
         candidates = set(members)
         peer = self._next_of_round(candidates)
         self._round_trips.keep_only(candidates)
+        if self.separations.since:  # empty as nearly always: a call less for each probe, and below
+            self.separations.keep_only(candidates)
         if not peer:
             return None
         ping, patience = self.ping(), self._patience_with(peer)
@@ -168,7 +172,10 @@ class Prober:
         probe = self._probes.get(answer.sequence)
         if probe is None:
             asked, sent_at = self._asked.pop(answer.sequence, ("", 0.0))
-            return sent_at if asked == witness == answer.peer else None
+            if not asked == witness == answer.peer:
+                return None
+            self.separations.note_own_answer(witness)
+            return sent_at
         if answer.peer == probe.peer:
             if witness == probe.peer:
                 self._round_trips.note(witness, now - probe.sent_at)
@@ -185,7 +192,11 @@ class Prober:
             self.health.improve()
         probe.is_answered, probe.ask_at = True, inf
         if is_own_word:
+            if self.separations.since:
+                self.separations.note_own_answer(probe.peer)
             del self._probes[sequence]
+        else:
+            self.separations.note_relayed(probe.peer, probe.sent_at)
 
     def passed_on(self, answer: PingAnswered) -> tuple[str, PingAnswered] | None:
         """Return the requester of a probe and the answer to pass on to it; None if no other member asked."""

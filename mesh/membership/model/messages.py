@@ -130,6 +130,12 @@ class HoldingsRevoked(Message, frozen=True):
     """Membership to controller and handover: we were held for dead, others may crawl our slots by now."""
 
 
+class MembersSeparated(Message, frozen=True):
+    """To handover and lessor: for a while exactly these members have answered over others alone."""
+
+    peers: frozenset[str]
+
+
 class ServeSlots(Message, frozen=True):
     """Handover to membership: we may now answer for all the slots that our weight gives us."""
 

@@ -35,6 +35,8 @@ class SwimSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     # Factor by which a member that has reason to distrust itself stretches the two times above, at most.
     # Lifeguard has 9; with more than 3 a minority that was cut off takes too long to find out, see `licence`.
     distrust_max: Annotated[int, Meta(ge=1, le=16)] = 3
+    # So long others alone have heard it: thrice a death, and half of what a cell waits for a standby.
+    separated_s: Seconds = 10.0
     stall_s: Seconds = 0.25  # a member that wakes so late has missed answers that were there
 
     suspicion_min_s: Seconds = 2.75  # until a suspect that enough members have accused is dead

@@ -14,6 +14,8 @@ moved is told to who lends it now, and what is on its way from the former one co
 
 *Nobody stops anybody.* Who has an address and dies has it until its licence is over. When who lends it is
 silent for `PATIENCE_S`, the address is lent here, for as many delays as there are others who may do the same.
+Not while that is merely separated from us (`mesh.membership.failures.separations`): it lives, and lends it to
+others.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import ClassVar, Final
 from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
+from mesh.membership.model.messages import MembersSeparated
 from mesh.slot_set import decode_slots
 from mesh.tables.lives import numbers_of
 from peers.crawler.addresses.lent_addresses import AHEAD_S, LEASE_S, WAITING_S_MAX, Answers, LentAddresses
@@ -87,6 +90,7 @@ class Lessor(Actor):
         self._fetcher = Address(me, "fetcher")
         self._numbers = numbers_of(life)
         self._ownership: Ownership | None = None
+        self._separated: frozenset[str] = frozenset()  # members that live, and cannot answer us
         self._lent = LentAddresses(fence_s)
         self._wishes: dict[str, _Wish] = {}
         self._wishes_to_tidy = WISHES_MAX
@@ -98,6 +102,9 @@ class Lessor(Actor):
         match message:
             case OwnershipChanged(ownership):
                 return self._change_ownership(ownership, now)
+            case MembersSeparated(peers):
+                self._separated = peers
+                return []
             case _ if self._ownership is None:
                 return []  # others repeat what they want
             case HoldSlots(slots):
@@ -137,7 +144,8 @@ class Lessor(Actor):
         wish = self._wish_of(want, now)
         sends: list[Send] = []
         owner = ownership.owner_of(ownership.slot_of(want.network))
-        is_new = now >= wish.wanted_s + PATIENCE_S  # what was left without an answer before is long over
+        # What was left without an answer before is long over, or the answer went to others.
+        is_new = now >= wish.wanted_s + PATIENCE_S or owner in self._separated
         wish.silent_s = now if is_new else min(wish.silent_s, now)
         wish.wanted_s = now
         if owner is not None and now >= wish.asked_s + AGAIN_S:

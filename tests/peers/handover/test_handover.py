@@ -12,7 +12,7 @@ import pytest
 from mesh.actors.actor import EVERYBODY, Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
-from mesh.membership.model.messages import HoldingsRevoked, ServeSlots
+from mesh.membership.model.messages import HoldingsRevoked, MembersSeparated, ServeSlots
 from mesh.membership.model.wire_messages import Ping
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable
@@ -495,6 +495,63 @@ def test_a_standby_that_could_not_keep_a_page_is_complete_when_it_has_taken_the_
     ann.wait(SETTINGS.ask_s)
     assert ann.told(ReplicasWanted, BEN) == [ReplicasWanted(bens)]
     ann.hear_from(BEN, OfferSlots(6, here.epoch, bens))
+    ann.finish_tasks()
+    assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(ALL)]
+
+
+def separated(here: Ownership) -> Ann:
+    """Ann, complete in all slots, who hears by then that she does not hear Ben herself."""
+    ann = holding(here)
+    bens = encode_slots(here.table.slots_of(BEN))
+    ann.hear_from(BEN, OfferSlots(5, here.epoch, bens))
+    ann.finish_tasks()
+    assert ann.told(SlotsComplete, "indexer")
+    ann.hear(MembersSeparated(frozenset({BEN})))
+    return ann
+
+
+def test_standby_that_is_separated_from_an_owner_is_complete_in_its_own_slots_alone() -> None:
+    here = view(ANN, BEN, CAT)
+    ann = separated(here)
+    bens = here.table.slots_of(BEN)
+    [told] = ann.told(SlotsComplete, "indexer")
+    assert isinstance(told, SlotsComplete)
+    assert (mask(told.slots) == (here.owned & ~bens)).all()
+    [answer] = ann.hear_from(BEN, ClaimSlots(1, here.epoch, encode_slots(bens)))
+    assert isinstance(answer.message, SlotsYielded)
+    assert answer.message.lacking == encode_slots(bens & here.kept)
+
+
+def test_separated_standby_is_complete_only_when_all_that_was_under_way_has_ended() -> None:
+    here = view(ANN, BEN)
+    ann, bens = separated(here), encode_slots(here.table.slots_of(BEN))
+    ann.wait(100.0)
+    ann.hear(MembersSeparated(frozenset()))
+    ann.hear_from(BEN, OfferSlots(6, here.epoch, bens))
+    ann.finish_tasks()
+    assert ann.told(SlotsComplete) == ann.told(SlotsTaken) == []
+    ann.wait(SETTINGS.reunited_s - 0.1)
+    assert ann.told(ReplicasWanted) == []
+    ann.wait(0.1 + SETTINGS.ask_s)
+    assert ann.told(ReplicasWanted, BEN) == [ReplicasWanted(bens)]
+    ann.hear_from(BEN, OfferSlots(7, here.epoch, bens))
+    ann.finish_tasks()
+    assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(ALL)]
+    assert ann.told(SlotsTaken, BEN) == [SlotsTaken(7, bens)]
+
+
+def test_member_that_is_separated_anew_while_it_waits_waits_as_long_again() -> None:
+    here = view(ANN, BEN)
+    ann, bens = separated(here), encode_slots(here.table.slots_of(BEN))
+    for number, peers in enumerate((frozenset[str](), frozenset({BEN}), frozenset[str]())):
+        ann.hear(MembersSeparated(peers))
+        ann.hear_from(BEN, OfferSlots(6 + number, here.epoch, bens))
+        ann.finish_tasks()
+        assert ann.told(SlotsComplete) == []
+        ann.wait(SETTINGS.reunited_s - 0.1)
+        assert ann.told(SlotsComplete) == []
+    ann.wait(0.2)
+    ann.hear_from(BEN, OfferSlots(9, here.epoch, bens))
     ann.finish_tasks()
     assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(ALL)]
 

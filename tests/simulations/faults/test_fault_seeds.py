@@ -72,6 +72,11 @@ def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None
     assert_passes(seed, Sizes(peers, peers))
 
 
+# Two did not hear each other, the third heard both: the standby denied pages for which it had been given up.
+def test_seed_in_which_a_standby_was_separated_from_its_owner_passes() -> None:
+    assert_passes(1668548128, Sizes(3, 3))
+
+
 # The same, and the other had given the slot away, and with it forgotten the visit.
 def test_seed_in_which_the_visit_was_forgotten_that_a_clock_ahead_overruled_passes() -> None:
     assert_passes(2002901519, Sizes(6, 6), has_liar=True)
@@ -102,6 +107,12 @@ def test_fixed_seed_passes_while_policies_say_who_crawls_what(seed: int) -> None
 @pytest.mark.parametrize("seed", [5, 107])
 def test_seed_in_which_an_address_was_asked_too_soon_passes(seed: int) -> None:
     assert_passes(seed, Sizes(4, 4), has_machines=True)
+
+
+# Two did not hear each other, the third heard both: an address was lent by both of them.
+@pytest.mark.parametrize("seed", [95100002, 95100031])
+def test_seed_in_which_the_lender_of_an_address_was_separated_passes(seed: int) -> None:
+    assert_passes(seed, Sizes(3, 3), has_machines=True)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

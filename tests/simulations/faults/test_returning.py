@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from mesh.actors.actor import Message
+from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings
+from peers.engine.index import Index
+from peers.engine.pages.document import Document
 from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from simulations.faults.clock import VirtualClock
+from simulations.faults.final_checks import documents_on
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
@@ -139,3 +143,19 @@ def test_newcomers_that_come_at_once_cost_no_answer() -> None:
     assert len(missing) > 100
     assert not any(missing)
     assert [machine.membership().serving for machine in others] == [first.membership().weight] * len(others)
+
+
+def test_document_of_a_slot_that_was_forgotten_is_gone_after_a_restart() -> None:
+    mesh = Mesh(replicas=2)
+    page = mesh.page
+    [other] = [machine for machine in mesh.machines if page not in documents_on(machine)]
+    other.crash()
+    assert other.ownership is not None
+    index = Index.open(other.disk.storage)  # as it is when the power fails before the index has forgotten too
+    index.add([(other.ownership.slot_of(host_of(page)), Document(page, title="t", text="x", fetched_at=1.0))])
+    index.commit()
+    assert page in documents_on(other)
+    other.start()
+    mesh.pass_time(RETURNED_S)
+    assert page not in documents_on(other)
+    assert sum(page in documents_on(machine) for machine in mesh.machines) == 2

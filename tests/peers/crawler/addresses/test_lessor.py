@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mesh.actors.actor import Address, Message, Send
+from mesh.membership.model.messages import MembersSeparated
 from mesh.slot_set import NO_SLOTS
 from peers.crawler.addresses.lent_addresses import AHEAD_S, HELD_S_MAX, LEASE_S, TELL_AGAIN_S, WAITING_S_MAX
 from peers.crawler.addresses.lessor import AGAIN_S, PATIENCE_S, Lessor, LessorStatistics
@@ -365,6 +366,23 @@ def test_where_nobody_answers_an_address_is_lent_for_as_many_delays_as_there_are
     assert lent is not None
     assert (lent.seconds, lent.peers) == (LEASE_S, 3)
     assert mesh.observe("a").on_our_own == 1
+
+
+def test_who_lends_an_address_and_is_merely_separated_from_here_goes_on_to_lend_it_alone() -> None:
+    mesh = Mesh()
+    mesh.keeps_back = (LeaseAddress,)
+    mesh.want("a")
+    mesh.tell("a", MembersSeparated(frozenset({"c"})))
+    for _ in range(int(2 * PATIENCE_S / DELAY_S)):
+        mesh.wait(DELAY_S)
+        assert mesh.want("a") is None
+    mesh.tell("a", MembersSeparated(frozenset()))
+    mesh.wait(PATIENCE_S - DELAY_S)
+    assert mesh.want("a") is None
+    mesh.wait(DELAY_S)
+    lent = mesh.want("a")
+    assert lent is not None
+    assert lent.peers == len(PEERS)
 
 
 def test_a_question_of_long_ago_that_got_no_answer_makes_nobody_lend_an_address_itself() -> None:
