@@ -19,8 +19,9 @@ back or written off.
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
 track, as after a restart, says so and is offered again. If it comes in for a peer that died it waits a while
-first, since most come back, but no longer than one of those is away. All compare their slots with the owner's
-in turn, again and again (anti-entropy), which repairs what messages, disks and bugs have lost.
+first, since most come back, but no longer than one of those is away. Owners and standbys compare their slots
+in turn, again and again, each those that have changed in its own store since the two were equal
+(anti-entropy), which repairs what messages, disks and bugs have lost.
 
 *Letting go.* A peer answers queries for a slot until its new owner has taken what it had; then the serving
 weights change (`Ownership.serving`). What it neither keeps nor answers for it offers to the whole team, and
@@ -150,7 +151,9 @@ class Handover(Actor):
         self._incoming_claims = IncomingClaims(self._state)
         self._incoming_offers = IncomingOffers(self._state, self._transfers, settings)
         self._outgoing_offers = OutgoingOffers(self._state, numbers, settings)
-        self._comparisons = ComparisonSchedule(self._state, self._transfers, settings, now)
+        self._comparisons = ComparisonSchedule(
+            self._state, self._transfers, self._outgoing_offers, settings, now
+        )
         self._is_begun = True
 
     # --- The actor -------------------------------------------------------------------------------
