@@ -95,10 +95,18 @@ class AntiEntropy:
         returned = [peer for peer in self._members.in_state(State.DEAD) if peer in believed]
         self.synchronise_with(returned or self._others.all())
 
-    def tell_all(self, peer: str, *, has_caught_up: bool) -> None:
-        """Tell a member that has asked so all that is believed here."""
+    def answer(self, peer: str, believed: bytes, *, has_caught_up: bool) -> None:
+        """Tell a member that has asked so all that is believed here, or that it believes the same.
+
+        Args:
+          believed: the digest of what it believes; empty of one that wants all.
+        """
+        if believed not in (b"", self._members.believed_digest):
+            self.ask(peer)
+            return
+        members = () if believed else tuple(self._members)
         about_all, newcomers = self._decree_news.about_all(), tuple(sorted(self._members.newcomers))
-        self._outbox.send(peer, MembersTold(tuple(self._members), about_all, has_caught_up, newcomers))
+        self._outbox.send(peer, MembersTold(members, about_all, has_caught_up, newcomers))
         self._decree_news.name_all(peer)
 
     def ask(self, peer: str) -> None:
@@ -125,9 +133,14 @@ class AntiEntropy:
             self._doors.knock_at_unheard(self._heard)
 
     def _synchronise(self, now: float) -> None:
-        """Exchange all with one member; soon with another, unless there is an answer."""
+        """Exchange all with one member, if it believes anything else; soon with another without an answer."""
         if now < self._synchronise_at:
             return
         self._synchronise_at = now + self._settings.probe_interval_s
         self._is_synchronising = True
-        self.synchronise_with(self._others.all())
+        for peer in self._others.some_of(self._others.all(), 1):
+            if self._members.newcomers:  # what others count is of use, too
+                self.ask(peer)
+            else:
+                self._outbox.send(peer, MembersWanted((), self._members.believed_digest))
+                self._decree_news.name_all(peer)

@@ -5,9 +5,9 @@ Theory of operation
 *SWIM.* Every interval, a longer one while nobody crawls, a member pings one other; without an answer it asks
 three members to try; without any it calls the member a suspect, and, if nobody takes that back in time, dead
 (`prober`, `suspicions`). What is believed of a member is a rumour (`members`); news rides on pings and is
-spread by itself while there is any (`rumours`). Every 30 s two members exchange all they believe, which
-repairs whatever gossip missed (`anti_entropy`). Messages per member and second do not depend on the size of
-the mesh.
+spread by itself while there is any (`rumours`). Every 30 s two members exchange all they believe, if that is
+not the same, which repairs whatever gossip missed (`anti_entropy`). Messages per member and second do not
+depend on the size of the mesh.
 
 *Self-distrust* (Lifeguard). A member whose helpers do not answer either, that has to take back what is
 said of it, or that wakes late, waits longer before it accuses others (`local_health`). A suspect has longer
@@ -482,9 +482,11 @@ class Membership(Actor):
                 self._gossip.hear(peer, gossip, now)
                 self._gossip.tell(peer, PingAnswered(sequence, self.me))
                 self._detector.ping_for(peer, message, now)
-            case MembersWanted(members):
+            case MembersWanted(members, believed):
                 self._intake.learn_all(members, now, teller=peer)
-                self._sync.tell_all(peer, has_caught_up=self._catch_up.is_done)
+                self._sync.answer(peer, believed, has_caught_up=self._catch_up.is_done)
+                if members:
+                    self._sync.end_synchronising(now)
             case MembersTold(members, decrees, has_caught_up, newcomers):
                 self._gossip.hear(peer, members, now)
                 self._newcomers.hear_first(members, newcomers)

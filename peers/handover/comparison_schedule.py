@@ -1,6 +1,8 @@
 """Which slots are compared with which peers: those that are said to differ soon, all others in turn.
 
-A comparison is a want of copies: what is equal is not brought.
+A comparison is a want of copies: what is equal is not brought. In turn owners and standbys ask each other,
+each of what has changed in its own store since the two were equal: so nothing is asked where nothing has
+happened, and a change that never reached the other is found by the one that has it.
 """
 
 from __future__ import annotations
@@ -8,9 +10,12 @@ from __future__ import annotations
 from math import ceil, inf
 
 import numpy as np
+import numpy.typing as npt
 
 from mesh.slot_limits import SLOTS_MAX
+from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask
+from peers.handover.outgoing_offers import OutgoingOffers
 from peers.handover.settings import HandoverSettings
 from peers.handover.slot_state import SlotState
 from peers.handover.transfer_schedule import TransferSchedule
@@ -20,15 +25,21 @@ class ComparisonSchedule:
     """Slots by peer that are said to differ, and how far the turn has come."""
 
     def __init__(
-        self, state: SlotState, transfers: TransferSchedule, settings: HandoverSettings, now: float
+        self,
+        state: SlotState,
+        transfers: TransferSchedule,
+        offers: OutgoingOffers,
+        settings: HandoverSettings,
+        now: float,
     ) -> None:
         self.differing_at = inf
         self.routine_at = now + settings.compare_every_s
         self._state = state
         self._transfers = transfers
+        self._offers = offers
         self._settings = settings
         self._differing: dict[str, SlotMask] = {}  # by peer: to be compared with it
-        self._compared_to = 0  # owner and slot, as one number
+        self._compared_to = 0  # peer and slot, as one number
 
     @property
     def n_differing(self) -> int:
@@ -58,25 +69,43 @@ class ComparisonSchedule:
         return {peer: slots & state.held for peer, slots in differing.items()}
 
     def compare_some(self, now: float) -> None:
-        """Compare some of our slots with their owners, in turn."""
+        """Compare some of the slots of this peer with the others of their teams, in turn."""
         self.routine_at = now + self._settings.compare_every_s
-        for peer, slots in self._state.by_peer(self._next_compared(), 0).items():
-            self._transfers.want_copies(peer, slots, now)
+        places, peers = self._next_places(), self._state.ownership.table.peers
+        for position in dict.fromkeys((places // SLOTS_MAX).tolist()):
+            slots = self._state.nothing()
+            slots[places[places // SLOTS_MAX == position] % SLOTS_MAX] = True
+            self._transfers.want_copies(peers[position], slots, now, is_routine=True)
 
-    def _next_compared(self) -> SlotMask:
-        """Of our complete standby slots the next ones, going round; owner by owner, for fewer questions."""
-        state, ownership = self._state, self._state.ownership
-        chosen = state.nothing()
-        standby = np.flatnonzero(ownership.kept & ~ownership.owned & state.complete)
-        if len(standby):
-            owners = ownership.table.ranking[0][standby]
-            by_owner = np.argsort(owners, kind="stable")  # radix sort, as these have 16 bits
-            places = owners[by_owner].astype(np.int64) * SLOTS_MAX + standby[by_owner]
-            start = int(np.searchsorted(places, self._compared_to))
-            settings = self._settings
-            share = ceil(len(places) * settings.compare_every_s / settings.compare_round_s)
-            count = min(max(settings.compare_slots_min, share), len(places))
-            next_places = np.take(places, np.arange(start, start + count), mode="wrap")
-            self._compared_to = int(next_places[-1]) + 1
-            chosen[next_places % SLOTS_MAX] = True
+    def _next_places(self) -> npt.NDArray[np.int64]:
+        """Return the next ones of `_places`, going round."""
+        places = self._places()
+        if not len(places):
+            return places
+        settings = self._settings
+        start = int(np.searchsorted(places, self._compared_to))
+        share = ceil(len(places) * settings.compare_every_s / settings.compare_round_s)
+        count = min(max(settings.compare_slots_min, share), len(places))
+        chosen = np.take(places, np.arange(start, start + count), mode="wrap")
+        self._compared_to = int(chosen[-1]) + 1
         return chosen
+
+    def _places(self) -> npt.NDArray[np.int64]:
+        """Return the complete slots, peer by peer for fewer questions: `SLOTS_MAX` times its position + slot.
+
+        Those of which this peer is a standby are compared with their owner, its own with the standbys that
+        have taken them.
+        """
+        state, ownership = self._state, self._state.ownership
+        places = []
+        for rank, ranked in enumerate(ownership.table.ranking):
+            if rank == 0:
+                slots = np.flatnonzero(
+                    ownership.kept & ~ownership.owned & state.complete & (ranked != NOBODY)
+                )
+            else:
+                by_peer = state.by_peer(state.held & state.complete, rank)
+                taken = [mask & self._offers.taken_by(peer) for peer, mask in by_peer.items()]
+                slots = np.flatnonzero(np.logical_or.reduce(taken)) if taken else np.arange(0)
+            places.append(ranked[slots].astype(np.int64) * SLOTS_MAX + slots)
+        return np.sort(np.concatenate(places))

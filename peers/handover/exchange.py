@@ -20,6 +20,7 @@ from mesh.actors.ownership import Ownership
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.slot_set import SlotMask, decode_slots
 from mesh.tables.lives import numbers_of
+from peers.handover.equal_slots import EqualSlots
 from peers.handover.incoming_transfers import IncomingTransfers
 from peers.handover.messages import StopSynchronising, SynchroniseSlots
 from peers.handover.outgoing_transfers import OutgoingTransfers
@@ -56,19 +57,21 @@ class Exchange:
         """
         settings = settings or ExchangeSettings()
         numbers = numbers_of(life)  # of both, so that no ticket stands for two orders to a port
-        self._incoming = IncomingTransfers(me, actor, store, settings, numbers)
-        self._outgoing = OutgoingTransfers(me, actor, store, settings, numbers)
-        self._slot_count = 0  # of the mesh, once that is known
+        self._equal = EqualSlots()
+        self._incoming = IncomingTransfers(me, actor, store, settings, numbers, self._equal)
+        self._outgoing = OutgoingTransfers(me, actor, store, settings, numbers, self._equal)
         self._wake_at = inf
         self._refused_count = 0  # messages of others that made no sense
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         """React to a message of this conversation, of the handover or of the same actor of another peer."""
-        if not self._slot_count:
+        if not self._equal.slot_count:
             return []  # nothing is known of slots yet; others repeat it, our own handover does not know more
         match message:
             case SynchroniseSlots():
-                sends = self._incoming.begin(message, decode_slots(message.slots, self._slot_count), now)
+                sends = self._incoming.begin(
+                    message, decode_slots(message.slots, self._equal.slot_count), now
+                )
             case StopSynchronising(number):
                 self._incoming.drop(number)
                 sends = []
@@ -98,7 +101,7 @@ class Exchange:
 
     def change_ownership(self, ownership: Ownership) -> None:
         """Go on with the tasks under way; the handover stops those with peers that are gone."""
-        self._slot_count = ownership.table.slot_count
+        self._equal.compare_anew(ownership.table)
         self._outgoing.change_ownership(ownership)
         self._plan()
 

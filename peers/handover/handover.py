@@ -19,8 +19,9 @@ back or written off.
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
 track, as after a restart, says so and is offered again. If it comes in for a peer that died it waits a while
-first, since most come back, but no longer than one of those is away. All compare their slots with the owner's
-in turn, again and again (anti-entropy), which repairs what messages, disks and bugs have lost.
+first, since most come back, but no longer than one of those is away. Owners and standbys compare their slots
+in turn, again and again, each those that have changed in its own store since the two were equal
+(anti-entropy), which repairs what messages, disks and bugs have lost.
 
 *Standing apart.* A standby that its membership finds separated from an owner has its slots lacking until it
 has taken them anew (`separated_owners`): the owner counts pages without it.
@@ -156,7 +157,9 @@ class Handover(Actor):
         self._incoming_claims = IncomingClaims(self._state)
         self._incoming_offers = IncomingOffers(self._state, self._transfers, settings)
         self._outgoing_offers = OutgoingOffers(self._state, numbers, settings)
-        self._comparisons = ComparisonSchedule(self._state, self._transfers, settings, now)
+        self._comparisons = ComparisonSchedule(
+            self._state, self._transfers, self._outgoing_offers, settings, now
+        )
         self._separated_owners = SeparatedOwners(self._state, settings)
         self._is_begun = True
 

@@ -8,6 +8,9 @@ Who lacks something asks. A task goes over its slots group by group: it sends th
 and these only if that is another: what is equal costs a few bytes, and what is not eight a slot. A group is
 done when its last part is merged; the end of the task is told as a promise.
 
+A routine comparison leaves out what has not changed since it was equal (`equal_slots`). It brings nothing, as
+most of a difference is on its way; the handover has what differs brought a little later.
+
 Each part is answered by `ItemsTaken` when it is merged and the pace of the task allows one more.
 
 What is asked and not answered, or answered with a part that is damaged or not the next one, is asked again; a
@@ -32,13 +35,13 @@ from mesh.actors.actor import Address, Send
 from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
+from peers.handover.equal_slots import Digests, EqualSlots
+from peers.handover.messages import SlotsDiffer, SlotsSynchronised, SynchroniseSlots
 from peers.handover.part_checksum import checksum_of
 from peers.handover.settings import ExchangeSettings
 from peers.handover.slot_digests import root_of
 from peers.handover.store import Part, Store
 from peers.handover.wire_messages import (
-    DIGEST_BYTES,
     ITEM_ID_BYTES,
     ITEM_IDS_MAX,
     ROOT_BYTES,
@@ -71,6 +74,8 @@ class _Task:
     todo: SlotMask  # not yet compared
     done: SlotMask
     group: SlotMask  # compared or transferred now
+    is_routine: bool
+    digests: bytes = b""  # of the group, as it is compared
     state: _State = _State.COMPARING
     request: int = 0
     listing: Iterator[bytes] | None = None  # the ids of what is here, still to come
@@ -89,13 +94,20 @@ class IncomingTransfers:
     """The tasks of one store, each of which brings slots from one peer."""
 
     def __init__(
-        self, me: str, actor: str, store: Store, settings: ExchangeSettings, numbers: Iterator[int]
+        self,
+        me: str,
+        actor: str,
+        store: Store,
+        settings: ExchangeSettings,
+        numbers: Iterator[int],
+        equal: EqualSlots,
     ) -> None:
         """Begin with nothing to do.
 
         Args:
           actor: that holds the store at other peers.
           numbers: of questions and tickets; no other life of this peer has them.
+          equal: where slots are noted that were found equal.
         """
         self.parts_received = 0
         self.bytes_received = 0  # of items and what they describe
@@ -104,6 +116,7 @@ class IncomingTransfers:
         self._store = store
         self._settings = settings
         self._numbers = numbers
+        self._equal = equal
         self._handover = Address(me, "handover")
         self._conduct = Address(me, CONDUCT)
         self._tasks: dict[int, _Task] = {}
@@ -115,8 +128,9 @@ class IncomingTransfers:
         """Begin a task of the handover with the first of its slots, `todo`."""
         assert order.bytes_per_s > 0
         self.drop(order.task)
+        nothing = np.zeros_like(todo)
         task = _Task(
-            order.task, order.peer, order.bytes_per_s, todo, np.zeros_like(todo), np.zeros_like(todo)
+            order.task, order.peer, order.bytes_per_s, todo, nothing, nothing.copy(), order.is_routine
         )
         self._tasks[task.number] = task
         return self._next_group(task, now)
@@ -138,7 +152,7 @@ class IncomingTransfers:
         if answer.differing == answer.unready == NO_SLOTS:  # as nearly always
             self._equal_peers.add(peer)
             task.is_root = False
-            task.done |= task.group
+            self._end_equal(task, task.group)
             return self._next_group(task, now)
         self._equal_peers.discard(peer)
         if task.is_root:
@@ -146,10 +160,14 @@ class IncomingTransfers:
             return self._next_group(task, now)
         differing = decode_slots(answer.differing, len(task.group)) & task.group
         unready = decode_slots(answer.unready, len(task.group)) & task.group
-        task.done |= task.group & ~differing & ~unready
+        self._end_equal(task, task.group & ~differing & ~unready)
         task.group = differing & ~unready
         if not task.group.any():
             return self._next_group(task, now)
+        if task.is_routine:  # most of it is on its way
+            task.done |= task.group
+            differ = SlotsDiffer(peer, encode_slots(task.group))
+            return [Send(self._handover, differ), *self._next_group(task, now)]
         return self._begin_listing(task, now)
 
     def take_part(self, peer: str, part: ItemsSent, now: float) -> list[Send]:
@@ -207,33 +225,42 @@ class IncomingTransfers:
 
     def _next_group(self, task: _Task, now: float) -> list[Send]:
         """Compare the next slots, or end the task after the last ones."""
-        if not task.todo.any():
-            self.drop(task.number)
-            done = SlotsSynchronised(task.number, encode_slots(task.done))
-            return [Send(self._handover, done)]
-        all_slots = np.flatnonzero(task.todo)
-        slots = all_slots[: self._settings.group_slots_max]
-        task.group, task.todo = task.todo, np.zeros_like(task.todo)
-        digests = self._digests_of(slots, self._store.filled_mask(len(task.group))[slots])
-        slots = slots[: len(digests) // DIGEST_BYTES]
-        if len(slots) < len(all_slots):
-            left = all_slots[len(slots) :]
-            task.group[left], task.todo[left] = False, True
-        is_expected = task.peer in self._equal_peers or not any(digests)
-        by_root = is_expected and not task.tries and not task.is_root
-        return self._compare(task, digests, by_root=by_root, now=now)
+        while task.todo.any():
+            slots = np.flatnonzero(task.todo)[: self._settings.group_slots_max]
+            digests = self._digests_of(slots, self._store.filled_mask(len(task.todo))[slots])
+            slots = slots[: len(digests)]
+            task.todo[slots] = False
+            if task.is_routine:
+                has_moved = self._equal.have_moved(task.peer, slots, digests)
+                task.done[slots[~has_moved]] = True
+                slots, digests = slots[has_moved], digests[has_moved]
+            if len(slots):
+                task.group = np.zeros_like(task.todo)
+                task.group[slots] = True
+                is_expected = task.peer in self._equal_peers or not digests.any()
+                by_root = is_expected and not task.tries and not task.is_root
+                return self._compare(task, digests.tobytes(), by_root=by_root, now=now)
+        self.drop(task.number)
+        return [Send(self._handover, SlotsSynchronised(task.number, encode_slots(task.done)))]
 
-    def _digests_of(self, slots: npt.NDArray[np.intp], is_filled: SlotMask) -> bytes:
+    def _end_equal(self, task: _Task, slots: SlotMask) -> None:
+        """Be done with slots of the group that are the same at the peer as they were when it was asked."""
+        task.done |= slots
+        numbers = np.flatnonzero(slots)
+        digests = np.frombuffer(task.digests, "<u8")[slots[task.group]]
+        self._equal.note(task.peer, numbers, digests)
+
+    def _digests_of(self, slots: npt.NDArray[np.intp], is_filled: SlotMask) -> Digests:
         """Those of the first slots, as many as have no more than `GROUP_ITEMS`."""
-        digests = bytearray(DIGEST_BYTES * len(slots))
+        digests = np.zeros(len(slots), "<u8")
         n_items = 0
         for number in np.flatnonzero(is_filled).tolist():
             known = self._store.digest_of(int(slots[number]))
-            digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] = known.digest
+            digests[number] = int.from_bytes(known.digest, "little")
             n_items += known.n_items
             if n_items >= GROUP_ITEMS:
-                return bytes(digests[: DIGEST_BYTES * (number + 1)])
-        return bytes(digests)
+                return digests[: number + 1]
+        return digests
 
     def _compare(self, task: _Task, digests: bytes, *, by_root: bool, now: float) -> list[Send]:
         """Ask which slots of the group differ.
@@ -243,7 +270,7 @@ class IncomingTransfers:
           by_root: whether one root of these is enough to begin with.
         """
         task.is_root = by_root and len(digests) > ROOT_BYTES
-        task.state = _State.COMPARING
+        task.state, task.digests = _State.COMPARING, digests
         content = root_of(digests) if task.is_root else digests
         message = CompareSlots(self._ask(task, now), encode_slots(task.group), content, is_root=task.is_root)
         return [Send(self._at(task.peer), message)]

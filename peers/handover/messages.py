@@ -58,6 +58,9 @@ class SynchroniseSlots(Message, frozen=True):
     peer: str
     slots: bytes
     bytes_per_s: float  # at most, for what is not urgent; inf
+    # Leave out what has not changed here since that peer had the same, as it compares what changes there; and
+    # bring nothing: where something differs, say so by `SlotsDiffer`.
+    is_routine: bool = False
 
 
 class SlotsSynchronised(Message, frozen=True):

@@ -23,6 +23,7 @@ from mesh.actors.actor import Address, Send
 from mesh.actors.ownership import Ownership
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slot_list, encode_slots
+from peers.handover.equal_slots import Digests, EqualSlots
 from peers.handover.messages import SlotsDiffer
 from peers.handover.part_checksum import checksum_of
 from peers.handover.settings import ExchangeSettings
@@ -59,13 +60,20 @@ class OutgoingTransfers:
     """Comparisons for others, and transfers to them; nobody is answered before `change_ownership`."""
 
     def __init__(
-        self, me: str, actor: str, store: Store, settings: ExchangeSettings, numbers: Iterator[int]
+        self,
+        me: str,
+        actor: str,
+        store: Store,
+        settings: ExchangeSettings,
+        numbers: Iterator[int],
+        equal: EqualSlots,
     ) -> None:
         """Begin with nothing under way.
 
         Args:
           actor: that holds the store at other peers.
           numbers: of tickets; no other life of this peer has them.
+          equal: where slots are noted that were found equal.
         """
         self.parts_sent = 0
         self.bytes_sent = 0  # of items and what they describe
@@ -75,6 +83,7 @@ class OutgoingTransfers:
         self._store = store
         self._settings = settings
         self._numbers = numbers
+        self._equal = equal
         self._handover = Address(me, "handover")
         self._ownership: Ownership | None = None
         self._complete: SlotMask | None = None
@@ -104,8 +113,11 @@ class OutgoingTransfers:
             raise RemoteProtocolError(f"{len(question.digests)} bytes of digests for {len(numbers)} slots")
         unready = slots & self._unready()
         if question.is_root:
-            is_same = not unready.any() and self._has_root(slots, question.digests)
-            self.slots_compared += is_same * len(numbers)
+            ours = None if unready.any() else self._digests_of_root(slots, question.digests)
+            is_same = ours is not None
+            if ours is not None:
+                self.slots_compared += len(numbers)
+                self._equal.note(source.peer, numbers, ours)
             all_ready = NO_SLOTS if is_same else encode_slots(slots & ~unready)
             return [Send(source, SlotsCompared(question.request, all_ready, encode_slots(unready)))]
         theirs = np.frombuffer(question.digests, "<u8")
@@ -113,6 +125,9 @@ class OutgoingTransfers:
         looked_at = np.flatnonzero((is_filled | (theirs != 0)) & ~unready[numbers])
         told = zip(numbers[looked_at].tolist(), theirs[looked_at], strict=True)
         differing = [slot for slot, digest in told if not self._has_digest(slot, digest.tobytes())]
+        is_equal = slots & ~unready
+        is_equal[differing] = False
+        self._equal.note(source.peer, np.flatnonzero(is_equal), theirs[is_equal[numbers]])
         self.slots_compared += len(numbers)
         self.slots_differing += len(differing)
         encoded = encode_slot_list(differing, len(slots))
@@ -181,17 +196,21 @@ class OutgoingTransfers:
 
     # --- Comparing
 
-    def _has_root(self, slots: SlotMask, root: bytes) -> bool:
-        """Has all of these slots this root here? A newcomer's is not worth walking over all we have."""
+    def _digests_of_root(self, slots: SlotMask, root: bytes) -> Digests | None:
+        """Return the digests that all of these slots have here if this is their root; None if it is not.
+
+        A newcomer's root is not worth walking over all we have.
+        """
         numbers = np.flatnonzero(slots)
         is_filled = self._store.filled_mask(len(slots))[numbers]
         digests = bytearray(DIGEST_BYTES * len(numbers))
         if root == root_of(digests):
-            return all(self._has_digest(slot, EMPTY) for slot in numbers[is_filled].tolist())
+            is_same = all(self._has_digest(slot, EMPTY) for slot in numbers[is_filled].tolist())
+            return np.frombuffer(digests, "<u8") if is_same else None
         for place in np.flatnonzero(is_filled).tolist():
             digest = self._store.digest_of(int(numbers[place])).digest
             digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES] = digest
-        return root_of(digests) == root
+        return np.frombuffer(digests, "<u8") if root_of(digests) == root else None
 
     def _has_digest(self, slot: int, digest: bytes) -> bool:
         if digest == EMPTY:  # a newcomer asks so of many slots: not worth walking over all we have

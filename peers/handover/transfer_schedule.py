@@ -36,10 +36,10 @@ class TransferSchedule:
         for store in self._stores:
             self._wants.add_urgent(store, peer, slots, at)
 
-    def want_copies(self, peer: str, slots: SlotMask, at: float) -> None:
+    def want_copies(self, peer: str, slots: SlotMask, at: float, *, is_routine: bool = False) -> None:
         """Have all stores bring slots from a peer when there is time for it."""
         for store in self._stores:
-            self._wants.add_copies(store, peer, slots, at)
+            self._wants.add_copies(store, peer, slots, at, is_routine=is_routine)
 
     def follow(self, ownership: Ownership) -> list[Send]:
         """Stop tasks for slots that are not ours any more, and tasks with peers that are gone."""
@@ -56,7 +56,8 @@ class TransferSchedule:
                 number = next(self._numbers)
                 self._wants.start(number, want)
                 pace = inf if want.is_urgent else settings.replicate_bytes_per_s
-                order = SynchroniseSlots(number, want.peer, encode_slots(want.slots), pace)
+                slots = encode_slots(want.slots)
+                order = SynchroniseSlots(number, want.peer, slots, pace, is_routine=want.is_routine)
                 sends.append(Send(self._addresses[name], order))
         return sends
 

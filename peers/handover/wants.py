@@ -23,6 +23,7 @@ class Want(NamedTuple):
     peer: str
     slots: SlotMask
     is_urgent: bool
+    is_routine: bool = False  # of none of them is anything known to be lacking
 
 
 @dataclass(slots=True)
@@ -31,15 +32,17 @@ class _Waiting:
 
     slots: SlotMask
     at: float = inf  # not before; inf without slots
+    is_routine: bool = True
 
-    def add(self, slots: SlotMask, at: float) -> None:
+    def add(self, slots: SlotMask, at: float, *, is_routine: bool = False) -> None:
+        self.is_routine &= is_routine
         self.at = min(self.at, at)
         self.slots = self.slots | slots
 
     def remove(self, slots: SlotMask) -> None:
         self.slots = self.slots & ~slots
         if not self.slots.any():
-            self.at = inf
+            self.at, self.is_routine = inf, True
 
 
 @dataclass(slots=True)
@@ -80,10 +83,12 @@ class Wants:
         if slots.any():
             self._source(store, peer).urgent.add(slots, at)
 
-    def add_copies(self, store: str, peer: str, slots: SlotMask, at: float) -> None:
+    def add_copies(
+        self, store: str, peer: str, slots: SlotMask, at: float, *, is_routine: bool = False
+    ) -> None:
         """Want slots from a peer when there is time for it."""
         if slots.any():
-            self._source(store, peer).copies.add(slots, at)
+            self._source(store, peer).copies.add(slots, at, is_routine=is_routine)
 
     def keep_only(self, alive: frozenset[str], urgent: SlotMask, copies: SlotMask) -> list[tuple[str, int]]:
         """Want nothing more from other peers, nor of other slots; return stores and tasks to be stopped."""
@@ -116,7 +121,8 @@ class Wants:
             for peer, source in mine:
                 waiting = source.waiting(is_urgent)
                 if len(chosen) < room and waiting.at <= now and not source.is_running(is_urgent):
-                    chosen.append(Want(store, peer, _first(waiting.slots, slots_max), is_urgent))
+                    slots = _first(waiting.slots, slots_max)
+                    chosen.append(Want(store, peer, slots, is_urgent, waiting.is_routine))
         return chosen
 
     def start(self, task: int, want: Want) -> None:
@@ -140,7 +146,7 @@ class Wants:
         left = want.slots & ~done
         if left.any():
             waiting = source.waiting(want.is_urgent)
-            waiting.add(left, retry_at)
+            waiting.add(left, retry_at, is_routine=want.is_routine)
             waiting.at = retry_at  # with all that waits there: the peer does not answer, or is not ready
         self._drop_if_empty(*key)
         return want

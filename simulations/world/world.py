@@ -155,6 +155,7 @@ class _Peer:
     departures: Departures
     commit_at: float = inf  # of its valid entry on the heap, if its disk was as fast as others
     wake_at: float = inf  # of its valid entry on the heap, by its own clock
+    wakes: set[float] = field(default_factory=set)  # of all its entries there, some of them no more valid
     woken_s: float = -inf  # when it last had to wake without delay
     wakes_at_once: int = 0
     is_up: bool = True
@@ -539,9 +540,13 @@ class World:
             peer.woken_s = at
             if peer.wakes_at_once > WAKES_AT_ONCE_MAX:
                 raise LocalProtocolError(f"peer {peer.node.peer} wakes at {at} again and again")
-        self._push(at if peer.clock is None else max(peer.clock.world(at), self.now), self._wake, peer, at)
+        if at not in peer.wakes:
+            peer.wakes.add(at)
+            world_at = at if peer.clock is None else max(peer.clock.world(at), self.now)
+            self._push(world_at, self._wake, peer, at)
 
     def _wake(self, peer: _Peer, at: float) -> None:
+        peer.wakes.discard(at)
         if peer.wake_at != at or not peer.is_up:
             return
         if peer.held is not None:

@@ -922,6 +922,25 @@ def test_a_dead_member_that_speaks_is_sent_everything() -> None:
     assert not [send for send in again if isinstance(send.message, MembersWanted)]
 
 
+def test_members_that_believe_the_same_tell_so_and_others_exchange_all() -> None:
+    membership, ann = founder(record_of("a")), Address("a", "membership")
+    everything = tuple(members_of(membership))
+    [wanted] = [
+        send.message
+        for now in (1.0, 32.0)
+        for send in [*membership.receive(ann, Ping(1), now), *membership.wake(now)]
+        if isinstance(send.message, MembersWanted)
+    ][-1:]
+    assert isinstance(wanted, MembersWanted)
+    sends = membership.receive(ann, MembersWanted((), wanted.believed), 33.0)
+    assert [(m.members, m.believed) for m in (wanted,)] == [((), wanted.believed)]
+    assert [send.message.members for send in sends if isinstance(send.message, MembersTold)] == [()]
+    sends = membership.receive(ann, MembersWanted((), b"another!"), 33.0)
+    assert Send(ann, MembersWanted(everything)) in sends
+    sends = membership.receive(ann, MembersWanted(()), 33.0)
+    assert [m.message.members for m in sends if isinstance(m.message, MembersTold)] == [everything]
+
+
 def test_gossip_stays_within_its_limit() -> None:
     membership = founder(record_of("a"))
     told = tuple(Rumour(record_of(f"x{i:03}"), State.ALIVE) for i in range(3 * GOSSIP_MAX))

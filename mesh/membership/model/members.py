@@ -82,6 +82,7 @@ class MemberList:
         known = self._rumours.get(rumour.record.peer)
         if known is not None and not beats(rumour, known):
             return False
+        self.__dict__.pop("believed_digest", None)
         if known is None:
             self.newcomers |= {rumour.record.peer}
             self.__dict__.pop("known_digest", None)
@@ -107,6 +108,12 @@ class MemberList:
         for peer in sorted(self._rumours):
             digest.update(f"{peer}\n".encode())
         return digest.digest()
+
+    @cached_property
+    def believed_digest(self) -> bytes:
+        """8 bytes that are equal on two peers exactly when both believe the same of all members."""
+        rumours = sorted(self, key=lambda rumour: rumour.record.peer)
+        return blake2b(msgspec.msgpack.encode(rumours), digest_size=8).digest()
 
     def live(self) -> tuple[str, ...]:
         """The ids of the members that take part."""

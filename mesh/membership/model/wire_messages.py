@@ -119,13 +119,17 @@ class JoinRefused(Message, frozen=True, array_like=True, tag=6):
 
 
 class MembersWanted(Message, frozen=True, array_like=True, tag=7):
-    """Anti-entropy of the membership: a member sends all it believes and wants the same back."""
+    """Anti-entropy of the membership: a member sends all it believes and wants the same back.
+
+    Or only the digest of it: one that believes something else asks back with all that it believes.
+    """
 
     members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+    believed: KnownDigest = b""  # of all members; in place of these
 
 
 class MembersTold(Message, frozen=True, array_like=True, tag=8):
-    """Answer to `MembersWanted`."""
+    """Answer to `MembersWanted`; without members if the digest in that is the teller's own."""
 
     members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
     decrees: Annotated[tuple[DecreeName, ...], Meta(max_length=NAMES_MAX)] = ()  # about the whole mesh

@@ -182,6 +182,86 @@ def synchronise(pump: Pump, name: str, bytes_per_s: float = inf, which: bytes = 
     pytest.fail("gets nowhere")
 
 
+# --- Routine
+
+
+def compare_routinely(pump: Pump, name: str) -> set[int]:
+    """Have one side ask for what has moved there; return the slots that it says differ."""
+    side, other = pump.sides[name], BEN if name == ANN else ANN
+    side.told.clear()
+    pump.order(name, SynchroniseSlots(1, other, ALL, inf, is_routine=True))
+    pump.run()
+    assert SlotsSynchronised(1, ALL) in side.told
+    told = [decode_slots(each.slots, SLOTS) for each in side.told if isinstance(each, SlotsDiffer)]
+    return {slot for mask in told for slot in np.flatnonzero(mask).tolist()}
+
+
+def differing(pump: Pump) -> set[int]:
+    ann, ben = (pump.sides[name].store.items for name in (ANN, BEN))
+    return {slot for slot in range(SLOTS) if ann.get(slot, {}) != ben.get(slot, {})}
+
+
+def test_what_was_equal_is_not_asked_again_by_either_side_before_it_changes() -> None:
+    pump = Pump()
+    for side in pump.sides.values():
+        side.store.put(3, "the same")
+    assert not compare_routinely(pump, ANN)
+    assert not compare_routinely(pump, ANN)
+    assert not compare_routinely(pump, BEN)
+    assert [pump.sides[name].exchange.observe().slots_compared for name in (ANN, BEN)] == [0, SLOTS]
+    pump.sides[ANN].store.put(3, "more")
+    assert compare_routinely(pump, BEN) == set(), "it is for the side that has changed to ask"
+    assert compare_routinely(pump, ANN) == {3}
+
+
+def test_a_routine_comparison_brings_nothing_but_what_is_said_to_differ_can_be_brought() -> None:
+    pump = Pump()
+    union = filled(pump, Random(1))
+    different = differing(pump)
+    assert compare_routinely(pump, ANN) == different
+    assert differing(pump) == different
+    synchronise(pump, ANN)
+    synchronise(pump, BEN)
+    assert pump.sides[ANN].store.all() == pump.sides[BEN].store.all() == union
+
+
+def test_after_a_restart_all_is_asked_once_more() -> None:
+    pump = Pump()
+    filled(pump, Random(1))
+    synchronise(pump, ANN)
+    synchronise(pump, BEN)
+    assert not compare_routinely(pump, ANN)
+    n_asked = len(pump.asked)
+    pump.sides[ANN].start()
+    assert not compare_routinely(pump, ANN)
+    assert len(pump.asked) > n_asked
+
+
+@settings(deadline=None)  # the machine may have other work
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.1, 0.5]))
+def test_each_slot_that_differs_is_found_by_one_side_whatever_was_lost_before(seed: int, loss: float) -> None:
+    pump, random = Pump(seed, loss), Random(seed)
+    for number in range(40):
+        name = random.choice((ANN, BEN))
+        side, other = pump.sides[name], BEN if name == ANN else ANN
+        match random.randrange(8):
+            case 0:
+                side.store.forget(np.arange(SLOTS) == random.randrange(4))
+            case 1:
+                side.start()
+            case 2 | 3:
+                pump.order(name, SynchroniseSlots(number + 2, other, ALL, inf, is_routine=True))
+            case _:
+                sides = random.choice(((ANN,), (BEN,), (ANN, BEN)))
+                slot, text = random.randrange(4), f"item {random.randrange(4)}"
+                for each in sides:
+                    pump.sides[each].store.put(slot, text)
+        pump.run(until=pump.now + random.choice((0.0, 0.005, 0.4)))
+    pump.run()
+    pump.loss = 0.0
+    assert compare_routinely(pump, ANN) | compare_routinely(pump, BEN) == differing(pump)
+
+
 # --- Bringing two stores together
 
 

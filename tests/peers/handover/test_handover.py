@@ -823,6 +823,17 @@ def test_a_standby_compares_all_its_slots_with_their_owners_in_turn() -> None:
     assert compared == [encode_slots(here.table.slots_of(BEN))]
 
 
+def test_an_owner_compares_its_slots_with_the_standbys_that_have_taken_them() -> None:
+    here = view(ANN, BEN, CAT)
+    ann = holding(here)
+    ann.wait(ENOUGH_S)
+    offer = offers(ann)[BEN]
+    ann.hear_from(BEN, SlotsTaken(offer.offer, offer.slots))
+    ann.wait(SETTINGS.compare_every_s)
+    told = [m for m in ann.told(SynchroniseSlots, "cell") if isinstance(m, SynchroniseSlots)]
+    assert [(m.peer, m.slots, m.is_routine) for m in told] == [(BEN, offer.slots, True)]
+
+
 def test_a_round_of_comparisons_takes_its_time_whatever_there_is_to_compare() -> None:
     here = view(ANN, BEN)
     settings = HandoverSettings(compare_slots_min=1, compare_round_s=4 * SETTINGS.compare_every_s)
