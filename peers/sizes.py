@@ -3,7 +3,8 @@
 A person says how much memory a peer may take and how patient it is with others, and no more. At the defaults
 of both every window and time has the default of its actor. Windows grow in proportion to the memory, between
 a least size with which all still works and a largest that has been thought through; times of the handover
-grow in proportion to the patience, apart from its fence, which keeps a slot from having two owners.
+grow in proportion to the patience, apart from its fence, which keeps a slot from having two owners, and from
+how long after a separation it waits for what a cell has under way.
 """
 
 from __future__ import annotations

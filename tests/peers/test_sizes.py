@@ -66,9 +66,12 @@ def test_processes_are_one_for_a_gigabyte_and_no_more_than_cores() -> None:
 
 
 @pytest.mark.parametrize("patience", [0.25, 3.0])
-def test_times_of_the_handover_are_in_proportion_to_the_patience_but_for_its_fence(patience: float) -> None:
+def test_times_of_the_handover_but_for_two_are_in_proportion_to_the_patience(patience: float) -> None:
     told, usual = asdict(handover_settings(patient(patience))), asdict(HandoverSettings())
-    scaled = {name for name in usual if name.endswith("_s") and "per_s" not in name} - {"fence_s"}
+    scaled = {name for name in usual if name.endswith("_s") and "per_s" not in name} - {
+        "fence_s",
+        "reunited_s",
+    }
     assert {name: told[name] for name in scaled} == {name: patience * usual[name] for name in scaled}
     assert {name: told[name] for name in usual.keys() - scaled} == {
         name: usual[name] for name in usual.keys() - scaled

@@ -169,11 +169,11 @@ KNOWN = {
     Bug.FOREIGN_PAGES: Known(41, 3, has_liar=True),
     Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
     Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", has_liar=True),
-    Bug.FOREIGN_NAMES: Known(2, 4, "did not find", has_liar=True),
+    Bug.FOREIGN_NAMES: Known(9, 4, "did not find", has_liar=True),
     Bug.FOREIGN_LEASES: Known(1, 4, "too early", has_liar=True, has_machines=True),
     Bug.UNASKED_EXCERPTS: Known(3, 4, "by the word of", has_liar=True),
     Bug.FREE_TURNS: Known(1, 4, "too early"),
-    Bug.HASTY_VERDICTS: Known(5, 4, "which is honest", has_liar=True),
+    Bug.HASTY_VERDICTS: Known(8, 4, "which is honest", has_liar=True),
 }
 
 
