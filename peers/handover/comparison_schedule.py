@@ -97,15 +97,18 @@ class ComparisonSchedule:
         have taken them.
         """
         state, ownership = self._state, self._state.ownership
-        places = []
+        positions, slots = [], []
         for rank, ranked in enumerate(ownership.table.ranking):
             if rank == 0:
-                slots = np.flatnonzero(
-                    ownership.kept & ~ownership.owned & state.complete & (ranked != NOBODY)
-                )
+                mask = ownership.kept & ~ownership.owned & state.complete & (ranked != NOBODY)
             else:
-                by_peer = state.by_peer(state.held & state.complete, rank)
-                taken = [mask & self._offers.taken_by(peer) for peer, mask in by_peer.items()]
-                slots = np.flatnonzero(np.logical_or.reduce(taken)) if taken else np.arange(0)
-            places.append(ranked[slots].astype(np.int64) * SLOTS_MAX + slots)
-        return np.sort(np.concatenate(places))
+                mask = state.nothing()
+                for peer, of_peer in state.by_peer(state.held & state.complete, rank).items():
+                    mask |= of_peer & self._offers.taken_by(peer)
+            slots.append(np.flatnonzero(mask).astype(np.uint16))
+            positions.append(ranked[slots[-1]])
+        slot, position = np.concatenate(slots), np.concatenate(positions)
+        order = np.argsort(slot, kind="stable")  # radix sorts, as both have 16 bits
+        order = order[np.argsort(position[order], kind="stable")]
+        places: npt.NDArray[np.int64] = position[order].astype(np.int64) * SLOTS_MAX + slot[order]
+        return places
