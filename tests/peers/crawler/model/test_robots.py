@@ -418,7 +418,7 @@ def test_no_file_holds_the_event_loop_for_long(line: bytes) -> None:
         robots.parse(body, "tianmesh")
         sitemaps_named(f"{SITE}/robots.txt", body)
 
-    assert processor_seconds(read, tries=5) < 0.1
+    assert processor_seconds(read, tries=9) < 0.1
 
 
 def test_a_file_of_more_fields_than_anybody_has_forbids_everything() -> None:
