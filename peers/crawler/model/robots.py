@@ -142,6 +142,7 @@ def _group_of(fields: Iterable[tuple[bytes, bytes]], agent: str) -> _Group:
     groups = {agent: _Group(), "*": _Group()}
     is_named = False
     addressed: set[str] = set()  # which of the two the group speaks to that is being read
+    addressed_rules: list[list[Rule]] = []  # of these
     latest: set[str] = set()  # and those named by the last lines of agents in it
     before = b""  # what line: the first letter of its field
     odd_left = ODD_BYTES_MAX
@@ -154,25 +155,28 @@ def _group_of(fields: Iterable[tuple[bytes, bytes]], agent: str) -> _Group:
             latest = latest | named if previous == b"u" else named
             # RFC 9309, 2.2.4: only rules end a group, a Crawl-delay does not.
             addressed = addressed | named if previous in (b"u", b"c") else named
+            addressed_rules = [groups[each].rules for each in addressed]
             is_named = is_named or agent in named
         elif first == b"c":
             for each in latest:
                 groups[each].slow_down(value)
-        elif addressed:
+        elif addressed_rules:
             is_allowed = first == b"a"
             if value.isascii():
-                for each in addressed if value else ():
-                    groups[each].rules.append((is_allowed, value.decode()))
+                if value:
+                    rule = is_allowed, value.decode()
+                    for rules in addressed_rules:
+                        rules.append(rule)
                 continue
             if odd_left >= 0:
                 odd_left -= len(value.translate(None, _ASCII))
             if odd_left >= 0:
-                rules = [(is_allowed, path) for path in _spellings(value)]
+                odd = [(is_allowed, path) for path in _spellings(value)]
             else:
                 beginning = _HIGH_BYTE.split(value, 1)[0].decode()
-                rules = [(False, beginning)] if beginning and not is_allowed else []
-            for each in addressed:
-                groups[each].rules += rules
+                odd = [(False, beginning)] if beginning and not is_allowed else []
+            for rules in addressed_rules:
+                rules += odd
     return groups[agent if is_named else "*"]
 
 
@@ -210,6 +214,7 @@ _FIELD = re.compile(
     rb"[ \t]*:?([^#\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_LONG_LINE = re.compile(rb"(?m)^([^\n]{%d})[^\n]+" % LINE_BYTES_MAX)
 _SITEMAP = re.compile(rb"^[ \t]*site-?map[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _BETWEEN_AGENTS = re.compile(r"[\s,;()]+")
@@ -221,21 +226,21 @@ _OTHER_ENCODINGS = ("latin-1", "gb18030")
 
 def _fields(body: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield the first letter of the name in lower case, and the value, of the fields that we know."""
-    body = _lines_of(body)
-    for match in _FIELD.finditer(body):
-        cut = match.start() + LINE_BYTES_MAX
-        name, value = match.groups()
-        yield name[:1].lower(), (value if match.end() <= cut else body[match.start(2) : cut]).strip()
+    return ((name[:1].lower(), value.strip()) for name, value in _FIELD.findall(_lines_of(body)))
 
 
 def _lines_of(body: bytes) -> bytes:
-    """Return the part of a file that is read, as UTF-8 or bytes taken for it, with one kind of line ends."""
+    """Return the part of a file that is read, as UTF-8 or bytes taken for it, with one kind of line ends.
+
+    Of a long line its first LINE_BYTES_MAX bytes.
+    """
     body = beginning_of(body)
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         body = body.decode("utf-16", "replace").encode()
-    return (
+    body = (
         body.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     )
+    return _LONG_LINE.sub(rb"\1", body) if _LONG_LINE.search(body) else body
 
 
 def _named_in(value: bytes, agent: str) -> set[str]:
