@@ -206,9 +206,9 @@ WORST = {
 
 @pytest.mark.parametrize("name", WORST)
 def test_no_robots_txt_takes_the_event_loop_long(name: str) -> None:
-    """What is short is read there; of what is long it takes in what a process has made of it.
+    """It reads short files itself, and of long ones the rules that another process has found in them.
 
-    Measured are 5 ms at most, of the 50 that a step may take.
+    The worst took 5 ms on a quiet machine; a step may take 50.
     """
     line = WORST[name]
     lines = (line % number if b"%" in line else line for number in range(ROBOTS_BYTES_MAX // len(line)))
