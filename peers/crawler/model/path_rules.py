@@ -25,7 +25,8 @@ _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 _ESCAPES: Final = {
     f"%{octet:02X}": chr(octet) if octet in _UNRESERVED else f"%{octet:02X}" for octet in range(256)
 }
-_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
+# Those that are spelt otherwise in URLs: in lower case, or of what is unreserved.
+_ESCAPE: Final = re.compile("%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
 _LONE_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 _INNER_DOLLAR: Final = re.compile(r"\$(?=[^\n])")
 # What canonical URLs escape in path or query only, and what means something in patterns.
