@@ -23,6 +23,7 @@ from mesh.domains import load_suffixes
 from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.keys.certificate import rights_in
 from mesh.keys.decree import Authority
+from mesh.membership.membership import MembershipStatistics
 from mesh.process.allocator import giver_back
 from mesh.process.cores import core_count
 from mesh.process.member import Member
@@ -55,6 +56,7 @@ from peers.engine.segments.builder import build_encoded
 from peers.gateway.http_port import Http, listen, url_of
 from peers.gateway.meter import Meter
 from peers.gateway.model.messages import ChangeGateway
+from peers.handover.handover import HandoverStatistics
 from peers.index import segment_process
 from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
@@ -166,7 +168,7 @@ async def _run(
         runtime.deliver(Address(me, "fetcher"), "controller", WebReached(_reach(folder, config.web)))
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         async with reloading(partial(_reload, config_file, config, http, runtime)):
-            await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))
+            await member.run(stop, before_stop=partial(_finish, me, runtime))
 
 
 def _reload(config_file: Path, started: PeerConfig, http: Http, runtime: Runtime) -> None:
@@ -270,6 +272,19 @@ def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
             f"the libraries installed analyse text otherwise than version {ANALYSIS_VERSION} does; "
             "install jieba, rjieba and pystemmer in the versions that tianmesh asks for"
         )
+
+
+async def _finish(me: str, runtime: Runtime) -> bool:
+    """End all that was begun; return whether this peer is drained.
+
+    Then the others need not wait for it, as for one that is down and may have what nobody else has.
+    """
+    await _finish_pages(me, runtime)
+    seen = runtime.observe()
+    handover, membership = seen["handover"], seen["membership"]
+    assert isinstance(handover, HandoverStatistics)
+    assert isinstance(membership, MembershipStatistics)
+    return membership.is_draining and membership.serving == 0 and handover.is_empty
 
 
 async def _finish_pages(me: str, runtime: Runtime) -> None:

@@ -6,6 +6,7 @@ from math import inf
 
 from mesh.membership.failures.prober import Prober
 from mesh.membership.failures.suspicions import Suspicions
+from mesh.membership.model.licence import is_sample
 from mesh.membership.model.members import MemberList, State, is_live
 from mesh.membership.model.messages import MembersSeparated
 from mesh.membership.model.others import Others
@@ -51,11 +52,15 @@ class FailureDetector:
         self._separated: frozenset[str] = frozenset()  # as was told last
         self._awake_at = 0.0  # up to when it is settled whether we stood still
         self._busy_at = inf  # when the mesh last had anything to do, or to doubt
-        self._pause_s = settings.probe_interval_s  # to the next probe, while nobody is suspected
+        self._pause_s = settings.probe_interval_s  # to the next probe, as long as nothing happens
+        self._revision = 0  # of the members at the last probe
+        self._at_rest: set[str] = set()  # members that said so with their last answers
 
     def begin(self, at: float) -> None:
         """Probe for the first time at `at`."""
         self._busy_at = at
+        if self._own.is_remembered:
+            self._suspicions.note_long_licence(at)  # which we may have given before we were stopped
         self._prober.start(at)
 
     def wake_at(self) -> float:
@@ -93,9 +98,26 @@ class FailureDetector:
         sent_at = self._prober.witnessed(peer, answer, now)
         is_doubted = any(rumour.record.peer == self._own.peer and rumour.state for rumour in answer.gossip)
         if sent_at is not None and not is_doubted and answer.known in (b"", self._members.known_digest):
-            self._holder.witness(peer, sent_at, now)
+            is_at_rest = (
+                answer.is_at_rest and self._is_calm
+            )  # nobody has us crawl for longer by its word alone
+            self._holder.witness(peer, sent_at, now, is_at_rest=is_at_rest)
+            self._note_rest(peer, is_at_rest=is_at_rest)
         if self._prober.separations.members != self._separated:
             self._tell_separated()
+
+    def lets_crawl_longer(self, peer: str, now: float) -> bool:
+        """Tell whether our answer lets this member crawl for longer, as everybody is at rest; see `licence`.
+
+        Not in large meshes: there it is the many pings that tell a small side of a partition.
+        """
+        known = self._members.get(peer)
+        if known is None or known.state != State.ALIVE or is_sample(len(self._members.remaining())):
+            return False
+        if not self._is_calm or now < self._busy_at + self._settings.idle_after_s:
+            return False
+        self._suspicions.note_long_licence(now)
+        return True
 
     def ping_for(self, requester: str, request: PingRequested, now: float) -> None:
         """Try a member that somebody else gets no answer from."""
@@ -124,21 +146,42 @@ class FailureDetector:
 
     @property
     def _probe_pause_s(self) -> float:
-        """Return the pause between probes: the short one while there are suspects, to judge them soon."""
-        return self._settings.probe_interval_s if len(self._suspicions) else self._pause_s
+        """Return the pause between probes: the short one as soon as there is anything to do, or to judge."""
+        return self._pause_s if self._is_calm else self._settings.probe_interval_s
+
+    @property
+    def _is_calm(self) -> bool:
+        """Has nobody anything to fetch, is nobody a suspect or new, and has no member changed?"""
+        is_settled = not len(self._suspicions) and not self._members.newcomers
+        return is_settled and self._queues.are_empty and self._members.revision == self._revision
 
     def _pause_from(self, now: float) -> float:
-        """How long to wait for the next probe: longer where nobody crawls, is doubted, or is new.
+        """How long to wait for the next probe: longer where nobody crawls, is doubted, comes or goes.
 
         A crash is then found somewhat later, by those for whom there is nothing to take over but questions,
         which a standby answers meanwhile.
         """
         doubts = self._suspicions.unclear_count(now) or self._prober.health.distrust > 1
-        if doubts or self._members.newcomers or not self._queues.are_empty:
+        if doubts or not self._is_calm:
             self._busy_at = now
+        self._revision = self._members.revision
         if now < self._busy_at + self._settings.idle_after_s:
             return self._settings.probe_interval_s
-        return self._settings.idle_pause_s(len(self._members.remaining()))
+        return self._idle_pause_s()
+
+    def _idle_pause_s(self) -> float:
+        """As long as the licence goes on by the answers of those that give it for the shortest time."""
+        is_long = self._at_rest.issuperset(self._others.all()) and not self._holder.wants_nobody
+        licence_s = self._settings.licence_by(is_at_rest=is_long)
+        return self._settings.idle_pause_s(len(self._members.remaining()), licence_s)
+
+    def _note_rest(self, peer: str, *, is_at_rest: bool) -> None:
+        """Note whether a member is at rest; where one is no more, the next probe comes sooner."""
+        if is_at_rest:
+            self._at_rest.add(peer)
+        elif peer in self._at_rest:
+            self._at_rest.discard(peer)
+            self._pause_s = min(self._pause_s, self._idle_pause_s())
 
     def _tell_separated(self) -> None:
         self._separated = separated = self._prober.separations.members

@@ -472,7 +472,8 @@ class Membership(Actor):
                 self._queues.note(peer, QueueMeasured(queue, pages))
                 self._gossip.hear(peer, gossip, now)
                 self._newcomers.hear(peer, others_known, now)
-                self._gossip.tell(peer, PingAnswered(sequence, self.me))
+                is_at_rest = self._detector.lets_crawl_longer(peer, now)
+                self._gossip.tell(peer, PingAnswered(sequence, self.me, is_at_rest=is_at_rest))
             case PingAnswered(_, _, gossip, queue, pages, others_known):
                 self._queues.note(peer, QueueMeasured(queue, pages))
                 self._gossip.hear(peer, gossip, now)

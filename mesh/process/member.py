@@ -33,7 +33,7 @@ from mesh.membership.doors.knock_schedule import DoorAddress
 from mesh.membership.membership import NO_FOLLOWERS, Membership
 from mesh.membership.model.credentials import PeerCredentials
 from mesh.membership.model.memory import Memory
-from mesh.membership.model.messages import StopMembership
+from mesh.membership.model.messages import LeaveMesh, StopMembership
 from mesh.membership.model.wire_messages import NAME_CHARS_MAX, MemberRecord
 from mesh.membership.own.balance import BalanceSettings
 from mesh.process.runtime import Runtime
@@ -155,11 +155,12 @@ class Member:
         self.runtime = Runtime(node, self.table, self.transport, decoder, ports, when_full=when_full)
         return self.runtime
 
-    async def run(self, stop: trio.Event, before_stop: Callable[[], Awaitable[None]] | None = None) -> None:
+    async def run(self, stop: trio.Event, before_stop: Callable[[], Awaitable[bool]] | None = None) -> None:
         """Drive the node until `stop` is set, then end cleanly.
 
         Args:
-          before_stop: awaited after `stop`, while everything still runs, to finish what was begun.
+          before_stop: awaited after `stop`, while everything still runs, to finish what was begun; returns
+            whether the member leaves: nobody waits for it any more, though it may join again.
 
         Raises:
           ConfigError: the mesh refused this member.
@@ -170,9 +171,9 @@ class Member:
                 nursery.start_soon(self.transport.serve)
                 await nursery.start(self.runtime.run)
                 await stop.wait()
-                if before_stop is not None:
-                    await before_stop()
-                self.runtime.deliver(Address(self.peer_id, "network"), "membership", StopMembership())
+                is_leaving = before_stop is not None and await before_stop()
+                farewell = LeaveMesh() if is_leaving else StopMembership()
+                self.runtime.deliver(Address(self.peer_id, "network"), "membership", farewell)
                 with trio.move_on_after(FAREWELL_S):
                     await self.network.has_ended.wait()
                 nursery.cancel_scope.cancel()

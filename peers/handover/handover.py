@@ -113,6 +113,11 @@ class HandoverStatistics(Statistics, frozen=True):
     refused: int = 0  # count: messages that made no sense
     is_quiet: bool = False  # nothing is moving or has to; routine comparisons aside
 
+    @property
+    def is_empty(self) -> bool:
+        """Have others taken all that was here, and is nothing to come?"""
+        return not (self.owned or self.held or self.stopping or self.kept or self.filled)
+
 
 class Handover(Actor):
     """Neighbours: handovers, membership, the actors that hold stores, indexer."""

@@ -237,7 +237,7 @@ class Machine:
     def has_no_slots(self) -> bool:
         """Have others all that it had?"""
         handover, cell = self.handover(), self.cell()
-        return not (handover.owned or handover.held or handover.kept or handover.filled or cell.pending)
+        return handover.is_empty and not cell.pending
 
     def would_crawl(self, host: str) -> bool:
         """Does it hold the slot of a host, under a licence?"""

@@ -211,6 +211,8 @@ class Chaos:
         wait_for(is_drained, f"end of the draining of peer-{number}", timeout)
         with self.trouble(number):
             assert self.mesh.stop(number) == 0
+        states = {each["id"]: each["state"] for each in self.mesh.report(others[0])["members"]}
+        assert states.get(self.mesh.peer_id(number), "gone") == "gone"  # not down: nobody waits for it
         self.say(f"peer-{number} has gone for good")
 
     # --- what is to be seen ---
@@ -273,9 +275,20 @@ class Chaos:
             report = wait_for(is_whole, "whole mesh", timeout)
         except AssertionError as error:
             rows = self.mesh.report()["peers"]
-            shown = ("id", "idle", "pages_indexed", "documents", "pending", "members", "frontier")
+            shown = (
+                "id",
+                "idle",
+                "pages_indexed",
+                "documents",
+                "pending",
+                "members",
+                "frontier",
+                "slots",
+                "state",
+                "stores",
+            )
             raise AssertionError(
-                f"{error}: {pages} pages; {[{k: r[k] for k in shown} for r in rows]}"
+                f"{error}: {pages} pages; {[{k: r.get(k) for k in shown} for r in rows]}"
             ) from error
         self.say(f"whole after {time.monotonic() - began:.1f} s")
         return report

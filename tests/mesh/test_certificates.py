@@ -58,7 +58,7 @@ def test_a_member_whose_certificate_ends_counts_as_gone_from_then_on() -> None:
     mesh_with(world, ENDS_AT)
     world.run(ENDS_AT - 0.1)
     assert "guest" in weights_of(world.machines["peer00"])
-    world.run(ENDS_AT + 1.0)
+    world.run(ENDS_AT + 2.0)  # five members at rest ping every 1.8 s
     assert set(world.states_of("guest").values()) == {State.LEFT}
     assert "guest" not in weights_of(world.machines["peer00"])
     assert "guest" not in world.machines["peer00"].connected

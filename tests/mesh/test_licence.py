@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.membership.model.licence import WITNESSES_MAX, Licence, has_majority, is_calm, renewed_since
+from mesh.membership.model.licence import WITNESSES_MAX, Licence, earned_until, has_majority, is_calm
 
 SUBSETS = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)
 
@@ -45,7 +45,7 @@ def test_since_then_witnesses_and_oneself_were_a_majority(
 ) -> None:
     me = max(members)
     answered = {peer: at for peer, at in answered.items() if peer in members and peer != me}
-    since = renewed_since(me, members, answered, 10.0)
+    since = earned_until(me, members, answered, 10.0)
     witnesses = {peer for peer, at in answered.items() if since is not None and at >= since}
     if since is None:
         assert not has_majority(members, {me, *answered})
@@ -56,11 +56,11 @@ def test_since_then_witnesses_and_oneself_were_a_majority(
 def test_in_a_large_mesh_the_newest_few_witnesses_count() -> None:
     members = [f"p{i:03}" for i in range(100)]
     answered = {members[i]: float(i) for i in range(90, 90 + WITNESSES_MAX - 1)}
-    assert renewed_since("p000", members, answered, 100.0) is None
+    assert earned_until("p000", members, answered, 100.0) is None
     answered["p050"] = 1.0
-    assert renewed_since("p000", members, answered, 100.0) == 1.0
+    assert earned_until("p000", members, answered, 100.0) == 1.0
     answered["p051"] = 2.0
-    assert renewed_since("p000", members, answered, 100.0) == 2.0
+    assert earned_until("p000", members, answered, 100.0) == 2.0
 
 
 def test_many_suspects_make_a_sample_worthless_and_a_census_not() -> None:
@@ -78,24 +78,24 @@ def test_the_only_member_is_licensed_for_ever_until_there_is_another() -> None:
     assert licence.renew({"a", "b"}, ["a", "b"], 0, 5.0)
     assert licence.until == 7.0
     assert not licence.renew({"a", "b"}, ["a", "b"], 0, 6.0)
-    licence.witness("a", 5.5)
+    licence.witness("a", 7.5)
     assert licence.renew({"a", "b"}, ["a", "b"], 0, 6.0)
     assert licence.until == 7.5
 
 
 def test_a_licence_counts_from_the_time_the_ping_was_sent() -> None:
     licence = Licence("b", 2.0)
-    licence.witness("a", 10.0)
-    licence.witness("a", 9.0)  # an older one that came later
+    licence.witness("a", 12.0)
+    licence.witness("a", 11.0)  # an older one that came later
     licence.renew({"a", "b"}, ["a", "b"], 0, 60.0)
     assert licence.until == 12.0
 
 
 def test_a_lost_majority_renews_nothing_and_revokes_nothing() -> None:
     licence = Licence("b", 2.0)
-    licence.witness("a", 10.0)
+    licence.witness("a", 12.0)
     licence.renew({"a", "b"}, ["a", "b"], 0, 10.1)
-    licence.witness("a", 11.0)
+    licence.witness("a", 13.0)
     assert not licence.renew({"a", "b"}, ["b"], 1, 11.1)
     assert licence.until == 12.0
 
@@ -103,12 +103,12 @@ def test_a_lost_majority_renews_nothing_and_revokes_nothing() -> None:
 def test_who_was_suspected_must_answer_again_to_be_a_witness() -> None:
     licence = Licence("b", 2.0)
     members = {"a", "b", "c", "d"}
-    licence.witness("c", 10.0)
-    licence.witness("d", 10.0)
+    licence.witness("c", 12.0)
+    licence.witness("d", 12.0)
     licence.renew(members, ["a", "b", "d"], 1, 10.1)
     licence.renew(members, ["a", "b", "c", "d"], 0, 10.2)
     assert licence.until == 0.0
-    licence.witness("c", 10.2)
+    licence.witness("c", 12.2)
     licence.renew(members, ["a", "b", "c", "d"], 0, 10.3)
     assert licence.until == 12.0
 

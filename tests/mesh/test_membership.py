@@ -485,7 +485,7 @@ def test_the_dead_are_in_neither_table() -> None:
         world.say(f"peer{i:02}", ServeSlots())
     world.run(12.0)
     world.crash("peer03")
-    world.run_until_all_believe("peer03", State.DEAD, within=6.0)
+    world.run_until_all_believe("peer03", State.DEAD, within=8.0)
     view = first.ownership
     assert view is not None
     assert "peer03" not in view.table.weights
@@ -529,10 +529,10 @@ def test_a_crashed_peer_is_dead_everywhere_in_five_seconds(n: int, seed: int) ->
 
 def test_a_slow_peer_refutes() -> None:
     world = World(10)
-    world.mesh(6, until=15.0)
+    world.mesh(6, until=8.0)
     before = world.machines["peer02"].observe().incarnation
     world.pause("peer02", 2.2)
-    world.run(17.1)
+    world.run(10.1)
     assert State.SUSPECT in world.states_of("peer02").values()
     epochs = world.epochs()
     world.run(30.0)
@@ -665,7 +665,7 @@ def test_where_nobody_has_anything_to_fetch_members_ping_as_often_as_their_licen
     world.mesh(2, until=30.0)
     settings = SwimSettings()
     at_rest = rate_in(world)
-    assert at_rest < 1.2 * 2.0 / settings.idle_pause_s(3)  # a ping and its answer
+    assert at_rest < 1.2 * 2.0 / settings.idle_pause_s(3, settings.idle_licence_s)  # a ping and its answer
     world.say("peer00", QueueMeasured(7))
     world.run(world.now + 3.0)  # all have heard of it
     assert rate_in(world) > 0.95 * 2.0 / settings.probe_interval_s > 4.0 * at_rest
@@ -674,13 +674,26 @@ def test_where_nobody_has_anything_to_fetch_members_ping_as_often_as_their_licen
     assert rate_in(world) == pytest.approx(at_rest, rel=0.1)
 
 
+def test_where_a_member_goes_the_others_ping_each_other_as_often_as_where_they_crawl() -> None:
+    """Its slots move, and fewer are left to let them crawl: this is no rest."""
+    world = World(18)
+    world.mesh(4, until=30.0)
+    at_rest = rate_in(world)
+    world.say("peer03", StopMembership())
+    world.run(world.now + 1.0)
+    before = world.messages
+    world.run(world.now + SwimSettings().idle_after_s - 1.0)
+    rate = (world.messages - before) / (SwimSettings().idle_after_s - 1.0) / len(world.up())
+    assert rate > 0.95 * 2.0 / SwimSettings().probe_interval_s > 2.0 * at_rest
+
+
 @pytest.mark.parametrize("n", [2, 4, 12])
 def test_a_crash_at_rest_is_known_everywhere_almost_as_soon(n: int) -> None:
     world = World(19)
     world.mesh(n, until=30.0)
     world.crash("peer01")
     settings = SwimSettings()
-    first_probe_s = settings.idle_pause_s(n + 1) + settings.probe_interval_s
+    first_probe_s = settings.idle_pause_s(n + 1, settings.idle_licence_s) + settings.probe_interval_s
     world.run_until_all_believe(
         "peer01", State.DEAD, within=first_probe_s + settings.probe_deadline_s + settings.suspicion_max_s
     )

@@ -146,6 +146,60 @@ def test_of_two_members_the_one_with_the_smaller_id_goes_on_alone(
         assert is_now == is_licensed or world.now < 8.0 + PACE.licence_s
 
 
+@pytest.mark.parametrize("n", [1, 2, 4, 8])
+def test_nothing_is_revoked_while_members_come_to_rest_and_begin_again(n: int) -> None:
+    """Each change of the pace comes before the licence ends that was given for the other one."""
+    world = World(11 + n)
+    world.mesh(n, until=8.0)
+    random, peers = Random(n), list(world.machines)
+    for round_ in range(12):
+        busy = random.choice(peers)
+        world.say(busy, QueueMeasured(round_ % 2))
+        until = world.now + random.uniform(1.0, 25.0)
+        while world.now < until:
+            world.run(world.now + 0.05)
+            assert all(machine.listener.licensed_until > world.now for machine in world.up())
+        world.say(busy, QueueMeasured(0))
+    assert not any(machine.holder.revocations for machine in world.up())
+
+
+def test_a_member_that_starts_again_costs_no_other_its_licence() -> None:
+    world = World(31)
+    world.mesh(2, until=30.0)
+    stayed = [world.machines["boot"], world.machines["peer00"]]
+    for phase in range(12):
+        world.crash("peer01")
+        world.run(world.now + 0.3)
+        world.restart("peer01")
+        until = world.now + 24.0 + phase / 4.0
+        while world.now < until:
+            world.run(world.now + 0.05)
+            assert all(machine.listener.licensed_until > world.now for machine in stayed)
+    assert not any(machine.holder.revocations for machine in stayed)
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+@pytest.mark.parametrize("n", [2, 4, 7])
+def test_most_hold_a_member_dead_only_when_its_licence_has_run_out(n: int, *, is_loaded: bool) -> None:
+    """Also where the mesh has been at rest, and one of the others comes to have something to fetch."""
+    for seed in range(12):
+        world = World(seed)
+        world.mesh(n, until=30.0 + seed / 3.0)
+        cut_off = world.machines["peer01"]
+        others = [machine for machine in world.up() if machine is not cut_off]
+        if is_loaded:
+            world.say("peer00", QueueMeasured(5))
+            world.run(world.now + seed / 12.0)
+        assert cut_off.listener.licensed_until > world.now
+        world.partition(["peer01"], [machine.node.peer for machine in others])
+        buried_by = 0
+        while 2 * buried_by <= n:
+            world.run(world.now + 0.02)
+            believed = [machine.membership._members.get("peer01") for machine in others]
+            buried_by = sum(rumour is not None and rumour.state == State.DEAD for rumour in believed)
+        assert cut_off.listener.licensed_until <= world.now
+
+
 @pytest.mark.parametrize("seconds", [2.5, 4.0, 30.0])
 def test_a_peer_that_was_paused_is_not_licensed_by_answers_from_before(seconds: float) -> None:
     world = World(7)

@@ -19,6 +19,7 @@ class Suspicion:
     """One suspect."""
 
     since: float
+    shortest_s: float  # until it may be dead, however many accuse it
     accusers: dict[str, None] = field(default_factory=dict)  # in the order heard
     due_at: float = inf
 
@@ -30,6 +31,7 @@ class Suspicions:
         self._settings = settings
         self._suspicions: dict[str, Suspicion] = {}
         self._buried_at: dict[str, float] = {}
+        self._long_licences_until = -inf  # of those that our answers have given, and a while longer
 
     def __len__(self) -> int:
         return len(self._suspicions)
@@ -48,15 +50,21 @@ class Suspicions:
         suspicion = self._suspicions.get(peer)
         is_new = suspicion is None
         if suspicion is None:
-            suspicion = self._suspicions[peer] = Suspicion(now)
+            is_long = now < self._long_licences_until
+            shortest_s = self._settings.idle_suspicion_min_s if is_long else self._settings.suspicion_min_s
+            suspicion = self._suspicions[peer] = Suspicion(now, shortest_s)
         count = len(suspicion.accusers)
         for accuser in accusers:
             if len(suspicion.accusers) <= self._settings.confirmations:
                 suspicion.accusers[accuser] = None
         confirmations = max(0, len(suspicion.accusers) - 1)
-        time_s = self._settings.suspicion_s(confirmations, live_count)
+        time_s = max(suspicion.shortest_s, self._settings.suspicion_s(confirmations, live_count))
         suspicion.due_at = min(suspicion.due_at, suspicion.since + time_s)
         return is_new or len(suspicion.accusers) > count
+
+    def note_long_licence(self, now: float) -> None:
+        """A member may crawl for longer by our answer: those that are accused from now on have more time."""
+        self._long_licences_until = now + self._settings.idle_suspicion_min_s
 
     def accusers_of(self, peer: str) -> tuple[str, ...]:
         suspicion = self._suspicions.get(peer)
@@ -75,7 +83,7 @@ class Suspicions:
     def may_be_due(self, peer: str, now: float) -> bool:
         """Has it been a suspect for the shortest time in which any is dead?"""
         suspicion = self._suspicions.get(peer)
-        return suspicion is not None and now >= suspicion.since + self._settings.suspicion_min_s
+        return suspicion is not None and now >= suspicion.since + suspicion.shortest_s
 
     def due(self, now: float) -> list[str]:
         """Return the suspects that have no time left to refute."""
@@ -92,8 +100,8 @@ class Suspicions:
         What they said meanwhile may be waiting for us, so each has, from now, as long as we stood still, at
         most the time of a new suspect.
         """
-        shortest_s = self._settings.suspicion_min_s
-        since_at_least = now + min(stall_s, shortest_s) - shortest_s
         for suspicion in self._suspicions.values():
+            shortest_s = suspicion.shortest_s
+            since_at_least = now + min(stall_s, shortest_s) - shortest_s
             suspicion.since = max(suspicion.since + stall_s, since_at_least)
             suspicion.due_at = max(suspicion.due_at + stall_s, suspicion.since + shortest_s)

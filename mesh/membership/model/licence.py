@@ -20,6 +20,13 @@ so all in Q hold m dead at the earliest `suspicion_min_s - news_s` after k's pin
 the licence, `licence_s` after that ping, has run out. Nobody takes a slot before *all* live members of Q have
 yielded it under a table without m (`peers/handover`), and k would not.
 
+*At rest.* Where nobody has anything to fetch, is suspected or is new, the answer of a witness says so and is
+good for `idle_licence_s`, so that members may ping each other less often. Those whom a member suspects within
+`idle_suspicion_min_s` of such an answer it holds for dead only after that time, longer by as much as the
+licence is: with these two numbers the same holds as above. A member that has given no such answer of late,
+since it has more to do, may bury m sooner, by the difference at most; then it yields nothing for longer than
+that (`fence_s` of `peers/handover`). Who has anything to fetch itself counts no answer for longer.
+
 *Large meshes.* One ping goes out per interval, so a majority of witnesses would be too old before there were
 enough of them. Of a mesh of more than nine, the newest `WITNESSES_MAX` count: a sample. A minority with a
 share f of the mesh may find so many among itself, one after the other, with probability f^4. But each of its
@@ -94,42 +101,44 @@ def is_calm(unclear_count: int, member_count: int) -> bool:
       unclear_count: suspects, and those who were until they died a short while ago.
       member_count: all that are known and have not left.
     """
-    return not _is_sample(member_count) or unclear_count <= max(SUSPECTS_MIN, member_count // SUSPECTS_PART)
+    return not is_sample(member_count) or unclear_count <= max(SUSPECTS_MIN, member_count // SUSPECTS_PART)
 
 
 def witnesses_wanted(member_count: int) -> int:
     """Return how many other members, no matter which, have to answer for a licence in a mesh of this size."""
-    return WITNESSES_MAX if _is_sample(member_count) else member_count // 2
+    return WITNESSES_MAX if is_sample(member_count) else member_count // 2
 
 
-def renewed_since(
+def earned_until(
     me: str,
     members: Collection[str],
     answered: Mapping[str, float],
-    now: float,
+    own: float,
     newcomers: Collection[str] = frozenset(),
 ) -> float | None:
-    """The newest time since which witnesses and `me` make a majority of the members; None for never.
+    """Until when those witnesses let `me` crawl that make a majority with it; None if there are too few.
 
     Args:
       members: all that are known and have not left.
-      answered: witness to when the newest ping was sent that it answered; only members that are alive.
+      answered: witness to the end of what its answer allows; only members that are alive.
+      own: the end where `me` alone is a majority.
       newcomers: as for `has_majority`.
     """
-    newest_first = sorted(answered.items(), key=lambda item: (-item[1], item[0]))
-    if _is_sample(len(members)):
-        return newest_first[WITNESSES_MAX - 1][1] if len(newest_first) >= WITNESSES_MAX else None
-    witnesses = [me, *(witness for witness, _ in newest_first)]
-    since = [now, *(sent_at for _, sent_at in newest_first)]
+    last_first = sorted(answered.items(), key=lambda item: (-item[1], item[0]))
+    if is_sample(len(members)):
+        return last_first[WITNESSES_MAX - 1][1] if len(last_first) >= WITNESSES_MAX else None
+    witnesses = [me, *(witness for witness, _ in last_first)]
+    until = [own, *(at for _, at in last_first)]
     # Fewer than half of those who count for good are never enough.
     fewest = max((len(members) - len(newcomers)) // 2, 1)
     for count in range(fewest, len(witnesses) + 1):
         if has_majority(members, witnesses[:count], newcomers):
-            return since[count - 1]
+            return until[count - 1]
     return None
 
 
-def _is_sample(member_count: int) -> bool:
+def is_sample(member_count: int) -> bool:
+    """Are they too many to wait for the answers of most?"""
     return member_count > 2 * WITNESSES_MAX + 1
 
 
@@ -143,9 +152,9 @@ class Licence:
         self.until = 0.0  # mesh clock; there is none before the first answers
         self.wants_nobody = False  # this member alone was a majority at the last look, as one of two may be
 
-    def witness(self, peer: str, sent_at: float) -> None:
-        """`peer` has answered a ping that was sent then, and held us for alive."""
-        self._answered[peer] = max(sent_at, self._answered.get(peer, sent_at))
+    def witness(self, peer: str, until: float) -> None:
+        """`peer` has answered a ping, held us for alive, and lets us crawl until then."""
+        self._answered[peer] = max(until, self._answered.get(peer, until))
 
     def forget_witnesses(self) -> None:
         """Forget the witnesses: when they answered, they did not know all members that we know now."""
@@ -184,6 +193,7 @@ class Licence:
     ) -> float:
         answered = {peer: at for peer, at in self._answered.items() if peer in present}
         self._answered = answered
-        since = renewed_since(self._me, members, answered, now, newcomers)
-        self.wants_nobody = since == now
-        return 0.0 if since is None else since + self._licence_s
+        own = now + self._licence_s
+        until = earned_until(self._me, members, answered, own, newcomers)
+        self.wants_nobody = until == own
+        return until or 0.0

@@ -21,7 +21,8 @@ class SwimSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     256: the first probe of the crashed member comes after 0.3 s on average, its deadline is 0.45 s later, and
     the suspicion takes 2.75 s from then, more if nobody else probes the member for so long. One crash in 400
     takes longer than 5 s. `tests/benchmarks/bench_membership.py` has what was measured. Where no member has
-    anything to fetch, the first probe comes later, by 1.8 s at most.
+    anything to fetch, the first probe comes later, by 3.6 s at most, and the suspicion takes 4.5 s: searches
+    are answered by standbys meanwhile.
 
     Sources: Das, Gupta, Motivala 2002 (SWIM); Dadgar, Phillips, Currey 2018 (Lifeguard, arXiv 1707.00788);
     hashicorp/memberlist, config.go, whose values for a local network are slower: 10 s.
@@ -44,6 +45,7 @@ class SwimSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     # Members beside the first that have to accuse a suspect for the shortest time; Lifeguard's K.
     confirmations: Annotated[int, Meta(ge=0, lt=ACCUSERS_MAX)] = 2
     licence_s: Seconds = 2.25  # how long the answer to a ping lets us crawl; see `licence`
+    idle_licence_s: Seconds = 4.0  # and that of a member at rest: three send 38 messages a minute each
     news_s: Seconds = 0.5  # within which news has reached nearly everybody, for the bound below
 
     gossip_interval_s: Seconds = 0.1  # while there is news
@@ -68,17 +70,29 @@ class SwimSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             raise ValueError("suspicion_min_s must not be above suspicion_max_s")
         if self.licence_s + self.news_s > self.suspicion_min_s:
             raise ValueError("licence_s and news_s together must not be above suspicion_min_s")
+        if self.idle_licence_s < self.licence_s:
+            raise ValueError("idle_licence_s must not be below licence_s")
 
-    def idle_pause_s(self, member_count: int) -> float:
+    @property
+    def idle_suspicion_min_s(self) -> float:
+        """As `suspicion_min_s`, of a member that has let others crawl for longer of late."""
+        return self.suspicion_min_s + self.idle_licence_s - self.licence_s
+
+    def licence_by(self, *, is_at_rest: bool) -> float:
+        """How long the answer of a member at rest, or of one that is not, lets us crawl."""
+        return self.idle_licence_s if is_at_rest else self.licence_s
+
+    def idle_pause_s(self, member_count: int, licence_s: float) -> float:
         """How long from one probe to the next where nothing is to be done, so that the licence just goes on.
 
         Its witnesses are then new enough, even if one of them has to be pinged twice.
 
         Args:
           member_count: all that are known and have not left.
+          licence_s: how long the answer of each lets us crawl.
         """
         wanted = max(1, witnesses_wanted(member_count))
-        return max(self.probe_interval_s, (self.licence_s - self.probe_deadline_s) / wanted)
+        return max(self.probe_interval_s, (licence_s - self.probe_deadline_s) / wanted)
 
     def suspicion_s(self, confirmations: int, live_count: int) -> float:
         """How long a suspect may take to refute, from when it was accused first.

@@ -80,6 +80,7 @@ class PingAnswered(Message, frozen=True, array_like=True, tag=2):
     queue: Count = 0  # as in `Ping`
     pages: Count = 0
     known: KnownDigest = b""
+    is_at_rest: bool = False  # so this lets the prober crawl for longer, see `licence`
 
 
 class PingRequested(Message, frozen=True, array_like=True, tag=3):

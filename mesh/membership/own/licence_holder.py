@@ -48,9 +48,14 @@ class LicenceHolder:
         if not self._licence.until:
             self._tell()  # that there is none yet
 
-    def witness(self, peer: str, sent_at: float, now: float) -> None:
+    @property
+    def wants_nobody(self) -> bool:
+        """Was this peer alone a majority at the last look?"""
+        return self._licence.wants_nobody
+
+    def witness(self, peer: str, sent_at: float, now: float, *, is_at_rest: bool) -> None:
         """Note that a member has answered a message of ours sent at that time, and held us for alive."""
-        self._licence.witness(peer, sent_at)
+        self._licence.witness(peer, sent_at + self._settings.licence_by(is_at_rest=is_at_rest))
         self.renew(now)
 
     def note_known(self) -> None:

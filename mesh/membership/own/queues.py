@@ -22,6 +22,7 @@ class Queues:
         self._members = members
         self._settings = settings
         self._measured: dict[str, QueueMeasured] = {}
+        self._busy: set[str] = set()  # members with anything in their queues
         self._heard = {own.peer}  # since the last time that all had said something
         self._rounds = 0  # of that
         self._empty_since_s = inf  # nothing was in any of them
@@ -36,7 +37,7 @@ class Queues:
     @property
     def are_empty(self) -> bool:
         """Has no member anything to fetch, as far as we have heard?"""
-        return not any(measured.length for measured in self._measured.values())
+        return not self._busy
 
     def licence(self, until: float) -> CrawlLicensed:
         """Return a licence for our crawl with the figures about other members' crawls that it needs."""
@@ -46,6 +47,10 @@ class Queues:
 
     def note(self, peer: str, measured: QueueMeasured) -> None:
         self._measured[peer] = measured
+        if measured.length:
+            self._busy.add(peer)
+        else:
+            self._busy.discard(peer)
         self._heard.add(peer)
         if self._heard.issuperset(self._members.live()):
             self._rounds += 1
@@ -54,6 +59,7 @@ class Queues:
     def forget(self, peer: str) -> None:
         """The member takes no part any more."""
         self._measured.pop(peer, None)
+        self._busy.discard(peer)
 
     def begin(self, now: float, phase: float) -> None:
         """Follow the queues from now on, if slots are to follow them; `phase` in [0, 1) spreads the load."""

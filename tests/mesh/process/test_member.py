@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -124,14 +124,18 @@ def member_of(mesh: MeshFolder, number: int, config: PeerConfig) -> Member:
 
 @asynccontextmanager
 async def running(
-    mesh: MeshFolder, number: int, door: dict[str, Any], **changes: Any
+    mesh: MeshFolder,
+    number: int,
+    door: dict[str, Any],
+    before_stop: Callable[[], Awaitable[bool]] | None = None,
+    **changes: Any,
 ) -> AsyncIterator[tuple[Member, Listener, trio.Event]]:
     """A member that ends with the block at the latest."""
     config = config_of(mesh, number, door, **changes)
     member, listener, stop = member_of(mesh, number, config), Listener(), trio.Event()
     member.assemble([listener], [], DECODER)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(member.run, stop)
+        nursery.start_soon(member.run, stop, before_stop)
         yield member, listener, stop
         stop.set()
 
@@ -183,15 +187,34 @@ async def test_a_member_that_comes_back_is_the_one_it_was(mesh: MeshFolder) -> N
             assert again.peer_id == two.peer_id
 
 
+async def test_a_member_that_leaves_is_missed_by_nobody_and_may_come_back(mesh: MeshFolder) -> None:
+    """As a drained peer does. One that stops may come back with what nobody else has: slots wait for it."""
+
+    async def is_empty() -> bool:
+        return True
+
+    async with AsyncExitStack() as stack:
+        door = await stack.enter_async_context(bootstrapped(mesh))
+        _, hears_one, _ = await stack.enter_async_context(running(mesh, 1, door))
+        for finish, missed in ((None, 1), (is_empty, 0)):
+            async with running(mesh, 2, door, finish) as (two, hears_two, _):
+                await until(lambda two=two: two.peer_id in hears_one.alive)  # type: ignore[misc]
+                await until(lambda hears=hears_two: hears.alive == hears_one.alive)  # type: ignore[misc]
+            await until(lambda two=two: two.peer_id not in hears_one.alive)  # type: ignore[misc]
+            assert hears_one.ownership is not None
+            assert hears_one.ownership.missed == missed
+
+
 async def test_what_is_to_be_finished_is_finished_while_everything_runs(mesh: MeshFolder) -> None:
     member, listener, stop = member_of(mesh, 1, config_of(mesh, 1)), Listener(), trio.Event()
     member.assemble([listener], [], DECODER)
     steps: list[str] = []
 
-    async def finish() -> None:
+    async def finish() -> bool:
         await trio.sleep(0.01)
         assert member.runtime is not None
         steps.append(f"controller is {'up' if listener.alive else 'down'}")
+        return False
 
     stop.set()
     with trio.fail_after(SECONDS_MAX):
