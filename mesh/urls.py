@@ -8,7 +8,7 @@ on what was seen by comparing these strings, so a change here is a change of the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from ada_url import join_url, normalize_url
@@ -82,8 +82,8 @@ def is_canonical(url: str) -> bool:
     return is_plain or canonical(url) == url
 
 
-def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:
-    """Yield `canonical(href, base)` for each link of a page, in order, faster than one by one.
+def canonical_links(base: str, hrefs: Iterable[str]) -> list[str | None]:
+    """Return `canonical(href, base)` for each link of a page, in order, faster than one by one.
 
     What an href without its fragment resolves to depends on the directory of the base only, unless it is
     empty or a bare query; so the answers are cached per directory, not per page.
@@ -92,16 +92,18 @@ def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:
       base: a canonical URL, of the page or of its `<base href>`.
     """
     directory = base[: base.rfind("/", 0, base.find("?") if "?" in base else None) + 1]
+    found: list[str | None] = []
     for href in hrefs:
         reference = href.strip(_C0_OR_SPACE).partition("#")[0]
         if len(href) > RAW_URL_CHARS_MAX:
-            yield None
+            found.append(None)
         elif not reference:
-            yield base
+            found.append(base)
         elif _NEEDS_WHOLE_BASE.match(reference):
-            yield canonical(href, base)
+            found.append(canonical(href, base))
         else:
-            yield _canonical_in(directory, reference)
+            found.append(_canonical_in(directory, reference))
+    return found
 
 
 def host_of(url: str) -> str:
@@ -142,6 +144,11 @@ def fingerprint(url: str) -> bytes:
     """Return the 16 bytes by which the mesh knows a canonical URL: XXH3-128 of its ASCII form."""
     digest: bytes = xxh3_128_digest(url.encode())
     return digest
+
+
+def fingerprints(urls: Iterable[str]) -> list[bytes]:
+    """Return the `fingerprint` of each of many URLs."""
+    return [xxh3_128_digest(url.encode()) for url in urls]
 
 
 def looks_like_trap(url: str) -> bool:

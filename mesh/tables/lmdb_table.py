@@ -34,7 +34,7 @@ import lmdb
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from mesh.tables.disk_space import NO_SPACE, is_full
 from mesh.tables.private_files import FILE_MODE, make_private_folder
-from mesh.tables.sealed_rows import opened, sealed
+from mesh.tables.sealed_rows import all_sealed, opened
 from mesh.tables.sorted_map import SortedMap
 from mesh.tables.table import KEY_BYTES_MAX, prefix_end
 from mesh.tables.table_check import DATA_FILE
@@ -139,9 +139,10 @@ class LmdbTable:
         self._version += 1
 
     def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        assert all(0 < len(key) <= KEY_BYTES_MAX for key, _ in rows), "a key that is too long"
+        lengths = [len(key) for key, _ in rows]
+        assert not rows or 0 < min(lengths) <= max(lengths) <= KEY_BYTES_MAX, "a key that is too long"
         self._overlay.put_many(rows)
-        self._overlay_bytes += sum(len(value) for _, value in rows)
+        self._overlay_bytes += sum([len(value) for _, value in rows])
         self._version += 1
 
     def delete(self, key: bytes) -> None:
@@ -307,17 +308,13 @@ def _overlaid(newer: Items, older: Items) -> Items:
 
 
 def _apply(changes: list[tuple[bytes, bytes | None]], transaction: lmdb.Transaction[bytes]) -> None:
-    cursor = transaction.cursor()
-    puts: list[tuple[bytes, bytes]] = []
     for key, value in changes:
         if value is None:
             transaction.delete(key)
-        else:
-            puts.append((key, sealed(key, value)))
-        if len(puts) == PUTS_PER_CALL:
-            cursor.putmulti(puts)
-            puts.clear()
-    cursor.putmulti(puts)
+    cursor = transaction.cursor()
+    puts = [(key, value) for key, value in changes if value is not None]
+    for first in range(0, len(puts), PUTS_PER_CALL):
+        cursor.putmulti(all_sealed(puts[first : first + PUTS_PER_CALL]))
 
 
 def lock_table(folder: Path) -> int:

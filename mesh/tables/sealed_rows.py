@@ -6,6 +6,7 @@ The key is part of the sum, so that a row at another place than it was written i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from xxhash import xxh3_64_digest
@@ -15,8 +16,9 @@ from mesh.errors import CorruptionError
 SUM_BYTES: Final = 4  # of XXH3-64: one damage in four billion goes unnoticed
 
 
-def sealed(key: bytes, value: bytes) -> bytes:
-    return value + xxh3_64_digest(key + value)[:SUM_BYTES]
+def all_sealed(rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return keys with their rows, for keys with their values; one call for many."""
+    return [(key, value + xxh3_64_digest(key + value)[:SUM_BYTES]) for key, value in rows]
 
 
 def opened(key: bytes, row: bytes) -> bytes:

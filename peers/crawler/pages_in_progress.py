@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from math import inf
 from typing import Final
@@ -400,10 +401,13 @@ class PagesInProgress:
     def _onward(
         self, seen: PageSeen, links: Iterable[FoundLink], depth: int, hops: int = 0
     ) -> Iterator[FoundLink]:
-        """Yield the links of a page that go on their way, with their depth."""
-        if depth <= self.settings.depth_max:
-            for link in self._frontier.order.onward(seen, links):
-                yield replace(link, depth=depth, hops=link.hops or hops)
+        """Return the links of a page that go on their way, with their depth; made as they are taken."""
+        if depth > self.settings.depth_max:
+            return iter(())
+        found = self._frontier.order.onward(seen, links)
+        if hops:
+            found = (replace(link, hops=link.hops or hops) for link in found)
+        return map(partial(replace, depth=depth), found)  # without a call for each
 
     def route(self, now: float) -> None:
         """Let the next links of stored pages go on their way; those without any more can be settled."""

@@ -34,6 +34,8 @@ VALUE_BYTES_MAX: Final = 1 << 20
 Join: TypeAlias = Callable[[bytes, bytes], bytes]
 # Takes slot, name, value before (None for none) and value.
 Changed: TypeAlias = Callable[[int, bytes, bytes | None, bytes], None]
+# Takes slot, name and value: is it one that the store may have, if another peer says so?
+Accepts: TypeAlias = Callable[[int, bytes, bytes], bool]
 
 
 class Item(msgspec.Struct, frozen=True, array_like=True):
@@ -48,7 +50,13 @@ class ItemStore:
     """A `store.MirroredStore` of values."""
 
     def __init__(
-        self, table: Table, join: Join, *, part_bytes: int = PART_BYTES, changed: Changed = lambda *_: None
+        self,
+        table: Table,
+        join: Join,
+        *,
+        part_bytes: int = PART_BYTES,
+        changed: Changed = lambda *_: None,
+        accepts: Accepts | None = None,
     ) -> None:
         """Find out which slots have anything.
 
@@ -57,11 +65,13 @@ class ItemStore:
             what is no value.
           part_bytes: of items, after which the next part or shipment begins.
           changed: told of every value that changes, whoever changed it.
+          accepts: of values from other peers, those that are taken; None for all that can be joined.
         """
         self._table = table
         self._join = join
         self._part_bytes = part_bytes
         self._changed = changed
+        self._accepts = accepts
         self._filled = np.zeros(SLOTS_MAX, np.bool_)
         self._forgetting: list[int] = []
         self._changes: dict[bytes, None] | None = None  # keys, in the order of changing
@@ -86,7 +96,7 @@ class ItemStore:
         joined = self._join(before, value) if before is not None else value
         if joined == before:
             return False
-        self._digests.note(key)
+        self._digests.note((key,))
         self._table.put(key, joined)
         if self._changes is not None and is_news:
             self._changes[key] = None
@@ -98,10 +108,23 @@ class ItemStore:
         self._changed(slot, name, before, joined)
         return True
 
+    def drop(self, slot: int, name: bytes) -> None:
+        """Delete a value that no peer keeps: one that has it still may send it again, see `accepts`."""
+        key = key_at(slot, name)
+        self._digests.note((key,))
+        self._table.delete(key)
+        if next(self._table.scan_prefix(key_of_slot(slot), limit=1), None) is None:
+            self._filled[slot] = False
+
     def items_after(self, after: bytes, limit: int) -> list[Item]:
         """Return values in the order of their slots and names, from the one after `after`, see `key_of`."""
         rows = self._table.scan(after + b"\0" if after else b"", limit=limit)
         return [Item(slot_in(key), key[2:], value) for key, value in rows]
+
+    def items_below(self, slot: int, prefix: bytes, limit: int) -> list[Item]:
+        """Return the first values of a slot whose names begin so."""
+        rows = self._table.scan_prefix(key_at(slot, prefix), limit=limit)
+        return [Item(slot, key[2:], value) for key, value in rows]
 
     def items(self, slot: int) -> Iterator[Item]:
         """Yield all values of a slot, by name."""
@@ -152,7 +175,7 @@ class ItemStore:
         while self._forgetting and room > 0:
             rows = list(self._table.scan_prefix(key_of_slot(self._forgetting[0]), limit=room))
             for key, _ in rows:
-                self._digests.note(key)
+                self._digests.note((key,))
                 self._table.delete(key)
             room -= len(rows)
             if room > 0:
@@ -204,15 +227,17 @@ class ItemStore:
             raise RemoteProtocolError(f"items that are none: {error}") from error
         if not all(map(is_taken, {item.slot for item in items})):
             raise RemoteProtocolError("items of slots that are not to come from there")
-        good = [item for item in items if self._is_value(item.value)]
+        good = [item for item in items if self._is_good(item)]
         self.items_refused += len(items) - len(good)
         for item in good:
             self.put(item.slot, item.name, item.value)
         return len(good)
 
-    def _is_value(self, value: bytes) -> bool:
+    def _is_good(self, item: Item) -> bool:
+        if self._accepts is not None:
+            return self._accepts(item.slot, item.name, item.value)
         try:
-            self._join(value, value)
+            self._join(item.value, item.value)
         except ValueError:
             return False
         return True

@@ -48,7 +48,7 @@ class WatchedTable:
           kind_at: where in a key its kind is; every key is longer.
           kinds: of the keys that are told.
         """
-        self.before_change: Callable[[bytes], None] | None = None
+        self.before_change: Callable[[Sequence[bytes]], None] | None = None
         self._table = table
         self._kind_at = kind_at
         self._kinds = frozenset(kinds)
@@ -59,19 +59,17 @@ class WatchedTable:
 
     def put(self, key: bytes, value: bytes) -> None:
         if self.before_change is not None and key[self._kind_at] in self._kinds:
-            self.before_change(key)
+            self.before_change((key,))
         self._table.put(key, value)
 
     def put_many(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         if self.before_change is not None:
-            for key, _ in rows:
-                if key[self._kind_at] in self._kinds:
-                    self.before_change(key)
+            self.before_change([key for key, _ in rows if key[self._kind_at] in self._kinds])
         self._table.put_many(rows)
 
     def delete(self, key: bytes) -> None:
         if self.before_change is not None and key[self._kind_at] in self._kinds:
-            self.before_change(key)
+            self.before_change((key,))
         self._table.delete(key)
 
 
@@ -106,19 +104,19 @@ class SlotDigests:
         self._known: dict[int, _Known] = {}
         self._n_changed = 0
 
-    def note(self, key: bytes) -> None:
-        """Remember a row's id; to be called before the row, or the part that others see of it, changes."""
-        slot = key[self._slot_at] << 8 | key[self._slot_at + 1]
-        known = self._known.get(slot)
-        if known is None or key in known.changed:
-            return
-        known.changed[key] = self._id_of(key)
-        self._n_changed += 1
-        if (
-            self._n_changed > self._changed_max
-        ):  # nobody asks for some slots any more; this one is walked over
-            self._n_changed -= len(known.changed)
-            del self._known[slot]
+    def note(self, keys: Sequence[bytes]) -> None:
+        """Remember the ids of rows; to be called before these, or the parts that others see, change."""
+        for key in keys:
+            slot = key[self._slot_at] << 8 | key[self._slot_at + 1]
+            known = self._known.get(slot)
+            if known is None or key in known.changed:
+                continue
+            known.changed[key] = self._id_of(key)
+            self._n_changed += 1
+            if self._n_changed > self._changed_max:
+                # Nobody asks for some slots any more; this one is walked over.
+                self._n_changed -= len(known.changed)
+                del self._known[slot]
 
     def of(self, slot: int) -> SlotDigest:
         """Return the digest of a slot."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -109,17 +110,17 @@ class Wants:
 
     def due(self, store: str, tasks_max: int, slots_max: int, now: float) -> list[Want]:
         """Return the wants to begin now; urgent first, one task of each kind and peer at a time."""
-        mine = sorted(
-            ((peer, source) for (name, peer), source in self._sources.items() if name == store),
-            key=lambda item: item[0],
-        )
+        mine = [(peer, source) for (name, peer), source in self._sources.items() if name == store]
         if not mine:
             return []
-        room = tasks_max - sum(len(source.tasks) for _, source in mine)
+        mine.sort(key=itemgetter(0))
+        room = tasks_max
+        for _, source in mine:  # no generator: this is looked at for each store at every wake
+            room -= len(source.tasks)
         chosen: list[Want] = []
         for is_urgent in (True, False):
             for peer, source in mine:
-                waiting = source.waiting(is_urgent)
+                waiting = source.urgent if is_urgent else source.copies
                 if len(chosen) < room and waiting.at <= now and not source.is_running(is_urgent):
                     slots = _first(waiting.slots, slots_max)
                     chosen.append(Want(store, peer, slots, is_urgent, waiting.is_routine))
@@ -183,7 +184,10 @@ class Wants:
         for (store, _), source in self._sources.items():
             by_store.setdefault(store, []).append(source)
         for mine in by_store.values():
-            if sum(len(source.tasks) for source in mine) >= tasks_max:
+            room = tasks_max
+            for source in mine:
+                room -= len(source.tasks)
+            if room <= 0:
                 continue
             for source in mine:
                 for waiting, is_urgent in ((source.urgent, True), (source.copies, False)):

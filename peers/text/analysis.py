@@ -142,7 +142,7 @@ class _Reading:
         self._content_words: set[str] = set()
         spans = spans_of(folded)
         self._function_words = function_words_of(folded[span.start : span.end] for span in spans)
-        compounds = compounds_of(folded)
+        compounds = compounds_of(folded, spans)
         greatest_last = sorted(compounds, key=itemgetter(-1))
         of_run = {run: c.meaning for c in greatest_last for run in range(c.first, c.last + 1)}
         self._alternatives: dict[EitherOf, None] = {}
@@ -277,10 +277,13 @@ def frequency_entries(text: str, *languages: str) -> list[str]:
       languages: that it may be in besides English, see `line_languages`.
     """
     folded = fold(text)
-    words = [run[:TERM_CHARS_MAX] for run in runs_of(folded) if kind_of(run) is RunKind.WORD]
+    spans = spans_of(folded)
+    words = [
+        folded[start : min(end, start + TERM_CHARS_MAX)] for start, end, kind in spans if kind is RunKind.WORD
+    ]
     natives = [native for language in languages if (native := native_language(language))]
-    forms = [form for word in words for form in {form_of(word), *(native_form_of(word, n) for n in natives)}]
-    return [*filter(None, forms), *(compound.entry for compound in compounds_of(folded))]
+    forms = [form for word in words for form in {form_of(word), *[native_form_of(word, n) for n in natives]}]
+    return [*filter(None, forms), *[compound.entry for compound in compounds_of(folded, spans)]]
 
 
 def atoms(text: str) -> list[str]:

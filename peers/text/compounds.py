@@ -76,9 +76,8 @@ def spans_of(folded: str) -> list[Span]:
     return [Span(match.start(), match.end(), kind_of(match[0])) for match in RUN.finditer(folded)]
 
 
-def compounds_of(folded: str) -> list[Compound]:
-    """Return the compounds of a folded text, each kind by rising place."""
-    spans = spans_of(folded)
+def compounds_of(folded: str, spans: list[Span]) -> list[Compound]:
+    """Return the compounds of a folded text with these `spans_of` it, each kind by rising place."""
     found = [
         Compound(entry, i, i, Meaning.WHOLE)
         for i, span in enumerate(spans)

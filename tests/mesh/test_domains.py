@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from publicsuffixlist import PublicSuffixList
 
 from mesh.domains import _suffixes, load_suffixes, registrable_domain
 
@@ -11,6 +12,10 @@ def test_the_list_can_be_read_before_it_is_needed() -> None:
     load_suffixes()
     assert registrable_domain("www.pku.edu.cn") == "pku.edu.cn"
     assert _suffixes.cache_info().misses == 1
+
+
+def test_the_list_has_the_names_that_its_own_reader_makes() -> None:
+    assert vars(_suffixes()) == vars(PublicSuffixList())
 
 
 @pytest.mark.parametrize(

@@ -168,8 +168,10 @@ class Connection:
             response.reason.decode("latin-1"),
             response.http_version.decode("ascii"),
             tuple(
-                (name.decode("latin-1"), value.decode("latin-1"))
-                for name, value in response.headers.raw_items()
+                [
+                    (name.decode("latin-1"), value.decode("latin-1"))
+                    for name, value in response.headers.raw_items()
+                ]
             ),
             body,
             self._bytes_received,
@@ -214,7 +216,10 @@ class Connection:
             if isinstance(event, h11.Response):
                 if len(event.headers) > self._limits.header_count_max:
                     raise ExchangeError(FailureReason.HEADER_TOO_LARGE, f"{len(event.headers)} headers")
-                is_chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
+                names = [
+                    name.lower() for name, _ in event.headers.raw_items()
+                ]  # as a list: h11 walks by calls
+                is_chunked = b"transfer-encoding" in names
                 has_body = event.status_code not in (204, 304)
                 self._chunk_lines = ChunkLines() if is_chunked and has_body else None
                 if self._head:  # the body has begun

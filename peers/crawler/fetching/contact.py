@@ -28,7 +28,9 @@ _PRIVATE_ENDINGS: Final = (
 )
 ADVICE: Final = (
     "no public host is asked without an address at which its webmaster reaches you: give --contact "
-    "you@example.org to `tianmesh up`, `init` or `join`, or write it as contact into [crawl] of config.toml"
+    "you@example.org to `tianmesh up`, `init` or `join`; for peers that run say `tianmesh config set "
+    "crawl.contact you@example.org`, or in a lab `contact` in lab.toml and `tianmesh lab launch`, and start "
+    "them again"
 )
 
 

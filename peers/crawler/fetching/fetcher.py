@@ -420,7 +420,8 @@ class Fetcher:
 
     def _body_check(self, request: FetchPage) -> Callable[[h11.Response], WantedBody]:
         def check(response: h11.Response) -> WantedBody:
-            heads = dict(reversed(list(response.headers)))  # of repeated ones the first counts
+            fields = reversed(response.headers.raw_items())  # of repeated ones the first counts
+            heads = {name.lower(): value for name, value in fields}
             media_type = named_media_type(heads.get(b"content-type", b"").decode("latin-1"))
             length = int(heads.get(b"content-length", b"0"))
             if response.status_code == 407 and self._proxy is not None:
@@ -465,7 +466,7 @@ def _delay_s(request: FetchPage, address: str) -> float:
 
 
 def _codings_of(answer: RawResponse) -> str:
-    return ",".join(value for name, value in answer.headers if name.lower() == "content-encoding")
+    return ",".join([value for name, value in answer.headers if name.lower() == "content-encoding"])
 
 
 def _port_of(origin: str, default: int) -> int:

@@ -89,7 +89,7 @@ def _in_digits(number: int) -> str:
 
 def row_told(entries: tuple[str, ...], telling: str) -> AnchorRow:
     """Return the row of entries, in any order, that are told together."""
-    sorted_entries = join_anchors(entries, ())
+    sorted_entries = join_anchors(entries, ()) if len(entries) > 1 else entries
     return (telling, *sorted_entries) if telling else sorted_entries
 
 
@@ -151,8 +151,6 @@ def is_anchor_row(row: AnchorRow) -> bool:
 
 def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """Bring the link texts, linkers and uses of a page together; sorted. A use comes with its text."""
-    if len(one) == 1 and not other:  # most pages that have any
-        return one
     entries = {*one, *other}
     if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX, USES_MAX, MOVES_MAX):
         return tuple(sorted(entries))

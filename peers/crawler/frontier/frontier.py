@@ -35,7 +35,7 @@ from math import inf
 from typing import Final
 
 from mesh.tables.table import Table
-from mesh.urls import fingerprint, host_of
+from mesh.urls import fingerprint, fingerprints, host_of
 from peers.crawler.frontier.changed_texts import ChangedTexts
 from peers.crawler.frontier.filled_slots import FilledSlots
 from peers.crawler.frontier.held_hosts import HeldHosts
@@ -55,6 +55,7 @@ from peers.crawler.frontier.keys import (
     mark_in,
     slot_key,
     texts_key,
+    url_and_texts_keys,
     url_key,
 )
 from peers.crawler.frontier.order_in_force import OrderInForce
@@ -135,30 +136,30 @@ class Frontier:
         """
         for slot in dict.fromkeys([link.slot for link in links]):
             self.slots.fill(slot)
-        marks = [fingerprint(link.url) for link in links]
-        keys = [url_key(link.slot, mark) for link, mark in zip(links, marks, strict=True)]
-        texts = [texts_key(link.slot, mark) for link, mark in zip(links, marks, strict=True) if link.entries]
-        rows = dict(zip(keys + texts, self._table.get_many(keys + texts), strict=True))
+        marks = fingerprints([link.url for link in links])
+        keys, texts = url_and_texts_keys([link.slot for link in links], marks)
+        wanted = keys + [key for link, key in zip(links, texts, strict=True) if link.entries]
+        rows = dict(zip(wanted, self._table.get_many(wanted), strict=True))
+        changes = {} if self.changes is None else self.changes  # as `note_change`, for many
         unwritten: dict[bytes, bytes] = {}
         grown: dict[HostState, None] = {}
-        for link, mark, key in zip(links, marks, keys, strict=True):
+        for link, mark, key, texts_at in zip(links, marks, keys, texts, strict=True):
             slot, row = link.slot, rows[key]
             if link.entries:
-                texts_at = texts_key(slot, mark)
                 told = self.texts.told_by(link, mark, row, rows[texts_at])
                 if told is not None:
                     rows[texts_at] = unwritten[texts_at] = told
-                    self.note_change(texts_at)
+                    changes[texts_at] = None
             if not link.is_queued:
                 continue
             if row is None:
                 state, digest, is_new_host = self._hosts.know(link.host, slot)
                 if is_new_host:
-                    self.note_change(host_key(slot, digest))
+                    changes[host_key(slot, digest)] = None
                 row, place, entry = self._queues.add_new(link, mark, digest, state)
                 rows[key] = unwritten[key] = row
                 unwritten[place] = entry
-                self.note_change(key)
+                changes[key] = None
                 self._count_url(slot, +1)
                 if state is not None:
                     grown[state] = None
@@ -385,8 +386,8 @@ class Frontier:
     def row(self, key: bytes) -> bytes | None:
         return self._table.get(key)
 
-    def tell_changes(self, before_change: Callable[[bytes], None]) -> None:
-        """From now on tell the key of every row of kind a, h, r and u before it changes."""
+    def tell_changes(self, before_change: Callable[[Sequence[bytes]], None]) -> None:
+        """From now on tell the keys of all rows of kind a, h, r and u before they change."""
         self._table.before_change = before_change
 
     def key_of(self, state: HostState, taken: QueuedUrl) -> bytes:
@@ -396,6 +397,10 @@ class Frontier:
     def is_out(self, taken: QueuedUrl) -> bool:
         """Is the visit for which a URL was taken still to be made, as far as is known here?"""
         return self._queues.is_out(mark_in(taken.key))
+
+    def is_taken(self, mark: bytes) -> bool:
+        """Is a URL, by its fingerprint, being visited?"""
+        return self._queues.is_out(mark)
 
     def url_in_queue(self, slot: int, mark: bytes, row: UrlRow) -> str:
         """The text of a queued URL."""

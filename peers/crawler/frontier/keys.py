@@ -14,6 +14,7 @@ All keys begin with the slot, so that everything that belongs to a slot is one r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from peers.crawler.frontier.items import host_hash
@@ -67,6 +68,12 @@ def url_key(slot: int, mark: bytes) -> bytes:
 
 def texts_key(slot: int, mark: bytes) -> bytes:
     return slot.to_bytes(2, "big") + TEXTS + mark
+
+
+def url_and_texts_keys(slots: Iterable[int], marks: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Return the `url_key` and the `texts_key` of each of many URLs."""
+    places = [(slot.to_bytes(2, "big"), mark) for slot, mark in zip(slots, marks, strict=True)]
+    return [slot + URL + mark for slot, mark in places], [slot + TEXTS + mark for slot, mark in places]
 
 
 def changed_key(slot: int, mark: bytes) -> bytes:

@@ -147,12 +147,12 @@ class FrontierStore:
 
     def hold_back(self, key: bytes, held_back: HeldBack) -> None:
         """Show others a row as it was before."""
-        self._digests.note(key)
+        self._digests.note((key,))
         self.held_back[key] = held_back
 
     def release(self, key: bytes) -> None:
         """Show others a row as it is, and have them hear of it if they did not see it so before."""
-        self._digests.note(key)
+        self._digests.note((key,))
         if self.held_back.pop(key, None) is not None:
             self._frontier.note_change(key)
 

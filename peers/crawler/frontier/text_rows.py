@@ -69,10 +69,10 @@ class TextRows:
           stored: the row of its texts as it is.
         """
         before = _decode(stored) if stored else ()
-        if knows(before, link.entries, link.telling):
+        if before and knows(before, link.entries, link.telling):
             return None
-        joined = join_anchor_rows(before, row_told(link.entries, link.telling))
-        if joined == before:
+        joined = row_told(link.entries, link.telling)
+        if before and (joined := join_anchor_rows(before, joined)) == before:
             return None
         is_stored = page is not None and not is_new_row(page) and row_in(page).is_stored
         if is_stored and not have_same_entries(before, joined):

@@ -59,8 +59,11 @@ class PatternBudgets:
 
     def is_trap(self, url: str) -> bool:
         """Has a pattern of a URL brought too many copies?"""
-        known = (self._patterns.get(name) for name in patterns_of(url))
-        return any(pattern is not None and pattern.is_exhausted for pattern in known)
+        for name in patterns_of(url):
+            pattern = self._patterns.get(name)
+            if pattern is not None and pattern.is_exhausted:
+                return True
+        return False
 
     def exhausted(self) -> dict[str, PatternCounts]:
         """Return the patterns that came to their end, the latest last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from peers.crawler.model.course import UNLIMITED
@@ -19,22 +20,25 @@ class LinkMemory:
         self._now: set[Key] = set()
         self._before: set[Key] = set()
 
-    def is_new(self, link: FoundLink) -> bool:
-        """Tell whether a link is to be brought to its owner, and remember that it was."""
-        key: Key = (link.url, link.anchor, link.linker)
-        if link.use is not LinkUse.FETCH:  # another page may have it followed
-            key = (*key, link.use.name)
-        if link.moved_from:
-            key = (*key, link.moved_from)
-        if link.parent or link.is_ahead or link.levels != UNLIMITED or link.steps != UNLIMITED:
-            # The same link on another page may be followed where this one is not, or sooner.
-            key = (*key, f"{link.use} {link.parent} {link.levels} {link.steps} {link.is_ahead}")
-        if not link.changed_s and (key in self._now or key in self._before):
-            return False
-        self._now.add(key)
-        if len(self._now) >= self._links_max:
-            self._before, self._now = self._now, set()
-        return True
+    def new(self, links: Iterable[FoundLink]) -> list[FoundLink]:
+        """Return the links that are to be brought to their owners, and remember that these were."""
+        found = []
+        for link in links:
+            key: Key = (link.url, link.anchor, link.linker)
+            if link.use is not LinkUse.FETCH:  # another page may have it followed
+                key = (*key, link.use.name)
+            if link.moved_from:
+                key = (*key, link.moved_from)
+            if link.parent or link.is_ahead or link.levels != UNLIMITED or link.steps != UNLIMITED:
+                # The same link on another page may be followed where this one is not, or sooner.
+                key = (*key, f"{link.use} {link.parent} {link.levels} {link.steps} {link.is_ahead}")
+            if not link.changed_s and (key in self._now or key in self._before):
+                continue
+            self._now.add(key)
+            if len(self._now) >= self._links_max:
+                self._before, self._now = self._now, set()
+            found.append(link)
+        return found
 
     def note(self, url: str) -> None:
         """Remember that a bare link to a URL was brought."""

@@ -145,11 +145,11 @@ class Links:
         if self._policy.is_of_domains:
             links = marked(page, links)
         ours: list[Placed] = []
-        for link in self._and_moved(links):
-            if not self._memory.is_new(link) or looks_like_trap(link.url):
+        for link in self._memory.new(self._and_moved(links)):
+            if looks_like_trap(link.url):
                 continue
             host = host_of(link.url)
-            slot, owner = self.place_of(host)
+            slot, owner = self._places.get(host) or self.place_of(host)
             if owner == self._me:
                 ours.append((link, host, slot))
             else:

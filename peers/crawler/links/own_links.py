@@ -49,15 +49,19 @@ class OwnLinks:
         """
         tag = tag_of(teller)
         telling = telling_of(now, tag)
-        goes_by_citations = self._frontier.order.goes_by_citations
+        order = self._frontier.order
+        goes_by_citations, is_plain = order.goes_by_citations, order.is_plain
         for link, host, slot in links:
             is_queued = link.use in TO_BE_FETCHED and self._is_to_be_queued(link, host, now)
             if link.use is LinkUse.STORED:
                 self._add_batch(now)
                 self._frontier.add_stored(link.url, slot)
                 self.quiet_s = now + QUIET_S
-            course = self._course_of(link, slot) if is_queued else None
-            entries = _entries_of(link)
+            has_course = is_queued and not (is_plain and link.levels == UNLIMITED and not link.moved_from)
+            course = self._course_of(link, slot) if has_course else None
+            entries = entries_of(link.anchor, link.linker)
+            if link.moved_from:
+                entries += _entries_of_move(link)
             if is_queued or entries:
                 by = telling_of(now, link.tellers + tag) if link.tellers else telling
                 told = LinkTo(link.url, host, slot, link.depth, link.hops, course, entries, is_queued, by)
@@ -109,8 +113,6 @@ class OwnLinks:
 
     def _course_of(self, link: FoundLink, slot: int) -> Course | None:
         order = self._frontier.order
-        if order.is_plain and link.levels == UNLIMITED and not link.moved_from:
-            return None  # without asking what is known of other links
         entries = self._frontier.texts.of(link.url, slot) if order.goes_by_citations else ()
         return order.course_of(link, entries)
 
@@ -123,10 +125,9 @@ class OwnLinks:
             self.merge(slot, due, link.url)
 
 
-def _entries_of(link: FoundLink) -> tuple[str, ...]:
-    """Return the entries kept for a link's target: the link's text and linker, and the target's old URL."""
-    entries = entries_of(link.anchor, link.linker) if link.anchor or link.linker else ()
-    if link.moved_from and canonical(link.moved_from) == link.moved_from != link.url:
-        is_believed = may_speak_for(host_of(link.moved_from), host_of(link.url))
-        entries += entries_of_move(link.moved_from) if is_believed else ()
-    return entries
+def _entries_of_move(link: FoundLink) -> tuple[str, ...]:
+    """Return the entries kept of the former URL of a link's target; none if that may not speak for it."""
+    before, url = link.moved_from, link.url
+    if canonical(before) != before or before == url or not may_speak_for(host_of(before), host_of(url)):
+        return ()
+    return entries_of_move(before)

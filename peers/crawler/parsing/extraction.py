@@ -152,11 +152,11 @@ def _links(page: ParsedPage, listed: tuple[Listed, ...]) -> tuple[FoundLink, ...
     known = frozenset(each.url for each in listed)
     return (
         *_listed_links(listed),
-        *(
+        *[
             FoundLink(link.url, link.anchor, linker=linker_of(page.url, link.url))
             for link in page.links
             if link.url not in known
-        ),
+        ],
         *((FoundLink(page.icon, hops=ICON_HOPS),) if page.icon else ()),
     )
 

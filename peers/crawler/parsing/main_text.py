@@ -39,12 +39,12 @@ def parted(text: str, scores: Sequence[float]) -> tuple[str, str]:
     if _size(body) < BYTES_MIN:
         least = min(SCORE_MIN, NEXT_TO_BEST * max(scores))
         body = _chosen(lines, scores, least)
-    rest = (line for line, score in zip(lines, scores, strict=True) if score < least)
+    rest = [line for line, score in zip(lines, scores, strict=True) if score < least]
     return body, "\n".join(rest)
 
 
 def _chosen(lines: Sequence[str], scores: Sequence[float], least: float) -> str:
-    return "\n".join(line for line, score in zip(lines, scores, strict=True) if score >= least)
+    return "\n".join([line for line, score in zip(lines, scores, strict=True) if score >= least])
 
 
 def _size(text: str) -> int:

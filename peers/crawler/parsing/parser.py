@@ -402,13 +402,13 @@ def resolved_links(base: str, hrefs: Sequence[tuple[str, str]], encoding: str = 
     if encoding != "utf-8":
         hrefs = [(href if href.isascii() else with_query_in(href, encoding), text) for href, text in hrefs]
     texts_of: dict[str, dict[str, None]] = {}
-    targets = canonical_links(base, (href for href, _ in hrefs))
+    targets = canonical_links(base, [href for href, _ in hrefs])
     for target, (_, text) in zip(targets, hrefs, strict=True):
         if target is not None:
             texts = texts_of.setdefault(target, {})
             if text and len(texts) < ANCHORS_PER_URL_MAX:
                 texts[text] = None
-    return tuple(Link(target, text) for target, texts in texts_of.items() for text in texts or ("",))
+    return tuple([Link(target, text) for target, texts in texts_of.items() for text in texts or ("",)])
 
 
 def _robots_words(directives: str) -> frozenset[str]:

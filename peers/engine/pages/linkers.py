@@ -48,6 +48,7 @@ MOVE_CHARS_MAX: Final = 199  # of a URL; with its prefix it is as long as a text
 # By the fitted weights a text that is there eight times has 0.9 of all that any number of times would give.
 TEXT_HOSTS_MAX: Final = 8
 _PREFIXES: Final = (LINKER_PREFIX, USE_PREFIX, MOVE_PREFIX)
+_MARKS: Final = frozenset((*_PREFIXES, TELLING_PREFIX))  # nearly every text begins with none of them
 _HASHES: Final = 1 << 64
 _HASH_CHARS: Final = 16
 _LINKER: Final = re.compile(LINKER_PREFIX + "[0-9a-f]{16}")
@@ -76,7 +77,7 @@ def entries_of(text: str, linker: str) -> tuple[str, ...]:
       text: of the link, from anywhere; "" for none. One that looks like a linker or a use is left out.
       linker: as `linker_of` makes it; anything else is left out.
     """
-    texts = (text,) if text and is_text(text) else ()
+    texts = (text,) if text and (text[0] not in _MARKS or is_text(text)) else ()
     if not linker or not is_linker(entry_of(linker)):
         return texts
     return (*texts, entry_of(linker), *[_use_of(text, linker) for text in texts])

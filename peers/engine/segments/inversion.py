@@ -409,12 +409,12 @@ class Inverter:
         """Add the forms of words, among which are those of numbers and models, and the compounds."""
         has_form = forms != _FORMLESS
         forms, keys = forms[has_form], keys[has_form]
-        if numbers := list(batch.number_forms()):
+        if numbers := batch.number_forms():
             number_keys, number_forms = self._numbered(numbers)
             places = np.searchsorted(keys, number_keys)
             forms, keys = np.insert(forms, places, number_forms), np.insert(keys, places, number_keys)
         self._streams.append((forms, keys))
-        if found := list(batch.compounds()):
+        if found := batch.compounds():
             compound_keys, compounds = self._numbered(found)
             self._streams.append((compounds, compound_keys))
 
@@ -427,7 +427,7 @@ class Inverter:
 
     def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
         """Return the keys, ascending, and the numbers of their entries, from pairs in any order."""
-        keys = np.fromiter((key for key, _ in found), np.int64, len(found))
+        keys = np.array([key for key, _ in found], np.int64)
         order = np.argsort(keys, kind="stable")
         return keys[order], self._vocabulary.numbers([entry for _, entry in found])[order]
 
@@ -607,33 +607,34 @@ class _Batch:
         for key, start, end in zip(keys[texts[words]].tolist(), starts.tolist(), ends.tolist(), strict=True):
             yield key, text[start:end]
 
-    def compounds(self) -> Iterator[tuple[int, str]]:
-        """Yield (key, entry) of everything but numbers that `compounds_of` finds in the texts, in no order.
+    def compounds(self) -> list[tuple[int, str]]:
+        """Return (key, entry) of everything but numbers that `compounds_of` finds in the texts, in no order.
 
         Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
         """
         text, padded, is_word = self._text, self._padded, self.run_kinds == _WORD
         starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
-        words = np.flatnonzero(is_word)
+        words, found = np.flatnonzero(is_word), []
         is_marked = self._is_marked(padded, words)
         for i in words[is_marked].tolist():
-            for entry in marked(text, int(starts[i]), int(ends[i])):
-                yield int(keys[i]), entry
+            found += [(int(keys[i]), entry) for entry in marked(text, int(starts[i]), int(ends[i]))]
         hyphened = np.flatnonzero(padded[1:][starts] == ord(HYPHEN))
         for i in hyphened[padded[starts[hyphened]] == ord(HYPHEN)].tolist():
             if entry := option(text, int(starts[i])):
-                yield int(keys[i]), entry
+                found.append((int(keys[i]), entry))
         for firsts, lasts in self._joined_by_signs():
             places = zip(keys[firsts].tolist(), starts[firsts].tolist(), ends[lasts].tolist(), strict=True)
-            yield from [(key, COMPOUND_PREFIX + text[start:end]) for key, start, end in places]
+            found += [(key, COMPOUND_PREFIX + text[start:end]) for key, start, end in places]
         is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
         for i in np.flatnonzero((self._gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
             if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
-                yield int(keys[i]), entry
+                found.append((int(keys[i]), entry))
+        return found
 
-    def number_forms(self) -> Iterator[tuple[int, str]]:
-        """Yield likewise the forms of numbers and models."""
+    def number_forms(self) -> list[tuple[int, str]]:
+        """Return likewise the forms of numbers and models."""
         text, starts, ends, keys = self._text, self.run_starts, self.run_ends, self.run_keys
+        found = []
         is_apart_by_one, after = self._is_apart_by_one, self._after
         is_hyphened = is_apart_by_one & (after == ord(HYPHEN))
         is_longer = np.concatenate([[False], is_hyphened[:-1]]) | np.concatenate([is_hyphened[1:], [False]])
@@ -641,10 +642,11 @@ class _Batch:
         firsts = self.codes[starts[hyphened + 1]]
         for i in hyphened[(firsts >= ord("0")) & (firsts <= ord("9"))].tolist():
             if entry := model(text, int(starts[i]), int(ends[i + 1])):
-                yield int(keys[i]), entry
+                found.append((int(keys[i]), entry))
         for first, last in zip(*_rows(is_apart_by_one & (after == ord(GROUPING))), strict=True):
             if entry := grouped_number(text, int(starts[first]), int(ends[last])):
-                yield int(keys[first]), entry
+                found.append((int(keys[first]), entry))
+        return found
 
     def _joined_by_signs(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield the first and the last runs of names with _, of those with hyphens, then of chains."""

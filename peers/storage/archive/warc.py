@@ -192,9 +192,9 @@ def warcinfo_record(file_name: str, created_at: float, fields: Mapping[str, str]
 def pack_record(headers: Mapping[str, str], block: bytes) -> bytes:
     """Return one gzip member with the headers that are not empty, `Content-Length` and the block."""
     lines = ["WARC/1.1"]
-    lines += (f"{name}: {value}" for name, value in headers.items() if value)
+    lines += [f"{name}: {value}" for name, value in headers.items() if value]
     lines.append(f"Content-Length: {len(block)}\r\n\r\n")
-    assert not any("\r" in line or "\n" in line for line in lines[:-1]), "line break in a WARC header"
+    assert {"\r", "\n"}.isdisjoint("".join(lines[:-1])), "line break in a WARC header"
     compressor = isal_zlib.compressobj(COMPRESSION_LEVEL, isal_zlib.DEFLATED, GZIP_WINDOW)
     packed = (
         compressor.compress("\r\n".join(lines).encode()),

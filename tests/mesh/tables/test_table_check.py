@@ -13,7 +13,7 @@ from mesh.errors import CorruptionError, StorageError
 from mesh.tables import table_check
 from mesh.tables.lmdb_reader import LmdbReader
 from mesh.tables.lmdb_table import LmdbTable
-from mesh.tables.sealed_rows import opened, sealed
+from mesh.tables.sealed_rows import all_sealed, opened
 from mesh.tables.table_check import DATA_FILE, check_table
 
 COMMITS, ROWS = 5, 200
@@ -101,9 +101,9 @@ def test_a_row_that_was_damaged_meanwhile_is_found_by_who_reads_it(tmp_path: Pat
 
 
 def test_a_row_is_sealed_with_its_key() -> None:
-    row = sealed(b"key", b"value")
+    (_, row), (_, empty) = all_sealed([(b"key", b"value"), (b"key", b"")])
     assert opened(b"key", row) == b"value"
-    assert opened(b"key", sealed(b"key", b"")) == b""
+    assert opened(b"key", empty) == b""
     for key, damaged in ((b"kex", row), (b"key", row[:-1]), (b"key", b""), (b"key", b"w" + row[1:])):
         with pytest.raises(CorruptionError):
             opened(key, damaged)

@@ -13,6 +13,7 @@ from mesh.actors.actor import EVERYBODY, Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.model.messages import HoldingsRevoked, MembersSeparated, ServeSlots
+from mesh.membership.model.swim_settings import SwimSettings
 from mesh.membership.model.wire_messages import Ping
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable
@@ -627,6 +628,14 @@ def test_a_standby_asks_the_owner_for_what_nobody_offers() -> None:
     ann = holding(here)
     ann.wait(SETTINGS.ask_s)
     assert ann.told(ReplicasWanted, BEN) == [ReplicasWanted(encode_slots(here.table.slots_of(BEN)))]
+
+
+def test_nobody_yields_the_slots_of_the_dead_before_the_longest_licence_has_ended() -> None:
+    """Not even where those at rest have given one to a member that is buried by those that are not."""
+    pace = SwimSettings()
+    assert pace.licence_s * 1.1 <= FENCE_S
+    first_yield_s = pace.suspicion_min_s - pace.news_s + FENCE_S  # after the ping that was answered
+    assert pace.idle_licence_s * 1.1 <= first_yield_s
 
 
 def test_who_comes_in_for_a_dead_peer_brings_copies_only_after_a_while() -> None:

@@ -102,7 +102,7 @@ def test_a_slot_without_items_has_the_empty_digest() -> None:
 def test_rows_of_other_kinds_are_told_to_nobody(verb: str) -> None:
     told: list[bytes] = []
     table = WatchedTable(MemoryTable(), kind_at=0, kinds=b"ab")
-    table.before_change = told.append
+    table.before_change = told.extend
     arguments = (b"",) if verb == "put" else ()
     for key in (b"#2", b"a1", b"c1"):
         getattr(table, verb)(key, *arguments)

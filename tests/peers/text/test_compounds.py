@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from peers.text.compounds import compounds_of
+from peers.text.compounds import compounds_of, spans_of
 from peers.text.folding import fold
 
 
@@ -38,7 +38,9 @@ from peers.text.folding import fold
     ],
 )
 def test_what_signs_or_scripts_are_part_of_is_found(text: str, entries: list[str]) -> None:
-    assert [compound.entry for compound in compounds_of(fold(text))] == [f"\x06{e}" for e in entries]
+    assert [compound.entry for compound in compounds_of(fold(text), spans_of(fold(text)))] == [
+        f"\x06{e}" for e in entries
+    ]
 
 
 @pytest.mark.parametrize(
@@ -52,5 +54,5 @@ def test_what_signs_or_scripts_are_part_of_is_found(text: str, entries: list[str
     ],
 )
 def test_a_number_in_groups_has_the_form_of_its_digits(text: str, numbers: list[str]) -> None:
-    found = [compound.entry for compound in compounds_of(fold(text))]
+    found = [compound.entry for compound in compounds_of(fold(text), spans_of(fold(text)))]
     assert [entry for entry in found if entry.startswith("\x03")] == [f"\x03{n}" for n in numbers]

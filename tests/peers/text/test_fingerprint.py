@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,8 @@ def test_both_segmenters_have_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_another_stemmer_has_another_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peers.text.stemming._stem", lambda name, word: word.removesuffix("s"))
+    other = SimpleNamespace(stemWord=lambda word: word.removesuffix("s"))
+    monkeypatch.setattr("peers.text.stemming._stemmer", lambda name: other)
     assert fingerprint() != FINGERPRINT
 
 
