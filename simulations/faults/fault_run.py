@@ -516,6 +516,11 @@ class FaultRun:
         return max(self._settings.delay_s, self.web.crawl_delay_s(origin))
 
     @property
+    def missed_again_s(self) -> float:
+        """How long after a visit that misses a page it is due again, at most."""
+        return GONE_S
+
+    @property
     def is_archive_damaged(self) -> bool:
         """Has some disk changed data that were written to it?"""
         return any(isinstance(planned.fault, Flip) for planned in self.plan.faults)

@@ -1,9 +1,15 @@
-"""The rules for a mesh at rest after its faults: nothing is lost, all have the same, all is found."""
+"""The rules for a mesh at rest after its faults: nothing is lost, all have the same, all is found.
+
+A page that was missed is shown as it was until it has been missed again, a while later. That is not before
+the end of a run where the clock of the peer that asks for it next is an hour behind: due times stand in rows
+by the clock of the visit before (`peers.crawler.model.url_rows`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final, Protocol
 
 from xxhash import xxh3_64_digest
@@ -13,6 +19,7 @@ from mesh.errors import CorruptionError
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier.keys import url_key
+from peers.crawler.model.url_rows import row_in
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.storage.archive.warc import read_records
@@ -25,12 +32,13 @@ from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner
 from simulations.faults.users import Users
 from simulations.faults.watch import AnsweredRequest, Watch
-from simulations.webs.changing_web import is_shown
+from simulations.webs.changing_web import GONE, is_shown
 from simulations.world.words import body_of, rare_word_of, version_word_of
 from simulations.world.world import World
 
 ASKED_AT_A_TIME: Final = 40
 WORDS_OF_SEARCH: Final = 7  # of as many pages; with more the gateway looks for words that go with them
+_URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
 VERSIONS_MAX: Final = 1_000_000  # of all pages on a peer
 ANSWERED_S: Final = 6.0  # for a batch of searches
 
@@ -43,6 +51,10 @@ class RestingRun(Protocol):
     watch: Watch
     users: Users
     pinner: Pinner | None
+
+    @property
+    def missed_again_s(self) -> float:
+        """How long after a visit that misses a page it is due again, at most."""
 
     @property
     def is_archive_damaged(self) -> bool:
@@ -73,16 +85,34 @@ def _wrong(run: RestingRun) -> Iterator[str]:
     assert ownership is not None, "who is at rest has joined"
     by_peer = {machine.peer: machine for machine in present}
     urls = dict.fromkeys(run.reachable_urls())
+    ruling = partial(_ruling, run, ownership, by_peer)
     if run.pinner is not None:
         yield from _pins_that_do_not_hold(present, run.pinner.pins)
     yield from _lost(run, urls)
     yield from _states(run, ownership, by_peer, urls)
-    yield from _copies(run, ownership, by_peer)
-    yield from _not_found(run)
+    yield from _copies(run, ownership, by_peer, ruling)
+    yield from _not_found(run, ruling)
     for machine in present:
         yield from _leftovers(machine, ownership, is_archive_damaged=run.is_archive_damaged)
     if run.world.unbalanced:
         yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
+
+
+def _ruling(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine], url: str) -> AnsweredRequest:
+    """The answer by which a page is shown: the last one, or that before it was missed for the first time."""
+    answered = run.watch.last[url]
+    slot = ownership.slot_of(host_of(url))
+    owner = by_peer[ownership.owner_of(slot) or ""]
+    value = owner.disk.table.get(_URL_ROWS + url_key(slot, fingerprint(url)))
+    if answered.body != GONE or value is None:
+        return answered
+    row = row_in(value)
+    is_missed_once = row.is_stored and row.outcome[0] == "F" and row.memory.misses == 1
+    is_due_soon = row.due_s <= row.visited_s + run.missed_again_s + 1.0
+    if is_missed_once and is_due_soon and owner.local_time() < row.due_s:
+        while answered.body == GONE and answered.before is not None:
+            answered = answered.before
+    return answered
 
 
 def _pins_that_do_not_hold(present: Iterable[Machine], pins: Mapping[int, str]) -> Iterator[str]:
@@ -115,7 +145,7 @@ def _states(
     """
     for url in run.watch.last:
         slot = ownership.slot_of(host_of(url))
-        key = b"Cf" + url_key(slot, fingerprint(url))
+        key = _URL_ROWS + url_key(slot, fingerprint(url))
         rows = {}
         for peer in ownership.team_of(slot):
             machine = by_peer[peer]
@@ -128,7 +158,12 @@ def _states(
             yield f"{url} is in different states: {rows}"
 
 
-def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
+def _copies(
+    run: RestingRun,
+    ownership: Ownership,
+    by_peer: dict[str, Machine],
+    ruling: Callable[[str], AnsweredRequest],
+) -> Iterator[str]:
     """Pages that are not on all peers of their team, whole."""
     damaged = run.is_archive_damaged
     ledgers = {peer: ledger_of(machine) for peer, machine in by_peer.items()}
@@ -145,7 +180,7 @@ def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) 
             elif not is_page(found, url):
                 if not damaged:
                     yield f"the copy of {url} at {machine.name} is damaged"
-            elif body_of(found) != (last := run.watch.last[url].body):
+            elif body_of(found) != (last := ruling(url).body):
                 yield f"{machine.name} has {url} as {body_of(found)!r}, which was {last!r} when last asked"
             lost = run.watch.acknowledged[url].keys() - digests_on(machine, ledger, slot, url)
             if lost and not damaged:
@@ -225,9 +260,8 @@ def is_page(records: bytes, url: str) -> bool:
     return any(rare_word_of(url).encode() in block for block in blocks)
 
 
-def _words(run: RestingRun, url: str) -> dict[str, bool]:
+def _words(last: AnsweredRequest, url: str) -> dict[str, bool]:
     """The words by which a page was to be found at any time, and whether it is to be by now."""
-    last = run.watch.last[url]
     words = {rare_word_of(url): is_shown(last.body)}
     asked: AnsweredRequest | None = last
     while asked is not None and asked.body:
@@ -253,7 +287,7 @@ def _searches(words: Mapping[str, Mapping[str, bool]]) -> Iterator[dict[str, str
     yield from searches.values()
 
 
-def _not_found(run: RestingRun) -> Iterator[str]:
+def _not_found(run: RestingRun, ruling: Callable[[str], AnsweredRequest]) -> Iterator[str]:
     """Pages that a search for their own word does not find, and copies that a gateway does not give."""
     world, users = run.world, run.users
     urls = list(run.watch.stored)
@@ -262,7 +296,7 @@ def _not_found(run: RestingRun) -> Iterator[str]:
         for url in urls[start : start + ASKED_AT_A_TIME]:
             machine = run.some_gateway()
             assert machine is not None
-            words[url] = _words(run, url)
+            words[url] = _words(ruling(url), url)
             users.look_up(machine, url)
         for searched in _searches({url: words[url] for url in urls[start : start + ASKED_AT_A_TIME]}):
             machine = run.some_gateway()
@@ -270,7 +304,7 @@ def _not_found(run: RestingRun) -> Iterator[str]:
             users.search_words(machine, searched)
         world.run(until=world.now + ANSWERED_S)
     for url in urls:
-        if _words(run, url) != words[url]:
+        if _words(ruling(url), url) != words[url]:
             continue  # it was visited again meanwhile, and says something else
         for word, is_said in words[url].items():
             if word not in users.found:

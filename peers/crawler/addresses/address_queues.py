@@ -185,6 +185,8 @@ class AddressQueues:
             is_renewed = lease is not None and lease.until_s > now
             turn.lease = _Lease(lent, now, lease.turns if lease is not None and is_renewed else 0)
             turn.look_s = 0.0
+        elif lease is not None and lease.peers > 1:  # who grants leases is there again, so this was the last
+            turn.look_s, lease.until_s, lease.is_wanted = now + lent.after_s, -inf, True
         elif lease is None or lease.number != lent.number:
             turn.look_s = now + lent.after_s
         else:

@@ -7,6 +7,8 @@ asked when the delay is over, so that no time is lost.
 What was lent before a slot came here is not known. So at the first question for one of its addresses all
 members are asked what they have of it (`TellLeases`); until all have told, or all leases that there can be
 have ended, only those are renewed that somebody has. The dead have none for longer than their licence lasts.
+Several may have one that nobody lent for a while, each by a lease of its own: then none is renewed, and the
+address is lent when all have ended.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ class _Address:
     """One address, the peer that has leased it, and the peers that wait."""
 
     __slots__ = (
+        "also",
         "delay_s",
         "free_s",
         "network",
@@ -64,11 +67,29 @@ class _Address:
         self.delay_s = 0.0  # that is kept after its last question
         self.free_s = free_s  # not to be asked before
         self.told_s = -inf  # when who has it was told last that others wait
+        self.also: dict[str, tuple[int, float]] = {}  # who has it too, with number and end of its lease
         self.waiting: dict[str, _Waiting] = {}  # peers in the order of their turns
 
     def end_if_over(self, now: float) -> None:
-        if self.peer and self.until_s <= now:
-            self.peer, self.free_s = "", self.until_s + self.delay_s
+        while self.peer and self.until_s <= now:
+            self._end(self.until_s + self.delay_s)
+
+    def take_back(self, peer: str, number: int, free_s: float) -> bool:
+        """End a lease, if the peer has it; return whether it had."""
+        if (self.peer, self.number) == (peer, number):
+            self._end(free_s)
+        elif peer in self.also and self.also[peer][0] == number:
+            del self.also[peer]
+            self.free_s = max(self.free_s, free_s)
+        else:
+            return False
+        return True
+
+    def _end(self, free_s: float) -> None:
+        self.peer, self.free_s = "", max(self.free_s, free_s)
+        if self.also:
+            self.peer = next(iter(self.also))
+            self.number, self.until_s = self.also.pop(self.peer)
 
     def next_peer(self, now: float) -> str | None:
         """Return the peer that waits longest; peers that have not asked again of late are left out."""
@@ -194,18 +215,19 @@ class LentAddresses:
         is_known = self._is_known(slot, now)
         if not address.peer and message.is_held and not is_known:
             address.peer, address.since_s = peer, now
-        if address.peer == peer:
+        # Who has told of a lease, and asks as if it had none, waits for what others tell.
+        if address.peer == peer and not address.also and (is_known or message.is_held):
             return address.renew(message, now)
         address.waiting[peer] = _Waiting(message.number, now, message.delay_s)
         answers = address.lend_next(now) if is_known else []
-        return answers if address.peer == peer else answers + address.have_wait(peer, message, now)
+        is_lent = bool(answers) and address.peer == peer
+        return answers if is_lent else answers + address.have_wait(peer, message, now)
 
     def take_back(self, peer: str, network: str, number: int, free_s: float, now: float) -> Answers:
         """Let others have an address, unless it is by another lease that a peer has it."""
         address = self._addresses.get(network)
-        if address is None or (address.peer, address.number) != (peer, number):
+        if address is None or not address.take_back(peer, number, now + free_s):
             return []
-        address.peer, address.free_s = "", max(address.free_s, now + free_s)
         return address.lend_next(now)
 
     # --- what others have of slots that came here ---
@@ -219,8 +241,12 @@ class LentAddresses:
         for network, number in told.leases:
             slot = slot_of(network)
             address = self._address_of(network, slot, 0.0, now) if inquiry.slots[slot] else None
-            if address is not None and not address.peer:
-                address.waiting.pop(peer, None)
+            if address is None or address.peer == peer:
+                continue
+            address.waiting.pop(peer, None)
+            if address.peer:
+                address.also[peer] = number, now + LEASE_S
+            else:
                 address.free_s = now
                 address.lend(peer, number, 0.0, now)
         if inquiry.silent:

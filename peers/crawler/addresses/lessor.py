@@ -15,7 +15,7 @@ moved is told to who lends it now, and what is on its way from the former one co
 *Nobody stops anybody.* Who has an address and dies has it until its licence is over. When who lends it is
 silent for `PATIENCE_S`, the address is lent here, for as many delays as there are others who may do the same.
 Not while that is merely separated from us (`mesh.membership.failures.separations`): it lives, and lends it to
-others.
+others. A lease of our own is told like any other, and ends with the first word of who lends the address.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LessorStatistics(Statistics, frozen=True):
 class _Wish:
     """An address that is wanted here."""
 
-    __slots__ = ("asked", "asked_s", "number", "silent_s", "until_s", "want", "wanted_s")
+    __slots__ = ("asked", "asked_s", "is_own", "number", "silent_s", "until_s", "want", "wanted_s")
 
     def __init__(self, want: WantAddress) -> None:
         self.want = want  # the last one
@@ -70,6 +70,7 @@ class _Wish:
         self.silent_s = inf  # since when there is no answer
         self.number = 0  # of the lease
         self.until_s = -inf  # when that ends
+        self.is_own = False  # it was lent here
 
 
 class Lessor(Actor):
@@ -153,7 +154,8 @@ class Lessor(Actor):
         if now >= wish.silent_s + PATIENCE_S:
             self._own_count += 1
             peers = sum(weight > 0 for weight in ownership.table.weights.values())
-            lent = AddressLent(want.network, next(self._numbers), 0.0, LEASE_S, peers=max(1, peers))
+            wish.number, wish.until_s, wish.is_own = next(self._numbers), now + LEASE_S, True
+            lent = AddressLent(want.network, wish.number, 0.0, LEASE_S, peers=max(1, peers))
             sends.append(Send(self._fetcher, lent))
         return sends
 
@@ -181,7 +183,7 @@ class Lessor(Actor):
             seconds = min(leased.seconds, LEASE_S + AHEAD_S) * (1.0 - CLOCKS_DIFFER) - (now - asked_s)
             if seconds <= 0.0:
                 return []
-            wish.number, wish.until_s = number, now + seconds
+            wish.number, wish.until_s, wish.is_own = number, now + seconds, False
         lent = AddressLent(leased.network, number, min(leased.after_s, AHEAD_S), seconds, leased.is_wanted)
         return [Send(self._fetcher, lent)]
 
@@ -230,7 +232,7 @@ class Lessor(Actor):
     def _tell_leases(self, ownership: Ownership, source: Address, tell: TellLeases, now: float) -> list[Send]:
         """Tell the peer that lends addresses now which leases we have, and take none that was lent before.
 
-        What we have asked for is asked again.
+        What we have asked for is asked again; what was lent here is given back, after what is being asked.
         """
         slots = decode_slots(tell.slots, ownership.table.slot_count)
         if (slots & ~ownership.table.slots_of(source.peer)).any():
@@ -242,7 +244,9 @@ class Lessor(Actor):
         if len(leases) > LEASES_TOLD_MAX:
             return []
         sends = [Send(source, LeasesTold(tell.number, leases))]
-        for _, wish in of_slots:
+        for network, wish in of_slots:
+            if wish.is_own and wish.until_s > now:
+                sends.append(Send(self._fetcher, AddressLent(network, wish.number, 0.0, 0.0, is_wanted=True)))
             is_wanted = wish.asked and now < wish.asked_s + WAITING_S_MAX
             wish.asked.clear()
             if is_wanted:

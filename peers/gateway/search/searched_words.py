@@ -41,11 +41,16 @@ def words_in_vain(text: str, found: PagesFound) -> tuple[str, ...]:
     total = (relaxed.with_all or 0) if relaxed.is_any or relaxed.nowhere else found.total
     if total >= LITTLE or found.coverage.missing:
         return ()
+    words = words_of_query(text)
+    return words if len(words) <= QUERY_WORDS_MAX else ()
+
+
+def words_of_query(text: str) -> tuple[str, ...]:
+    """Return the words of a query that say anything of its subject."""
     texts = plain_texts(read(text, Remarks()))
     terms = dict.fromkeys(term for each in texts for term in analyse(each))
     empty = function_words_of(terms)
-    words = [term for term in terms if _says(term) and term not in empty]
-    return tuple(words) if len(words) <= QUERY_WORDS_MAX else ()
+    return tuple(term for term in terms if _says(term) and term not in empty)
 
 
 def _says(term: str) -> bool:

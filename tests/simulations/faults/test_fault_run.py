@@ -166,14 +166,14 @@ KNOWN = {
     Bug.BOUNDLESS_QUOTAS: Known(1, 3, "more than quotas allow", has_liar=True),
     Bug.ENDLESS_PATIENCE: Known(1, 3, "nobody put it into quarantine", has_liar=True),
     Bug.FOREIGN_HITS: Known(1, 3, "by the word of", has_liar=True),
-    Bug.FOREIGN_PAGES: Known(41, 3, has_liar=True),
+    Bug.FOREIGN_PAGES: Known(21, 3, has_liar=True),
     Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
     Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", has_liar=True),
-    Bug.FOREIGN_NAMES: Known(9, 4, "did not find", has_liar=True),
+    Bug.FOREIGN_NAMES: Known(5, 4, "did not find", has_liar=True),
     Bug.FOREIGN_LEASES: Known(1, 4, "too early", has_liar=True, has_machines=True),
     Bug.UNASKED_EXCERPTS: Known(3, 4, "by the word of", has_liar=True),
     Bug.FREE_TURNS: Known(1, 4, "too early"),
-    Bug.HASTY_VERDICTS: Known(8, 4, "which is honest", has_liar=True),
+    Bug.HASTY_VERDICTS: Known(13, 4, "which is honest", has_liar=True),
 }
 
 

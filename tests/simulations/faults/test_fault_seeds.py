@@ -87,6 +87,11 @@ def test_seed_that_was_taken_to_be_at_rest_while_pages_were_due_passes() -> None
     assert_passes(2002901963, Sizes(4, 4), has_liar=True)
 
 
+# Pages that were missed once were due again half a minute later: in an hour, by a clock set back.
+def test_seed_in_which_missed_pages_were_due_after_its_end_by_a_clock_that_was_behind_passes() -> None:
+    assert_passes(3556961089, Sizes(3, 3), has_liar=True)
+
+
 # Cut off with who lies, a peer had it in the team of every slot, and believed that afterwards.
 def test_seed_in_which_versions_were_believed_of_who_was_in_a_minority_s_team_passes() -> None:
     assert_passes(81600036, Sizes(4, 4), has_liar=True)
@@ -112,6 +117,11 @@ def test_seed_in_which_an_address_was_asked_too_soon_passes(seed: int) -> None:
 # Two did not hear each other, the third heard both: an address was lent by both of them.
 def test_seed_in_which_the_lender_of_an_address_was_separated_passes() -> None:
     assert_passes(95100031, Sizes(3, 3), has_machines=True)
+
+
+# Nobody held an address's slot for a minute, so who wanted it lent it to itself, and told nobody of that.
+def test_seed_in_which_an_address_was_lent_to_another_while_who_had_wanted_it_asked_it_passes() -> None:
+    assert_passes(95100002, Sizes(3, 3), has_machines=True)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

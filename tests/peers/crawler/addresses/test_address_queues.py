@@ -190,6 +190,18 @@ def test_where_nobody_grants_turns_an_address_of_many_names_is_left_alone_for_ot
     assert turns.take_orders() == []
 
 
+def test_what_nobody_granted_ends_with_the_first_word_of_who_grants_turns() -> None:
+    turns = AddressQueues(is_leasing=True)
+    turns.lend(lent(1, peers=3), 10.0)
+    assert turns.take(PUBLIC, HOST, 2.0, 10.0)
+    turns.lend(lent(2, after_s=5.0, seconds=0.0), 11.0)
+    assert leaving(turns) == [], "it is being asked"
+    turns.release(PUBLIC, 12.0)
+    assert leaving(turns) == [LeaveAddress(PUBLIC, 1, 2.0)]
+    assert turns.book((PUBLIC,), HOST, 2.0, 14.0) == pytest.approx(2.0)
+    assert not turns.take(PUBLIC, HOST, 2.0, 16.0)
+
+
 def test_of_several_addresses_the_one_is_booked_that_fewest_wait_for() -> None:
     turns = AddressQueues()
     assert [turns.book((PUBLIC, "8.8.4.4"), host, 2.0, 1.0) for host in "abcd"] == pytest.approx(

@@ -10,7 +10,13 @@ from mesh.slot_set import NO_SLOTS
 from peers.crawler.addresses.lent_addresses import AHEAD_S, HELD_S_MAX, LEASE_S, TELL_AGAIN_S, WAITING_S_MAX
 from peers.crawler.addresses.lessor import AGAIN_S, PATIENCE_S, Lessor, LessorStatistics
 from peers.crawler.model.messages import AddressLent, LeasesLost, LeaveAddress, WantAddress
-from peers.crawler.model.wire_messages import AddressLeased, LeaseAddress, TellLeases
+from peers.crawler.model.wire_messages import (
+    AddressLeased,
+    AddressReturned,
+    LeaseAddress,
+    LeasesTold,
+    TellLeases,
+)
 from peers.handover.messages import HoldSlots
 from tests.helpers import hold_slots, ownership_changed
 
@@ -310,6 +316,29 @@ def test_nobody_gets_an_address_before_all_have_told_what_they_have_or_all_lease
     assert lent.seconds > 0.0
 
 
+def test_who_tells_of_a_lease_that_it_has_not_gets_none_while_others_have_not_told() -> None:
+    """Found by `tianmesh sim faults --byzantine --machines`, seed 82700311: who had it asked it as well."""
+    mesh, liar = open_mesh(), Address("c", "lessor")
+    ownership = ownership_changed(("a", "b")).ownership
+    lender = ownership.owner_of(ownership.slot_of(ADDRESS)) or ""
+    assert mesh.has("b" if lender == "a" else "a")
+    mesh.share(("a", "b"), alive=PEERS)
+    mesh.keeps_back = (TellLeases,)
+
+    def is_lent(number: int) -> bool:
+        sends = mesh.lessors[lender].receive(liar, LeaseAddress(ADDRESS, number, DELAY_S), mesh.now)
+        told = [send.message for send in sends if send.target == liar]
+        return any(isinstance(each, AddressLeased) and each.seconds > 0.0 for each in told)
+
+    assert not is_lent(5)
+    mesh.wait(0.0)
+    tell = next(send.message for _, send in mesh.kept_back if isinstance(send.message, TellLeases))
+    mesh.lessors[lender].receive(liar, LeasesTold(tell.number, ((ADDRESS, 1),)), mesh.now)
+    assert not is_lent(6)
+    mesh.bring()
+    assert not is_lent(7)
+
+
 def test_what_is_on_its_way_from_who_lent_before_counts_no_more() -> None:
     mesh = open_mesh()
     mesh.keeps_back = (AddressLeased,)
@@ -366,6 +395,91 @@ def test_where_nobody_answers_an_address_is_lent_for_as_many_delays_as_there_are
     assert lent is not None
     assert (lent.seconds, lent.peers) == (LEASE_S, 3)
     assert mesh.observe("a").on_our_own == 1
+
+
+def lend_themselves(*peers: str) -> tuple[Mesh, list[AddressLent]]:
+    """A mesh of which some have lent the address to themselves, as its peer was silent, which is back now."""
+    mesh = open_mesh()
+    silent = mesh.lessors.pop("c")
+    for pause_s in (0.0, PATIENCE_S - 1.0, 1.0):
+        mesh.wait(pause_s)
+        lent = [mesh.want(peer) for peer in peers]
+    mesh.lessors["c"] = silent
+    mesh.tell("c", HoldSlots(NO_SLOTS, NO_SLOTS))
+    mesh.share(PEERS)
+    own = [each for each in lent if each is not None]
+    assert [each.peers for each in own] == [len(PEERS)] * len(peers)
+    return mesh, own
+
+
+def test_what_was_lent_here_is_told_to_who_lends_it_now_and_counts_as_lent() -> None:
+    """Found by `tianmesh sim faults --machines`, seed 95100002: it was not told, and lent to another."""
+    mesh, own = lend_themselves("a")
+    assert not mesh.has("b")
+    mesh.wait(0.0)
+    refused = mesh.heard("b")
+    assert refused is not None
+    assert refused.seconds == 0.0
+    mesh.wait(AGAIN_S)
+    mesh.tell("a", WantAddress(ADDRESS, DELAY_S, is_held=False))
+    heard_of = [each for each in mesh.fetchers["a"] if isinstance(each, AddressLent)]
+    lent = next(each for each in heard_of if each.seconds > 0.0)
+    assert heard_of[0] == AddressLent(ADDRESS, own[0].number, 0.0, 0.0, is_wanted=True)
+    assert (lent.after_s, lent.is_wanted, lent.peers) == (DELAY_S, True, 1)
+    mesh.leave("a", own[0].number)
+    assert mesh.heard("b") is None, "a has it by another lease"
+    mesh.leave("a", lent.number)
+    heard = mesh.heard("b")
+    assert heard is not None
+    assert heard.seconds > 0.0
+
+
+def test_what_was_lent_here_ends_when_who_lends_it_asks_for_leases() -> None:
+    mesh, own = lend_themselves("a")
+    mesh.wait(WAITING_S_MAX)
+    assert not mesh.has("b")
+    mesh.wait(0.0)
+    ended = mesh.heard("a")
+    assert ended is not None
+    assert (ended.number, ended.seconds, ended.is_wanted) == (own[0].number, 0.0, True)
+    mesh.wait(AGAIN_S)
+    assert not mesh.has("b"), "a may be asking it"
+    mesh.leave("a", own[0].number)
+    heard = mesh.heard("b")
+    assert heard is not None
+    assert (heard.after_s, heard.seconds > 0.0) == (DELAY_S, True)
+
+
+def test_what_two_have_lent_themselves_is_lent_when_both_have_given_it_back() -> None:
+    mesh, own = lend_themselves("a", "b")
+    mesh.wait(WAITING_S_MAX)
+    assert not mesh.has("c")
+    mesh.wait(0.0)
+    mesh.heard("c")
+    mesh.wait(AGAIN_S)
+    assert not mesh.has("c")
+    assert not mesh.has("a"), "b may be asking it"
+    for number in (0, own[0].number):
+        forged = AddressReturned(ADDRESS, number, 0.0)
+        assert mesh.lessors["c"].receive(Address("c", "lessor"), forged, mesh.now) == []
+    mesh.leave("b", own[1].number)
+    assert not mesh.has("c"), "a may be asking it"
+    mesh.leave("a", own[0].number)
+    heard = mesh.heard("c")
+    assert heard is not None
+    assert (heard.after_s, heard.seconds > 0.0) == (DELAY_S, True)
+
+
+def test_what_two_have_lent_themselves_and_never_give_back_is_lent_when_both_leases_have_ended() -> None:
+    mesh, _ = lend_themselves("a", "b")
+    mesh.wait(WAITING_S_MAX)
+    assert not mesh.has("c")
+    mesh.wait(0.0)
+    mesh.heard("c")
+    mesh.wait(LEASE_S - 1.0)
+    assert not mesh.has("c")
+    mesh.wait(AGAIN_S)
+    assert mesh.has("c")
 
 
 def test_who_lends_an_address_and_is_merely_separated_from_here_goes_on_to_lend_it_alone() -> None:

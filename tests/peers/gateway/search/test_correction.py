@@ -246,6 +246,40 @@ def test_mistyped_words_are_mended_beside_a_member_that_tells_others() -> None:
             assert (found.corrected, found.suggestion) == ((MENDED | LIKE_SOUNDS)[text], "")
 
 
+class ChoosingMesh(Mesh):
+    """A mesh in which a member has a word that is on few pages on more pages than there are."""
+
+    def _carry(self, peer: str, item: Outgoing) -> Iterable[tuple[str, Address, str, Message]]:
+        for to, source, actor, message in super()._carry(peer, item):
+            if isinstance(message, TermsCounted) and message.similar and source.peer == "peer2":
+                samples = "http://few0.test/", "http://few1.test/"
+                lie = Similar("softwore", 0, len("softwqre"), 10**6, 10**6, samples)
+                similar = tuple((lie, *each)[:SIMILAR_MAX] for each in message.similar)
+                message = msgspec.structs.replace(message, similar=similar)
+            yield to, source, actor, message
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_no_member_alone_chooses_what_was_meant(count: int) -> None:
+    few = [Document(f"http://few{n}.test/", text="softwore and restart") for n in range(2)]
+    with ExitStack() as stack:
+        mesh = ChoosingMesh([f"peer{i}" for i in range(count)], stack)
+        mesh.index([*documents(1_200), *few])
+        for gateway in mesh.nodes.keys() - {"peer2"}:
+            found = mesh.search(gateway, "softwqre")
+            assert (found.corrected, found.suggestion) == ("software", "")
+
+
+def test_a_word_that_one_member_alone_has_is_chosen_when_its_stand_ins_have_it_too() -> None:
+    alone = [Document(f"http://one-site.test/{n}", text="gramophone and restart") for n in range(4)]
+    with ExitStack() as stack:
+        for count in (1, 3, 5):
+            mesh = Mesh([f"peer{i}" for i in range(count)], stack)
+            mesh.index([*documents(300), *alone])
+            for gateway in mesh.nodes:
+                assert mesh.search(gateway, "gramofone restart").corrected == "gramophone restart"
+
+
 def test_words_that_no_honest_index_tells_are_not_taken() -> None:
     told = [Similar(word, 0, 6, 9, 9) for word in ("banquet", "markets", "racket", "pqrket", "xyzket", "a")]
     assert {each.word for each in likeliest("parket", told)} == {"racket", "pqrket", "markets"}
