@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -162,8 +162,9 @@ def init(
 ) -> None:
     """Found a mesh: write its keys and a commented configuration for every node.
 
-    Run again with more --peers it adds nodes; existing keys and configurations stay. Where admin.key was
-    taken away, as its holder is expelled, it makes another one.
+    Run again with more --peers it adds nodes; existing keys and configurations stay, but for a --contact,
+    which counts from the next start on. Where admin.key was taken away, as its holder is expelled, it makes
+    another one.
     """
     checked_host(host)
     if (folder / "mesh.toml").exists():
@@ -190,7 +191,13 @@ def init(
     doors = doors_in(mesh_folder)[:DOORS_MAX]  # its own among them, where no node knocks
     for number in new:
         write_peer(mesh_folder, number, {"member.doors": doors})
+    _give_contact(mesh_folder, set(numbers) - set(new), contact)
     _tell_founded(mesh_folder, doors, peers)
+
+
+def _give_contact(mesh_folder: MeshFolder, numbers: Iterable[int], contact: str | None) -> None:
+    for number in numbers if contact is not None else ():
+        write_peer(mesh_folder, number, _contact(contact))
 
 
 def _first_port(mesh_folder: MeshFolder, port: int | None) -> int:
@@ -364,19 +371,27 @@ async def _up(
             screen.say("an empty mesh: give it pages with `tianmesh seed URL` or `tianmesh import FILE`")
         if urls or scope.is_given:
             screen.say(escape(await lab.widen(urls, scope)))
-        if urls:
-            answer = await lab.add_seeds(urls)
-            for url in answer["invalid"]:
-                screen.warn(f"no URL, left out: {url}")
-            for url in answer["left_out"]:
-                screen.warn(f"left out by the policy of the mesh, see `tianmesh policy show`: {url}")
+        answer = await lab.add_seeds(urls) if urls else {"accepted": None}
+        for line in refusals(answer):
+            screen.warn(line)
         last, is_done, later = await _watch(lab, wait_s, screen)
     if later is not None:
         screen.say("\n".join([escape(str(later)), *(f"  {escape(host)}" for host in later.hosts)]))
     if not is_done:
         command = f"tianmesh up --data {options.folder}"
         screen.say(f"stopped, nothing is lost: `{escape(command)}` goes on")
-    return {"report": last, "is_done": is_done, "is_later": later is not None}
+    is_begun = answer["accepted"] != 0
+    return {"report": last, "is_done": is_done and is_begun, "is_later": later is not None}
+
+
+def refusals(answer: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each seed that was not taken, with the remedy; `answer` is that of /api/seeds."""
+    lines = [f"no URL, left out: {url}" for url in answer.get("invalid", ())]
+    seen = "`tianmesh policy show`"
+    lines += [f"left out by the policy of the mesh, see {seen}: {url}" for url in answer.get("left_out", ())]
+    private = answer.get("private", ())
+    lines += [f"refused: {sentence}" for sentence in private]
+    return lines + ["`tianmesh up` allows that to the hosts of its seeds by --allow-private"] * bool(private)
 
 
 def copies_warning(replicas: int, peers: int) -> str:

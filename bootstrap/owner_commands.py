@@ -36,6 +36,7 @@ from mesh.keys.certificate import peer_in
 from mesh.keys.decree import RENEWAL, REVOCATION, Signer
 from mesh.keys.voucher import USES_MAX
 from mesh.reach import Reach
+from peers.commands.members import named
 from peers.commands.undone_visits import CLOCK_AHEAD_MAX, undone_lines, undone_visits
 from peers.config import PeerConfig
 from peers.gateway.model.settings import checked_listen
@@ -54,7 +55,7 @@ from peers.options import (
 from peers.policy.policy_issuer import PolicyIssuer
 
 EXPEL_EPILOG: Final = (
-    "Examples: tianmesh expel k3v2 --reason 'it answers with spam'   "
+    "Examples: tianmesh expel k3v2 --reason 'it answers with spam'   tianmesh expel mill   "
     "tianmesh expel $KEY, the 64 hexadecimal digits in the first line of an administrator's admin.key"
 )
 RENEW_EPILOG: Final = "Examples: tianmesh renew k3v2 --weight-max 200   tianmesh renew --all"
@@ -76,7 +77,9 @@ WeightMaxOption = Annotated[
 def expel(
     peer: Annotated[
         str,
-        typer.Argument(help="Id of the member, or its first letters; or the public key of an administrator."),
+        typer.Argument(
+            help="Id of the member, its first letters, or its name; or the public key of an administrator."
+        ),
     ],
     reason: Annotated[str, typer.Option(help="For those who look it up.")] = "",
     undo_since: Annotated[
@@ -99,11 +102,11 @@ def expel(
     mesh_folder = open_mesh(mesh_folder_of(data))
     root = _root_of(mesh_folder)
     is_administrator = bool(re.fullmatch("[0-9a-fA-F]{64}", peer))
-    whole = peer.lower() if is_administrator else member_in(mesh_folder, peer).stem
-    if whole == mesh_folder.mesh.root_key:
+    if peer.lower() == mesh_folder.mesh.root_key:
         raise ConfigError("that is the root key of this mesh, which nobody can expel: found another mesh")
     undone = None
     with administrator_of(gateway, token, data, key, root if key is None else None) as client:
+        whole = peer.lower() if is_administrator else member_in(mesh_folder, named(client, peer)).stem
         number = client.next_number(REVOCATION, whole)
         client.publish(root.decree(REVOCATION, whole, number, reason.encode()))
         if undo_since is not None:
@@ -125,7 +128,7 @@ def expel(
 
 
 def renew(
-    peer: Annotated[str, typer.Argument(help="Id of the member, or its first letters.")] = "",
+    peer: Annotated[str, typer.Argument(help="Id of the member, its first letters, or its name.")] = "",
     everybody: Annotated[bool, typer.Option("--all", help="Renew the certificates of all members.")] = False,
     days: DaysOption = CERTIFICATE_DAYS,
     weight_max: WeightMaxOption = None,
@@ -138,9 +141,11 @@ def renew(
         raise typer.BadParameter("name one member, or give --all")
     mesh_folder = open_mesh(mesh_folder_of(data))
     root = _root_of(mesh_folder)
-    members = members_by_key(mesh_folder) if everybody else [certificate_of(mesh_folder, peer)]
-    certificates = [renewed(mesh_folder, each, days, weight_max) for each in members]
     with administrator_of(gateway, token, data, signer=root) as client:
+        members = (
+            members_by_key(mesh_folder) if everybody else [certificate_of(mesh_folder, named(client, peer))]
+        )
+        certificates = [renewed(mesh_folder, each, days, weight_max) for each in members]
         for certificate in certificates:
             whole = certificate.grant.serial
             number = client.next_number(RENEWAL, whole)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -22,10 +23,44 @@ from mesh.keys.signed_token import TokenRight
 Told = TypeVar("Told")
 
 GATEWAY: Final = "http://127.0.0.1:8017"
+EVERYWHERE: Final = ("0.0.0.0", "[::]")  # addresses of all interfaces
+_DATA_NAME: Final = "TIANMESH_DATA"
+
+
+def gateway_in(config: Path) -> str:
+    """Return where the peer of a configuration answers, http://host:port; "" when that is not known."""
+    try:
+        listen = tomllib.loads(config.read_text(encoding="utf-8"))["gateway"].get("listen", GATEWAY[7:])
+        return "" if listen.endswith(":0") else f"http://{near(listen)}"
+    except (OSError, ValueError, KeyError, AttributeError):  # a bootstrap node, or a slip of a person
+        return ""
+
+
+def near(listen: str) -> str:
+    """Return where a machine itself asks a gateway that listens there, host:port."""
+    host, _, port = listen.rpartition(":")
+    return f"127.0.0.1:{port}" if host in EVERYWHERE else listen
+
+
+def _gateway_here(context: typer.Context, parameter: typer.CallbackParam, gateway: str) -> str:
+    """Return the gateway that is named, else that of the first peer in --data, else where most are."""
+    source = context.get_parameter_source(str(parameter.name))
+    if source is not None and source.name != "DEFAULT":
+        return gateway
+    data = context.params.get("data") or data_here(Path(os.environ.get(_DATA_NAME) or DATA))
+    found = map(gateway_in, [data / "config.toml", *sorted(data.glob("*/config.toml"))])
+    return next(filter(None, found), gateway)
+
 
 GatewayOption = Annotated[
     str,
-    typer.Option("--gateway", envvar="TIANMESH_GATEWAY", help="Gateway of any peer, http://host:port."),
+    typer.Option(
+        "--gateway",
+        envvar="TIANMESH_GATEWAY",
+        callback=_gateway_here,
+        help="Gateway of any peer, http://host:port.",
+        show_default=f"that of the peer in --data, or {GATEWAY}",
+    ),
 ]
 KeyOption = Annotated[
     Path | None,
@@ -113,7 +148,7 @@ DataOption = Annotated[
     Path,
     typer.Option(
         "--data",
-        envvar="TIANMESH_DATA",
+        envvar=_DATA_NAME,
         callback=data_here,
         help="Folder of the mesh, or of a peer on this machine.",
         show_default="tianmesh-data, or ~/tianmesh/peer of a lab's machine",

@@ -14,11 +14,11 @@ from rich.text import Text
 from bootstrap.doctor.finding import DoctorFinding, Grade, fault, good, worst_of
 from bootstrap.doctor.machine import machine_findings
 from bootstrap.doctor.mesh import mesh_findings
-from bootstrap.doctor.node import gateway_of, node_findings
+from bootstrap.doctor.node import node_findings
 from bootstrap.service import configs_in
 from mesh.client.admin_token import tokens_for
 from mesh.errors import ConfigError
-from peers.options import DATA, JsonOption, TokenOption, print_json, reader_of
+from peers.options import DATA, JsonOption, TokenOption, gateway_in, print_json, reader_of
 
 EPILOG: Final = (
     "Examples: tianmesh doctor mymesh   tianmesh doctor mymesh/peer-2 --json   "
@@ -70,8 +70,8 @@ def _findings(folder: Path, gateway: str, token: str) -> Iterator[DoctorFinding]
     for config in configs:
         yield from node_findings(config)
     tried: list[DoctorFinding] = []
-    for each in [gateway] if gateway else filter(None, map(gateway_of, configs)):
-        of_it = [config.parent for config in configs if gateway_of(config) == each]
+    for each in [gateway] if gateway else filter(None, map(gateway_in, configs)):
+        of_it = [config.parent for config in configs if gateway_in(config) == each]
         tried = _asked(each, token, [*of_it, folder, *(config.parent for config in configs)])
         if tried[0].subject != "gateway":
             break  # one that answers speaks for all

@@ -60,18 +60,6 @@ def node_findings(config_file: Path) -> Iterator[DoctorFinding]:
     yield from door_findings(about, doors, [_why_closed(door) for door in doors])
 
 
-def gateway_of(config_file: Path) -> str:
-    """Return where the peer of a configuration answers, http://host:port; "" when that is not known."""
-    if config_file.parent.name == BOOTSTRAP:
-        return ""
-    try:
-        listen = load_config(config_file, PeerConfig).gateway.listen
-    except ConfigError:  # told by `node_findings`
-        return ""
-    host, _, port = listen.rpartition(":")
-    return "" if port == "0" else f"http://{_reachable(host)}:{port}"
-
-
 def certificate_finding(
     about: str, certificate: Certificate | None, mesh: MeshConfig, now: float
 ) -> DoctorFinding:

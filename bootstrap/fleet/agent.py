@@ -22,6 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 NODES = {"bootstrap": "mesh/bootstrap/config.toml", "peer": "peer/config.toml"}  # in the folder of a machine
+SETTINGS = (  # that are told of a peer: table, name, and what it is called in the answer
+    *(("member", name, name) for name in ("certificate", "name", "announce", "weight", "inbox_port")),
+    ("gateway", "listen", "gateway"),
+    ("crawl", "contact", "contact"),
+)
 CONNECT_S = 3.0
 CONNECT_AT_ONCE = 64
 STOP_S = 60.0  # pages in progress are stored and neighbours told before a peer ends
@@ -257,14 +262,11 @@ def _settings_of(folder: str) -> dict[str, object]:
     except OSError:
         return {}
     found = {}
-    member = ("\n" + text).partition("\n[member]\n")[2].partition("\n[")[0]  # the mesh has a name, too
-    for name in ("certificate", "name", "announce", "weight", "inbox_port"):
-        match = re.search(rf'^{name} = "?([^"\n]*)"?$', member, re.MULTILINE)
+    for table, name, told_as in SETTINGS:
+        lines = ("\n" + text).partition(f"\n[{table}]\n")[2].partition("\n[")[0]  # the mesh has a name, too
+        match = re.search(rf'^{name} = "?([^"\n]*)"?$', lines, re.MULTILINE)
         if match:
-            found[name] = match[1]
-    match = re.search(r'^\[gateway\]$.*?^listen = "([^"\n]*)"$', text, re.MULTILINE | re.DOTALL)
-    if match:
-        found["gateway"] = match[1]
+            found[told_as] = match[1]
     return found
 
 

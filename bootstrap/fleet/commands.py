@@ -19,7 +19,7 @@ from bootstrap.fleet.crew import Crew, Note
 from bootstrap.fleet.deployment import MachineOutcome, gateway_of, is_ready, reached, survey
 from bootstrap.fleet.inventory import Inventory, LabMachine, chosen, load_inventory
 from bootstrap.fleet.mesh_commands import EXAMPLES, ORDERS, run_command
-from bootstrap.fleet.plan import Facts
+from bootstrap.fleet.plan import Facts, expelled
 from mesh.errors import ConfigError
 from peers.options import JsonOption, print_json
 
@@ -107,8 +107,11 @@ def restart(names: NamesArgument = None, inventory: FileOption = FILE, as_json: 
 
 
 def _give(context: typer.Context, inventory: FileOption = FILE) -> None:
-    name = context.info_name or ""
-    typer.echo(run_command(load_inventory(inventory), inventory, name, context.args), nl=False)
+    done = run_command(load_inventory(inventory), inventory, context.info_name or "", context.args)
+    typer.echo(done.out, nl=False)
+    typer.echo(done.err, nl=False, err=True)
+    if done.code:
+        raise typer.Exit(done.code)
 
 
 def _add_orders() -> None:
@@ -269,9 +272,7 @@ def _standing(
         return MachineOutcome(name, "empty", said="`tianmesh lab launch` brings a peer there")
     if set(each.has) - set(each.running):
         if each.is_expelled:
-            return MachineOutcome(
-                name, "expelled", said=f"the mesh has expelled its peer: `tianmesh lab remove {name}`"
-            )
+            return MachineOutcome(name, "expelled", said=expelled(name))
         lacking = ", ".join(node for node in each.has if node not in each.running)
         return MachineOutcome(name, "down", said=f"{lacking} does not run: `tianmesh lab start {name}`")
     state = "waits" if waits_for[name] else "unreached" if unreached[name] else "ready"

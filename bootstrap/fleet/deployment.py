@@ -20,6 +20,7 @@ from bootstrap.fleet.plan import (
     clock_ahead_s,
     cut_off,
     differing,
+    expelled,
     facts_of,
     founder_among,
     ports_of,
@@ -34,12 +35,12 @@ from mesh.errors import ConfigError
 from peers.gateway.model.member_lines import doors
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import Report, report_of
+from peers.options import EVERYWHERE, near
 from peers.program_version import VERSION
 
 READY_S: Final = 300.0  # until all slots are answered
 READY_EVERY_S: Final = 1.0
 DOORS_ASKED: Final = 3  # machines, for the doors of the mesh: one that answers knows all
-_EVERYWHERE: Final = ("0.0.0.0", "[::]")
 
 
 class MachineOutcome(msgspec.Struct, frozen=True):
@@ -66,12 +67,14 @@ def launch(
     check_install(inventory, file.parent)
     crew = Crew(machines, inventory, note)
     facts = survey(crew, inventory)
+    for name in [name for name in facts if facts[name].is_expelled]:
+        crew.fail(name, expelled(name))
     founder = _founder(crew, facts, file)
     relayed = _check_ports(crew, facts, founder, inventory.relays)
     _install(crew, facts, inventory, file.parent)
     _found(crew, facts, founder, inventory, file)
     new = _join(crew, facts, founder, inventory.contact, relayed)
-    _rewrite(crew, facts)
+    _rewrite(crew, facts, inventory.contact)
     started = crew.each("starting", lambda remote: remote.ask_nodes("start"))
     _wait_until_ready(crew)
     return [
@@ -99,6 +102,22 @@ def survey(crew: Crew, inventory: Inventory) -> dict[str, Facts]:
 def note_of_founder(file: Path) -> Path:
     """Return the file beside an inventory with the name of the machine that has the root key."""
     return file.with_suffix(".founder")
+
+
+def founder_of(inventory: Inventory, file: Path) -> LabMachine:
+    """Return the machine that has the keys of the mesh, as it is noted beside the inventory.
+
+    Raises:
+      ConfigError: that is not known here, or the machine is not in the inventory any more.
+    """
+    noted = note_of_founder(file)
+    if not noted.exists():
+        raise ConfigError(f"nobody knows yet which machine has the keys: tianmesh lab launch {file}")
+    founder = noted.read_text(encoding="utf-8").strip()
+    machine = next((each for each in inventory.machines if each.name == founder), None)
+    if machine is None:
+        raise ConfigError(f"{founder}, which has the keys, is not in {file}: write it down again")
+    return machine
 
 
 def is_ready(remote: Remote) -> str:
@@ -130,13 +149,7 @@ def gateway_of(machine: LabMachine) -> str:
     if machine.url:
         return machine.url
     host, _, port = machine.gateway.rpartition(":")
-    return f"http://{machine.address if host in _EVERYWHERE else host}:{port}"
-
-
-def near(gateway: str) -> str:
-    """Where the machine itself asks its gateway."""
-    host, _, port = gateway.rpartition(":")
-    return f"127.0.0.1:{port}" if host in _EVERYWHERE else gateway
+    return f"http://{machine.address if host in EVERYWHERE else host}:{port}"
 
 
 def install(remote: Remote, package: Package) -> str:
@@ -277,9 +290,10 @@ def _join(
     return set(crew.each("joining", join, tokens))
 
 
-def _rewrite(crew: Crew, facts: Mapping[str, Facts]) -> None:
+def _rewrite(crew: Crew, facts: Mapping[str, Facts], contact: str) -> None:
     """Have peers that were here before go by the present settings of the inventory."""
-    new = {name: rewritten(crew.remotes[name].machine, facts[name]) for name in crew.left if name in facts}
+    here = [name for name in crew.left if name in facts]
+    new = {name: rewritten(crew.remotes[name].machine, facts[name], contact) for name in here}
     changed = [name for name, settings in new.items() if settings and "peer" in facts[name].has]
 
     def rewrite(remote: Remote) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from bootstrap.fleet.deployment import near, note_of_founder
+from bootstrap.fleet.deployment import founder_of
 from bootstrap.fleet.inventory import Inventory
-from bootstrap.fleet.remote import MachineError, Remote
+from bootstrap.fleet.remote import Carried, MachineError, Remote
 from mesh.errors import ConfigError
+from peers.options import near
 
 ORDER_S: Final = 600.0
 ORDERS: Final = {
@@ -30,38 +31,32 @@ EXAMPLES: Final = {
     "pause": "pause www.example.org",
     "resume": "resume www.example.org",
     "takedown": "takedown https://www.example.org/page --reason 'asked for by its author'",
-    "drain": "drain PEER --yes",
-    "expel": "expel PEER --reason 'its machine was stolen' --undo-since 2027-01-31T08:00",
+    "drain": "drain mill --yes",
+    "expel": "expel mill --reason 'its machine was stolen' --undo-since 2027-01-31T08:00",
 }
 _DATA: Final = ("--data", "{folder}/peer")  # beside which the keys are
 
 
-def run_command(inventory: Inventory, file: Path, name: str, words: Sequence[str]) -> str:
-    """Carry out an order on the machine that has the keys; return the output there.
+def run_command(inventory: Inventory, file: Path, name: str, words: Sequence[str]) -> Carried:
+    """Carry out an order on the machine that has the keys; return its end and its output there.
 
     Args:
       file: the inventory, beside which it is noted which machine that is.
 
     Raises:
-      ConfigError: the lab has not been launched, the machine is not in the inventory any more, or the order
-        failed there.
+      ConfigError: the lab has not been launched, the machine is not in the inventory any more, or it cannot
+        be asked.
     """
-    noted = note_of_founder(file)
-    if not noted.exists():
-        raise ConfigError(f"nobody knows yet which machine has the keys: tianmesh lab launch {file}")
-    founder = noted.read_text(encoding="utf-8").strip()
-    machine = next((each for each in inventory.machines if each.name == founder), None)
-    if machine is None:
-        raise ConfigError(f"{founder}, which has the keys, is not in {file}: write it down again")
+    machine = founder_of(inventory, file)
     given, words = _with_file(name, words)
     if name == "seed":
         words += [word for entry in inventory.allow_private for word in ("--allow-private", entry)]
     options = ["--gateway", f"http://{near(machine.gateway)}", *_DATA]
     remote = Remote(machine, inventory)
     try:
-        return remote.tianmesh(name, *words, *options, given=given, timeout_s=ORDER_S)
+        return remote.carry_out(name, *words, *options, given=given, timeout_s=ORDER_S)
     except MachineError as error:
-        raise ConfigError(f"{founder}: {error}") from error
+        raise ConfigError(f"{machine.name}: {error}") from error
 
 
 def _with_file(name: str, words: Sequence[str]) -> tuple[str, list[str]]:

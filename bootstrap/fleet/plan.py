@@ -143,12 +143,25 @@ def why_cut_off(machine: LabMachine, ports: Sequence[int], failed: Collection[st
     )
 
 
-def rewritten(machine: LabMachine, facts: Facts) -> dict[str, str]:
-    """Return the settings of a peer that the inventory has otherwise by now, as `config set` names them."""
-    wanted = {"announce": machine.address, "gateway": machine.gateway, "name": machine.name}
-    names = {"announce": "member.announce", "gateway": "gateway.listen", "name": "member.name"}
-    has = {"name": "", **facts.settings}
-    return {names[each]: value for each, value in wanted.items() if has.get(each, value) != value}
+def rewritten(machine: LabMachine, facts: Facts, contact: str) -> dict[str, str]:
+    """Return the settings of a peer that the inventory has otherwise by now, as `config set` names them.
+
+    Args:
+      contact: for webmasters; where the inventory has none, that of the peer stays.
+    """
+    wanted = {
+        "member.announce": ("announce", machine.address),
+        "gateway.listen": ("gateway", machine.gateway),
+        "member.name": ("name", machine.name),
+        "crawl.contact": ("contact", contact or facts.settings.get("contact", "")),
+    }
+    has = {"name": "", "contact": "", **facts.settings}
+    return {key: value for key, (name, value) in wanted.items() if has.get(name, value) != value}
+
+
+def expelled(name: str) -> str:
+    """Say that the mesh wants no more of a machine's peer, and the remedy."""
+    return f"the mesh has expelled its peer: `tianmesh lab remove {name}`"
 
 
 def differing(machine: LabMachine, facts: Facts) -> str:

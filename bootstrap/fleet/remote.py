@@ -6,7 +6,7 @@ import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bootstrap.fleet.inventory import Inventory, LabMachine
 from mesh.errors import TianmeshError
@@ -22,6 +22,14 @@ SHELL_FAILED: Final = (126, 127)  # what a shell ends with that finds no such co
 
 class MachineError(TianmeshError):
     """A machine cannot carry out an order; the text gives the reason and the remedy."""
+
+
+class Carried(NamedTuple):
+    """The end of a command on a machine: its exit code, and all that it printed."""
+
+    code: int
+    out: str
+    err: str
 
 
 class Remote:
@@ -77,11 +85,20 @@ class Remote:
         Raises:
           MachineError: it failed; with what it said.
         """
-        done = self.ask_nodes("call", timeout_s, words=words, given=given)
-        if done["code"]:
-            said = str(done["err"]).strip().splitlines() or [f"`tianmesh {words[0]}` failed"]
+        done = self.carry_out(*words, given=given, timeout_s=timeout_s)
+        if done.code:
+            said = done.err.strip().splitlines() or [f"`tianmesh {words[0]}` failed"]
             raise MachineError(said[-1].removeprefix("tianmesh: "))
-        return str(done["out"])
+        return done.out
+
+    def carry_out(self, *words: str, given: str = "", timeout_s: float = ASK_S) -> Carried:
+        """Run tianmesh there, for a person to read all that it says, also when it fails.
+
+        Raises:
+          MachineError: it could not be run.
+        """
+        done = self.ask_nodes("call", timeout_s, words=words, given=given)
+        return Carried(int(done["code"]), str(done["out"]), str(done["err"]))
 
 
 def ssh_words(machine: LabMachine, options: Sequence[str]) -> list[str]:

@@ -13,10 +13,10 @@ from bootstrap.fleet.deployment import (
     READY_EVERY_S,
     READY_S,
     MachineOutcome,
+    founder_of,
     gateway_of,
     install,
     is_ready,
-    near,
     note_of_founder,
     survey,
 )
@@ -26,6 +26,7 @@ from bootstrap.fleet.plan import Facts
 from bootstrap.fleet.remote import STOP_S, Remote
 from mesh.errors import ConfigError
 from mesh.keys.certificate import peer_in
+from peers.options import near
 
 DRAIN_S: Final = 3_600.0  # to give everything away; a full disk takes its time
 BACKUP_S: Final = 86_400.0  # of a terabyte to a disk of 20 MB a second there are 14 hours
@@ -126,7 +127,8 @@ def remove(
       is_drained: have the others take over what each has first, one after the other.
 
     Raises:
-      ConfigError: the machine with the root key is among them, and others stay.
+      ConfigError: the machine with the root key is among them, and others stay; or nothing can be drained,
+        since nobody knows here which machine has the keys.
     """
     noted = note_of_founder(file)
     founder = noted.read_text(encoding="utf-8").strip() if noted.exists() else ""
@@ -135,10 +137,10 @@ def remove(
         raise ConfigError(
             f"{founder} has the root key of the mesh, without which nobody new is let in: keep it"
         )
+    keeper = Remote(founder_of(inventory, file), inventory) if is_drained and not is_all else None
     crew = Crew(machines, inventory, note)
     facts = survey(crew, inventory)
-    if is_drained and not is_all:
-        (keeper,) = (Remote(each, inventory) for each in inventory.machines if each.name == founder)
+    if keeper is not None:
         for name in list(crew.left):
             crew.each("draining", lambda remote: _drain(keeper, facts[remote.machine.name]), [name])
     stopped = crew.each("stopping", _stopped)

@@ -9,7 +9,7 @@ import json
 import re
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple, Self
@@ -131,6 +131,30 @@ class GatewayClient:
             answer["took_ms"] += page["took_ms"]
         return answer
 
+    def search_live(self, wish: dict[str, Any]) -> Generator[dict[str, Any]]:
+        """Yield the states of a live search as they come; it ends when no more are taken.
+
+        Args:
+          wish: the JSON of POST /api/search/live.
+        """
+        headers = self._headers() | {"Content-Type": "application/json"}
+        try:
+            self._connection.request("POST", "/api/search/live", json.dumps(wish).encode(), headers)
+            response = self._connection.getresponse()
+            if response.status >= 400:
+                told = _decoder.decode(response.read(ANSWER_BYTES_MAX))
+                raise GatewayError(str(told.get("error", f"{self.url} answered {response.status}")))
+            while line := response.readline(ANSWER_BYTES_MAX):
+                if line.startswith(b"data: "):
+                    told = _decoder.decode(line[6:])
+                    if "error" in told:
+                        raise GatewayError(str(told["error"]))
+                    yield told
+        except (OSError, http.client.HTTPException, msgspec.MsgspecError) as error:
+            raise GatewayUnreachable(f"no answer from {self.url} ({error})") from error
+        finally:
+            self._connection.close()
+
     def add_seeds(self, urls: list[str], levels: int | None = None) -> dict[str, Any]:
         """Hand URLs to their owners; the answer says how many were taken, and which were not.
 
@@ -179,6 +203,15 @@ class GatewayClient:
         about = {"peer": peer, "since_s": since_s, "until_s": until_s}
         return self._ask("GET", f"/api/why/idle?{urlencode(about)}" if peer else "/api/why/idle")
 
+    def log(self, peer: str = "", after: str = "") -> dict[str, Any]:
+        """Return a part of the log of searches: the answer of /api/log.
+
+        Args:
+          peer: whose part; "" for the first of them.
+          after: `next` of the answer before.
+        """
+        return self._ask("GET", "/api/log?" + urlencode({"peer": peer, "after": after}))
+
     def decrees(self, kind: str, subject: str) -> dict[str, Any]:
         """Return the decrees of a kind about a subject: the answer of GET /api/decrees."""
         return self._ask("GET", "/api/decrees?" + urlencode({"kind": kind, "subject": subject}))
@@ -212,9 +245,7 @@ class GatewayClient:
 
     def _answer(self, method: str, path: str, body: bytes | None) -> tuple[int, dict[str, Any]]:
         """Return the status and the JSON of an answer, also of a refusal."""
-        headers = {"Accept": "application/json"}
-        if token := self._token if isinstance(self._token, str) else self._token():
-            headers["Authorization"] = f"Bearer {token}"
+        headers = self._headers()
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:
@@ -227,13 +258,19 @@ class GatewayClient:
             self._connection.close()
             raise GatewayUnreachable(
                 f"no answer from {self.url} ({error}); is a peer running there? "
-                "`tianmesh up` starts some, --gateway names another"
+                "`tianmesh start` or `tianmesh up` starts some, --gateway names another"
             ) from error
         try:
             decoded: dict[str, Any] = _decoder.decode(answer)
         except msgspec.MsgspecError as error:
             raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON object") from error
         return status, decoded
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Accept": "application/json"}
+        if token := self._token if isinstance(self._token, str) else self._token():
+            headers["Authorization"] = f"Bearer {token}"
+        return headers
 
     def _exchange(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]

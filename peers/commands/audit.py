@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,8 +13,8 @@ import typer
 
 from mesh.config import load_config
 from mesh.errors import ConfigError, CorruptionError
-from mesh.keys.certificate import why_no_beginning
 from mesh.urls import host_of
+from peers.commands.members import ids_of, only
 from peers.commands.undone_visits import CLOCK_AHEAD_MAX, idle_of, told_alone, told_alone_lines
 from peers.config import PeerConfig
 from peers.crawler.access_lines import access_in
@@ -115,7 +115,9 @@ def member(
     until_s = (datetime.now(UTC) + CLOCK_AHEAD_MAX).timestamp()
     with reader_of(gateway, token, data) as client:
         idle = idle_of(client)
-        peer = _member_called(name, {*idle.peers, *idle.silent, *idle.down, *idle.names}, idle.names)
+        members = {*idle.peers, *idle.silent, *idle.down, *idle.names}
+        names = {peer: idle.names.get(peer, "") for peer in members}
+        peer = only(names, name, ids_of(names, name))
         told = told_alone(client, peer, since_s, until_s)
     if as_json:
         told_since = None if since is None else since_s
@@ -125,16 +127,6 @@ def member(
     print(f"told by {called(idle.names, peer)} alone{since_when}")
     for line in told_alone_lines(told):
         print(line)
-
-
-def _member_called(text: str, members: Collection[str], names: Mapping[str, str]) -> str:
-    """Return the id of a member by that, by its beginning or by its name; ConfigError unless it is one's."""
-    found = [peer for peer in members if text in (peer, names.get(peer))]
-    found = found or [peer for peer in members if not why_no_beginning(text) and peer.startswith(text)]
-    if len(found) != 1:
-        known = ", ".join(called(names, peer) for peer in sorted(found or members))
-        raise ConfigError(f"{text!r} has to be the id, its first letters, or the name of one of: {known}")
-    return found[0]
 
 
 def _of_logs(logs: list[Path], agent: str) -> Iterator[LoggedFetch]:

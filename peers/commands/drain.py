@@ -15,9 +15,9 @@ from rich.progress import Progress
 from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.keys.certificate import why_no_beginning
 from mesh.keys.decree import DRAIN, WRITE_OFF, number_body
 from mesh.keys.key_file import load_administrator
+from peers.commands.members import named
 from peers.gateway.model.status import PeerState
 from peers.options import (
     DATA,
@@ -35,13 +35,13 @@ DRAIN_POLL_S: Final = 0.5
 OBEYED_S: Final = 15.0  # news takes about one second
 DOWN_S_MAX: Final = 15.0  # a peer that is started again is back before
 EPILOG: Final = (
-    "Examples: tianmesh drain k3v2   tianmesh drain k3v2 --cancel   "
+    "Examples: tianmesh drain k3v2   tianmesh drain mill --cancel   "
     "tianmesh drain k3v2 --yes, to write off a dead one without being asked"
 )
 
 
 def drain(
-    peer: Annotated[str, typer.Argument(help="Id of the peer, or its first four letters or more.")],
+    peer: Annotated[str, typer.Argument(help="Id of the peer, its first four letters or more, or its name.")],
     key: KeyOption = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Have it take its share again.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing depends on it.")] = True,
@@ -56,9 +56,8 @@ def drain(
     A peer that is down for good is written off instead, when you say so.
     Ctrl-C ends the waiting, not the draining.
     """
-    if why := why_no_beginning(peer):
-        raise ConfigError(why)
     with administrator_of(gateway, token, data, key) as client:
+        peer = named(client, peer)
         answer = order(client, peer, key_in(data, key), is_draining=not cancel, may_write_off=_may(yes))
         whole = answer["peer"]
         is_waited_for = wait and not cancel and not answer["is_written_off"]

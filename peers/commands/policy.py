@@ -21,6 +21,7 @@ from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
 from mesh.urls import host_of
+from peers.commands.members import named
 from peers.commands.undone_visits import undone_lines, undone_visits
 from peers.options import (
     DATA,
@@ -249,7 +250,9 @@ def like(
 def undo(
     since: Annotated[datetime, typer.Option(help="UTC; what was visited from then on is visited again.")],
     until: Annotated[datetime | None, typer.Option(help="UTC.", show_default="now")] = None,
-    by: Annotated[str, typer.Option(help="Id of the peer whose visits.", show_default="all peers")] = "",
+    by: Annotated[
+        str, typer.Option(help="Id or name of the peer whose visits.", show_default="all peers")
+    ] = "",
     reason: Annotated[str, typer.Option(help="Kept with it, for `policy show --history`.")] = "",
     key: KeyOption = None,
     gateway: GatewayOption = GATEWAY,
@@ -265,7 +268,8 @@ def undo(
     begin = since.replace(tzinfo=UTC)
     with _issuer(gateway, key, token, data) as issuer:
         end = datetime.now(UTC) if until is None else until.replace(tzinfo=UTC)
-        number, until_s = issuer.undo(begin, end, reason, by or None)
+        peer = named(issuer.client, by) if by else None
+        number, until_s = issuer.undo(begin, end, reason, peer)
         undone = undone_visits(issuer.client, until_s)
     if as_json:
         print_json({"number": number, "undone": msgspec.to_builtins(undone)})

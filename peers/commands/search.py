@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -13,7 +14,16 @@ from rich.markup import escape
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
 from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+)
 
 FACET_VALUES_SHOWN: Final = 10
 HITS_SHOWN: Final = 10
@@ -24,6 +34,7 @@ QUERY_HELP: Final = (
 )
 EPILOG: Final = (
     'Examples: tianmesh search "中文 分词"   '
+    "tianmesh search --live 'partition pruning' --data mymesh   "
     "tianmesh search --queries topics.tsv --run run.txt   (a TREC run, for evaluation)"
 )
 
@@ -49,18 +60,39 @@ def search(
     cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
     queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
     run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Have the crawl visit first what this search waits for.")
+    ] = False,
+    pages: Annotated[
+        int, typer.Option(min=1, max=200, help="Of a live search: pages that come first at most.")
+    ] = 50,
+    seconds: Annotated[float, typer.Option(min=1, max=60, help="Of a live search: its time.")] = 20.0,
+    fish: Annotated[
+        bool, typer.Option("--fish", help="Of a live search: go on from pages that do not fit, too.")
+    ] = False,
     wait: WaitOption = WAIT_S,
     partial: PartialOption = False,
+    token: TokenOption = "",
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
     """Search the whole mesh through one gateway.
+
+    A live search (--live) takes an administrator's key; Ctrl-C ends it and keeps what was found.
 
     A run (--queries) waits until the whole mesh answers.
     It ends with 1 when a part of the mesh did not, or when nothing was found.
     """
     if query is not None and not query.strip():
         raise ConfigError("give the words to search for, as `tianmesh search 'web crawler'`")
+    if live and query is not None and queries is None and run is None:
+        wish = {"q": query, "k": min(k or HITS_SHOWN, 100), "pages": pages, "seconds": seconds, "fish": fish}
+        with administrator_of(gateway, token, data) as client:
+            _search_live(client, wish, as_json=as_json)
+        return
+    if live:
+        raise typer.BadParameter("give a QUERY, and no file of them, with --live")
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:
             _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
@@ -71,6 +103,26 @@ def search(
             print_json(answer) if as_json else _show_found(answer)
         else:
             raise typer.BadParameter("give either a QUERY, or both --queries FILE and --run FILE")
+
+
+def _search_live(client: GatewayClient, wish: dict[str, Any], *, as_json: bool) -> None:
+    """Show the progress of a live search on standard error, and its results when it is over."""
+    told: dict[str, Any] = {}
+    progress = Console(stderr=True, highlight=False)
+    try:
+        with closing(client.search_live(wish)) as states:
+            for told in states:
+                n_stored = sum(page["is_stored"] for page in told["wanted"])
+                progress.print(
+                    f"[dim]{told['seconds']:4.1f} s: {n_stored} of {len(told['wanted'])} pages fetched, "
+                    f"{len(told['new'])} new among the first[/dim]"
+                )
+    except KeyboardInterrupt:
+        progress.print("[yellow]ended before its time[/yellow]")
+    if told and as_json:
+        print_json(told)
+    elif told:
+        _show_found(told["found"])
 
 
 def _run_queries(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from bootstrap.commands import copies_warning, init, up
+from bootstrap.commands import copies_warning, init, refusals, up
 from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import load_config
 from mesh.errors import ConfigError
@@ -70,6 +70,30 @@ def test_a_bootstrap_node_relays_as_many_as_its_founder_wants(tmp_path: Path) ->
     init(folder, host="192.0.2.1", relays=4)
     assert load_config(config, BootstrapConfig).member.ports_lent() == range(9_400, 9_412)
     assert not load_config(folder / "peer-1" / "config.toml", PeerConfig).member.ports_lent()
+
+
+def test_every_seed_that_is_not_taken_is_told_with_the_remedy() -> None:
+    private = ["10.1.2.3 leads to 10.1.2.3, which is not public: allow it"]
+    answer = {"accepted": 1, "invalid": ["x:"], "left_out": ["http://a.test/"], "private": private}
+    told = refusals(answer)
+    assert [line.partition(":")[0] for line in told[:3]] == [
+        "no URL, left out",
+        "left out by the policy of the mesh, see `tianmesh policy show`",
+        "refused",
+    ]
+    assert told[2].endswith(private[0])
+    assert "--allow-private" in told[3]
+    assert refusals({"accepted": 3, "invalid": [], "left_out": [], "private": []}) == []
+
+
+def test_a_contact_that_is_given_later_reaches_the_peers_that_there_are(tmp_path: Path) -> None:
+    folder = tmp_path / "mesh"
+    init(folder)
+    init(folder, peers=2, contact="you@example.org")
+    configs = [load_config(folder / f"peer-{number}" / "config.toml", PeerConfig) for number in (1, 2)]
+    assert [config.crawl.contact for config in configs] == ["you@example.org"] * 2
+    init(folder, peers=2)
+    assert load_config(folder / "peer-1" / "config.toml", PeerConfig).crawl.contact == "you@example.org"
 
 
 def test_a_node_added_with_another_address_knows_the_doors_that_there_are(tmp_path: Path) -> None:

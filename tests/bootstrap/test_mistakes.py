@@ -36,8 +36,8 @@ class Mistake(NamedTuple):
 
 
 MISTAKES: Final = (
-    Mistake("drain o", r"'o' names no peer: give its id, or its first 4 letters or more"),
-    Mistake("drain ''", r"'' names no peer: give its id, or its first 4 letters or more"),
+    Mistake("drain o", r"'o' names no peer: give its id, or its first 4 letters or more, or its name"),
+    Mistake("drain ''", r"'' names no peer: give its id, or its first 4 letters or more, or its name"),
     Mistake("drain a.*b", r"'a\.\*b' names no peer"),
     Mistake("expel a --data lab", r"'a' names no peer"),
     Mistake(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -30,6 +31,7 @@ from mesh.membership.model.decrees import Decrees
 from mesh.tables.memory_table import MemoryTable
 from peers.application import app
 from peers.config import PeerConfig
+from peers.gateway.model.status import MemberRow, report_of
 from peers.policy.rules import policy_in
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
 
@@ -139,6 +141,14 @@ def test_the_root_key_expels_not_itself(gateway: FakeGateway, mesh: MeshFolder) 
     with pytest.raises(ConfigError, match="nobody can expel"):
         run("expel", "--gateway", gateway.url, mesh.mesh.root_key, "--data", str(mesh.folder))
     assert gateway.decrees == []
+
+
+def test_a_member_is_expelled_and_renewed_by_its_name(gateway: FakeGateway, mesh: MeshFolder) -> None:
+    members = (MemberRow(id=peer_of(mesh, 1), name="mill", state="down"),)
+    gateway.reports = [msgspec.structs.replace(report_of([]), members=members)]
+    for command in ("renew", "expel"):
+        run(command, "--gateway", gateway.url, "mill", "--data", str(mesh.folder))
+        assert gateway.decrees[-1].subject == peer_of(mesh, 1)
 
 
 def test_nobody_is_expelled_by_a_name_that_is_not_clear(gateway: FakeGateway, mesh: MeshFolder) -> None:

@@ -32,16 +32,37 @@ SAYS: Final = {
     "tianmesh why https": r"stored",
     "tianmesh why idle": r"nothing|idle|due",
     "tianmesh doctor": r"well|machine",
-    "tianmesh search": r"\d+ pages",
+    "tianmesh search": r"\d+ pages|\d+ queries",
+    "curl 'http://127.0.0.1:8017/cdx": rf"http://{HOST}/doc/",
     "curl 'http://127.0.0.1:8017/api/search": r'"hits":\[\{',
     "curl http://127.0.0.1:8017/openapi.json": r'"openapi":"3.1',
     "curl -s http://127.0.0.1:8017/readyz": r'"status":"ready"',
+    'curl -s -H "$token"': r"# TYPE tianmesh_\w+ counter",
+    'curl -H "$token" --data': r'"accepted":1',
+    "tianmesh trace info": r"pages",
+    "tianmesh sim plan": r"machines",
     "tianmesh policy show": r"rule|policy",
     "tianmesh seed": r"accepted",
     "tianmesh token": r"tianmesh-token1-",
     "tianmesh events": r"\d",
     "tianmesh audit politeness": r"\d s|pause",
 }
+
+
+STANDS_FOR: Final = {
+    "www.example.org": HOST,
+    "example.org/guide/": f"{HOST}/doc/",
+    "/mnt/disk": "disk",
+    "FOLDER": "mymesh",
+    "curl ": "curl --fail ",  # else a refusal would be an answer like any
+    "--pages 1000000": "--pages 2000",
+}
+# The line by which docs/api.md has the token that others of its lines send.
+[TOKEN] = re.findall(r"^ {4}(token=.*)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.M)
+LOGGED: Final = (
+    '192.0.2.7 - - [10/Oct/2026:13:55:{second} +0000] "GET {path} HTTP/1.1" 200 2326 '
+    f'"http://{HOST}/" "tianmesh/0.1 (+me@a.test)"\n'
+)
 
 
 class Shell(NamedTuple):
@@ -55,8 +76,10 @@ class Shell(NamedTuple):
             "https://www.example.org/page", PAGE
         )
         typed = re.sub(r"https?://www\.example\.org/(?:\S*\.html)?", f"http://{HOST}/", typed)
-        for shown, real in (("www.example.org", HOST), ("/mnt/disk", "disk"), ("FOLDER", "mymesh")):
+        for shown, real in STANDS_FOR.items():
             typed = typed.replace(shown, real)
+        if "$token" in typed:
+            typed = f"{TOKEN}\n{typed}"
         environment = {
             "HOME": str(self.folder / "home"),
             "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin",
@@ -86,7 +109,13 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         lab.wait_until_idle()
         for name in ("mymesh", "tianmesh-data"):
             (folder / name).symlink_to(lab.folder)
-        (folder / "access.log").write_text("")
+        (folder / "access.log").write_text(
+            LOGGED.format(second=30, path="/") + LOGGED.format(second=40, path="/a")
+        )
+        (folder / "topics.tsv").write_text("1\tpackages\n2\t软件包\n", encoding="utf-8")
+        (folder / "SogouQ.sample").write_text(
+            "00:00:00\t1\t[软件包]\t1 1\thttp://a.test/\n", encoding="gb18030"
+        )
         shell = Shell(folder, lab.gateways()[0])
         for name in ("papers/note.txt", "mirror/index.html"):
             (folder / name).parent.mkdir()
@@ -94,6 +123,11 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         exports = (("jsonl", "pages.jsonl.gz"), ("warc", "site.warc.gz"))
         for kind, name in (*exports, ("tianwang", "Tianwang.raw.1"), ("webobjects", "pages.webop")):
             done = shell.run(f"tianmesh export {kind} --config mymesh --out {name}")
+            assert done.returncode == 0, done.stderr
+        (folder / "crawl-1.warc.gz").symlink_to("site.warc.gz")
+        for name in ("web.trace", "peer-1/trace", "peer-2/trace"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            done = shell.run(f"tianmesh trace from-warc site.warc.gz --out {name}")
             assert done.returncode == 0, done.stderr
         yield shell
 

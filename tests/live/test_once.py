@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bootstrap.standstill import LEFT_FOR_LATER
-from tests.live.lab_process import setting, up
+from tests.live.lab_process import setting, tianmesh, up
 from tests.live.sites import gbk_site
 from tests.live.web import served_web
 
@@ -24,3 +24,11 @@ def test_a_crawl_that_goes_on_tomorrow_ends_today_and_says_what_is_left(tmp_path
     assert "all that is left is due in" in lab.messages
     assert "the host has been asked as often as it may be in a day" in lab.messages
     assert "stopped, nothing is lost" in lab.messages
+
+
+def test_a_crawl_of_which_no_seed_is_taken_says_why_and_does_not_end_well(tmp_path: Path) -> None:
+    options = ("--data", tmp_path / "mesh", "--peers", "1", *setting("gateway.listen", "127.0.0.1:0"))
+    done = tianmesh("up", "http://127.0.0.9:1/", "--once", *options)
+    assert done.returncode == 1
+    assert "refused: 127.0.0.9 leads to 127.0.0.9, which is not public" in done.stderr
+    assert "--allow-private" in done.stderr

@@ -12,8 +12,11 @@ from typer.testing import CliRunner, Result
 from mesh.errors import ConfigError
 from peers.options import (
     DATA,
+    GATEWAY,
     LAB_PEER,
     TOKEN_IN_CLEAR,
+    DataOption,
+    GatewayOption,
     TokenOption,
     administrator_of,
     client_with,
@@ -40,6 +43,50 @@ def test_on_a_machine_of_a_lab_its_peer_is_meant_unless_there_is_another_or_one_
     assert data_here(Path("mymesh")) == Path("mymesh")
     DATA.mkdir()
     assert data_here(DATA) == DATA
+
+
+@pytest.mark.parametrize(
+    ("listen", "gateway"),
+    [
+        ('listen = "0.0.0.0:9017"', "http://127.0.0.1:9017"),
+        ('listen = "localhost:9017"', "http://localhost:9017"),
+        ('listen = "[::]:9017"', "http://127.0.0.1:9017"),
+        ('listen = "127.0.0.1:0"', GATEWAY),  # not known before it runs
+        ("", GATEWAY),
+    ],
+)
+def test_the_gateway_of_the_folder_is_asked_unless_another_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listen: str, gateway: str
+) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def ask(gateway: GatewayOption = GATEWAY, data: DataOption = DATA) -> None:
+        print(gateway)
+
+    @app.command()
+    def search(gateway: GatewayOption = GATEWAY) -> None:
+        print(gateway)
+
+    def told(*words: str, environment: dict[str, str] | None = None) -> str:
+        return CliRunner().invoke(app, list(words), env=environment).output.strip()
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("TIANMESH_DATA", "TIANMESH_GATEWAY"):
+        monkeypatch.delenv(name, raising=False)
+    for folder in ("mymesh", str(DATA)):
+        (tmp_path / folder / "peer-1").mkdir(parents=True)
+        text = listen if folder == "mymesh" else 'listen = "127.0.0.1:9018"'
+        (tmp_path / folder / "peer-1" / "config.toml").write_text(f"[gateway]\n{text}\n")
+    (tmp_path / "mymesh" / "bootstrap").mkdir()
+    (tmp_path / "mymesh" / "bootstrap" / "config.toml").write_text("[member]\n")
+    assert told("ask", "--data", "mymesh") == gateway
+    assert told("ask", "--data", "nowhere") == GATEWAY
+    assert [told("ask"), told("search")] == ["http://127.0.0.1:9018"] * 2
+    for command in ("ask", "search"):
+        assert told(command, environment={"TIANMESH_DATA": "mymesh"}) == gateway
+        assert told(command, "--gateway", SAFE, environment={"TIANMESH_DATA": "mymesh"}) == SAFE
+    assert told("ask", "--data", "mymesh", environment={"TIANMESH_GATEWAY": SAFE}) == SAFE
 
 
 @pytest.fixture

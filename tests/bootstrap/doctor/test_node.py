@@ -15,7 +15,6 @@ from bootstrap.doctor.node import (
     address_finding,
     certificate_finding,
     door_findings,
-    gateway_of,
     node_findings,
     space_finding,
     sync_finding,
@@ -27,6 +26,7 @@ from mesh.keys.certificate import Grant, issue
 from mesh.keys.identity import z85_of
 from mesh.keys.key_file import new_identity, new_signing_key
 from mesh.reach import Reach
+from peers.options import gateway_in
 
 DAY_S = 86_400.0
 KEY = z85_of(bytes(range(32))).decode()
@@ -74,13 +74,13 @@ def test_a_bootstrap_node_is_looked_at_by_its_own_settings(peer: Path) -> None:
     found = _found(config)
     assert found["certificate"].grade is Grade.GOOD
     assert "tianmesh bootstrap --config" in found["process"].advice
-    assert gateway_of(config) == ""
+    assert gateway_in(config) == ""
 
 
 def test_who_answers_runs(peer: Path, free_port: int) -> None:
     with socket.create_server(("127.0.0.1", free_port)):
         assert _found(peer)["process"].grade is Grade.GOOD
-    assert gateway_of(peer) == f"http://127.0.0.1:{free_port}"
+    assert gateway_in(peer) == f"http://127.0.0.1:{free_port}"
 
 
 def test_a_port_that_a_relay_shall_lend_is_to_be_free(peer: Path, free_port: int) -> None:

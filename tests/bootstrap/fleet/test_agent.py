@@ -43,7 +43,8 @@ def folder(tmp_path: Path, command: Path, monkeypatch: pytest.MonkeyPatch) -> It
     config.write_text(
         '[mesh]\nname = "campus"\n\n[member]\nname = "mill"\n'
         'certificate = "92"\nlisten = "0.0.0.0"\nannounce = "10.0.0.1"\ninbox_port = 7430\n'
-        'weight = 50\n\n[gateway]\n# where\nlisten = "127.0.0.1:8018"\n',
+        'weight = 50\n\n[gateway]\n# where\nlisten = "127.0.0.1:8018"\n'
+        '\n[crawl]\nname = "no"\ncontact = "li@a.test"\n',
         encoding="utf-8",
     )
     yield str(tmp_path / "lab")
@@ -68,6 +69,7 @@ def test_a_machine_tells_the_settings_of_its_peer(folder: str, command: Path) ->
         "weight": "50",
         "inbox_port": "7430",
         "gateway": "127.0.0.1:8018",
+        "contact": "li@a.test",
     }
 
 

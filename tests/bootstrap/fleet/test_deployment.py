@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from http.server import HTTPServer
+from pathlib import Path
 
+import pytest
+
+from bootstrap.fleet import upkeep
 from bootstrap.fleet.commands import _standing
 from bootstrap.fleet.crew import Crew
 from bootstrap.fleet.deployment import gateway_of, reached
 from bootstrap.fleet.inventory import Inventory, LabMachine
 from bootstrap.fleet.plan import Facts
+from mesh.errors import ConfigError
 from tests.mesh.client.test_gateway_client import Gateway, pinned_url, server
 
 __all__ = ["server"]  # the fixture
@@ -35,3 +40,15 @@ def test_status_names_a_machine_that_runs_and_is_not_reached_over_https() -> Non
     assert (standing.state, standing.said) == ("unreached", "no answer")
     assert _standing(mill, crew, facts, {"mill": "slots"}, {"mill": "no answer"}).state == "waits"
     assert _standing(mill, crew, facts, {"mill": ""}, {"mill": ""}).state == "ready"
+
+
+@pytest.mark.parametrize(("noted", "said"), [("", "tianmesh lab launch"), ("gone", "write it down again")])
+def test_a_machine_is_drained_only_where_it_is_known_which_one_has_the_keys(
+    tmp_path: Path, noted: str, said: str
+) -> None:
+    if noted:
+        (tmp_path / "lab.founder").write_text(noted, encoding="utf-8")
+    machines = tuple(LabMachine(name=name, address=f"{name}.test") for name in ("mill", "weir"))
+    lab = Inventory(name="lab", machines=machines)
+    with pytest.raises(ConfigError, match=said):
+        upkeep.remove(lab, machines[:1], tmp_path / "lab.toml", lambda name, doing: None, is_drained=True)

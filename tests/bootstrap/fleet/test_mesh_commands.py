@@ -9,8 +9,9 @@ import pytest
 from bootstrap.fleet import mesh_commands
 from bootstrap.fleet.inventory import load_inventory
 from bootstrap.fleet.mesh_commands import run_command
-from bootstrap.fleet.remote import MachineError, Remote
+from bootstrap.fleet.remote import Carried, MachineError, Remote
 from mesh.errors import ConfigError
+from tests.bootstrap.test_mistakes import run
 
 LAB = """
 name = "lab"
@@ -23,6 +24,7 @@ gateway = "0.0.0.0:9017"
 name = "b"
 address = "192.0.2.2"
 """
+DONE = Carried(0, "done\n", "")
 AT_A = ("--gateway", "http://127.0.0.1:9017", "--data", "{folder}/peer")
 
 
@@ -38,13 +40,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...], s
     """What machines are asked: name, words, and what is given on standard input."""
     asked: list[tuple[str, tuple[str, ...], str]] = []
 
-    def tianmesh(remote: Remote, *words: str, given: str = "", timeout_s: float) -> str:
+    def carry_out(remote: Remote, *words: str, given: str = "", timeout_s: float) -> Carried:
         asked.append((remote.machine.name, words, given))
         if "nowhere" in words:
             raise MachineError("no such host")
-        return "done\n"
+        if "private" in words:
+            return Carried(1, "1 of 2 seeds accepted\n", "refused: private\nallow it with --allow-private\n")
+        return DONE
 
-    monkeypatch.setattr(Remote, "tianmesh", tianmesh)
+    monkeypatch.setattr(Remote, "carry_out", carry_out)
     return asked
 
 
@@ -52,7 +56,7 @@ def test_an_order_goes_to_the_machine_with_the_keys_and_names_them_there(
     lab: Path, asked: list[tuple[str, tuple[str, ...], str]]
 ) -> None:
     lab.with_suffix(".founder").write_text("a\n", encoding="utf-8")
-    assert run_command(load_inventory(lab), lab, "seed", ["http://x.test/"]) == "done\n"
+    assert run_command(load_inventory(lab), lab, "seed", ["http://x.test/"]) == DONE
     run_command(load_inventory(lab), lab, "policy", ["show"])
     run_command(load_inventory(lab), lab, "expel", ["k3v2"])
     assert asked == [
@@ -82,6 +86,18 @@ def test_a_policy_file_is_read_here(
     assert asked == [("a", ("policy", "set", "-", "--until", "2030-01-01", *AT_A), "[[rules]]\n")]
     with pytest.raises(ConfigError, match="name a policy file"):
         run_command(load_inventory(lab), lab, "policy", ["set", str(tmp_path / "none")])
+
+
+def test_all_that_an_order_says_is_shown_and_its_exit_code_is_that_of_the_command(
+    lab: Path, asked: list[tuple[str, tuple[str, ...], str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.with_suffix(".founder").write_text("a\n", encoding="utf-8")
+    assert run(["lab", "seed", "http://x.test/", "-i", str(lab)]) == 0
+    assert capsys.readouterr().out == "done\n"
+    assert run(["lab", "seed", "http://x.test/", "private", "-i", str(lab)]) == 1
+    told = capsys.readouterr()
+    assert told.out == "1 of 2 seeds accepted\n"
+    assert told.err == "refused: private\nallow it with --allow-private\n"
 
 
 @pytest.mark.parametrize(

@@ -111,9 +111,19 @@ def test_a_peer_that_was_expelled_is_told_from_one_that_has_ended() -> None:
 
 def test_a_peer_goes_by_what_the_inventory_says_of_its_machine_now() -> None:
     had = {"announce": "10.0.0.9", "gateway": "127.0.0.1:8017", "weight": "50"}
-    assert rewritten(MACHINE, replace(PEER, settings=had)) == {
+    assert rewritten(MACHINE, replace(PEER, settings=had), "") == {
         "member.announce": "10.0.0.1",
         "member.name": "a",
     }
     has = {"announce": "10.0.0.1", "gateway": "127.0.0.1:8017", "name": "a"}
-    assert rewritten(MACHINE, replace(PEER, settings=has)) == {}
+    assert rewritten(MACHINE, replace(PEER, settings=has), "") == {}
+
+
+def test_a_contact_that_is_written_down_later_reaches_peers_and_none_takes_theirs_away() -> None:
+    has = {"announce": "10.0.0.1", "gateway": "127.0.0.1:8017", "name": "a"}
+    new = {"crawl.contact": "li@a.test"}
+    assert rewritten(MACHINE, replace(PEER, settings=has), "li@a.test") == new
+    there = replace(PEER, settings={**has, "contact": "me@a.test"})
+    assert rewritten(MACHINE, there, "li@a.test") == new
+    assert rewritten(MACHINE, there, "me@a.test") == {}
+    assert rewritten(MACHINE, there, "") == {}

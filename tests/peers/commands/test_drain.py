@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -51,6 +52,21 @@ def test_drain_gives_the_order_and_says_when_it_is_carried_out(gateway: FakeGate
     gateway.reports = [draining(0, PeerState.DRAINED)]
     assert "is empty: stop it whenever you like" in run(gateway, "drain", "abcd")
     assert gateway.orders == [("/api/drain", {"peer": "abcd", "is_draining": True}, "")]
+
+
+def test_a_peer_is_named_as_people_call_it_unless_that_begins_the_id_of_another(
+    gateway: FakeGateway,
+) -> None:
+    others = [("k3v2aaaaaaaaaaaa", ME[:4]), ("k3v2bbbbbbbbbbbb", "weir"), ("cccccccccccccccc", "weir")]
+    members = [MemberRow(id=peer, name=name, state="alive") for peer, name in [(ME, "m3"), *others]]
+    gateway.reports = [msgspec.structs.replace(draining(0, PeerState.DRAINED), members=tuple(members))]
+    for name in ("m3", ME[:4]):
+        run(gateway, "drain", name)
+        assert gateway.orders[-1][1]["peer"] == ME
+    for name in ("weir", "k3v2", "m4"):
+        with pytest.raises(ConfigError, match=r"k3v2bbbbbbbbbbbb"):
+            run(gateway, "drain", name)
+    assert len(gateway.orders) == 2
 
 
 def test_drain_in_json_says_what_was_done(gateway: FakeGateway) -> None:

@@ -201,16 +201,20 @@ def test_visits_are_undone_and_the_rest_of_the_policy_stays(gateway: FakeGateway
     run(gateway, "seed", PAGE, "--key", key)
     before = in_force(gateway)
     times = ("--since", "2026-11-01T08:00", "--until", "2026-11-02")
+    bob = MemberRow(id="k3v2aaaaaaaaaaaa", name="bob", state="down")
+    gateway.reports = [msgspec.structs.replace(report_of([]), members=(bob,))]
     said = run(gateway, "policy", "undo", *times, "--reason", "r", "--by", "bob", "--key", key)
     assert "since 2026-11-01 08:00" in said
     assert "ann visits 2 pages again\n  http://a.test/1\n" in said
     after = in_force(gateway)
     assert after.rules == before.rules
-    undone = (datetime(2026, 11, 1, 8, tzinfo=UTC), datetime(2026, 11, 2, 0, 0, 1, tzinfo=UTC), "r", "bob")
+    undone = (datetime(2026, 11, 1, 8, tzinfo=UTC), datetime(2026, 11, 2, 0, 0, 1, tzinfo=UTC), "r", bob.id)
     assert [(each.since, each.until, each.reason, each.peer) for each in after.undo] == [undone]
     assert read_policy(run(gateway, "policy", "show"), "shown").undo == after.undo
     with pytest.raises(ConfigError, match="earlier time"):
         run(gateway, "policy", "undo", "--since", "2999-01-01", "--key", key)
+    with pytest.raises(ConfigError, match=r"names no peer: .*; there are bob \(k3v2aaaaaaaaaaaa\)"):
+        run(gateway, "policy", "undo", *times, "--by", "rob", "--key", key)
 
 
 def test_file_that_does_not_know_a_takedown_does_not_undo_it_in_passing(
