@@ -1,4 +1,4 @@
-"""Where the commands `tianmesh sim` and `trace` are, which are loaded when they are called for."""
+"""Where the commands `tianmesh sim`, `trace` and `log` are, which are loaded when they are called for."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ COMMANDS: Final = {
     "trace": LateCommand(
         "simulations.traces.commands:app",
         "Look at recorded crawls, cut and merge them, grow them, make them of other files.",
+    ),
+    "log": LateCommand(
+        "simulations.traces.log_commands:app",
+        "The mesh's own log of searches, which is off unless its owner turns it on",
     ),
 }
 

@@ -28,9 +28,9 @@ from simulations.studies.caches import (
     static_hits,
 )
 from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.posting_lists import posting_lists
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT, made_up_queries, read_queries
+from simulations.world.posting_lists import posting_lists
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from simulations.studies.posting_lists import PostingLists, words_of_queries
+from simulations.world.posting_lists import PostingLists, words_of_queries
 
 ADDED_MAX: Final = 1e200  # then all values are brought down again
 STATIC_SHARE: Final = 0.5  # of the cache, for the most popular queries of the first half of the log

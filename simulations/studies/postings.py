@@ -17,7 +17,9 @@ from msgspec import Meta
 
 from peers.engine.queries.query import Mode
 from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.posting_lists import (
+from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
+from simulations.traces.columns import Ints
+from simulations.world.posting_lists import (
     FUNCTION_WORDS,
     PostingLists,
     bytes_read,
@@ -25,8 +27,6 @@ from simulations.studies.posting_lists import (
     posting_lists,
     words_of_queries,
 )
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
-from simulations.traces.columns import Ints
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from peers.gateway.backend import Made
 from peers.gateway.http.asgi import respond
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.server import HttpServer
+from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.http_port import listen
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
@@ -38,6 +39,7 @@ class KnownPages:
     settings = GatewaySettings()
     rights = Rights()
     visitor = visitor_of(CrawlSettings(), (), is_closed=True)
+    shown_log = ShownLog(lambda message: None, "")
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))
@@ -53,6 +55,9 @@ class KnownPages:
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         raise AssertionError("nobody asks for it")
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        raise AssertionError("nothing goes on after an answer")
 
     def take_seeds(self, client: str, count: int) -> float:
         return 0.0

@@ -28,6 +28,7 @@ class Plan:
     Attributes:
       absent: the peers whose own answers are not used.
       slots: number of slots by share, shares without any left out.
+      slot_count: slots that any share speaks for; less than all when whole teams are absent.
     """
 
     def __init__(self, ownership: Ownership, absent: Absent = NOBODY_ABSENT) -> None:
@@ -41,11 +42,7 @@ class Plan:
             **self._count(np.flatnonzero(is_own), NOBODY_ABSENT),
             **self._count(np.flatnonzero(~is_own), absent),
         }
-
-    @property
-    def slot_count(self) -> int:
-        """Slots that any share speaks for; less than all when whole teams are absent, or nobody serves."""
-        return sum(self.slots.values())
+        self.slot_count = sum(self.slots.values())
 
     def stand_ins(self) -> list[Share]:
         """The shares that speak for those that are absent."""

@@ -36,7 +36,7 @@ from peers.engine.queries.query import Sort
 from peers.engine.queries.query_parser import ParsedQuery as QueryReading
 from peers.gateway.errands.errand import Errand
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
-from peers.gateway.search.correction import beside, mend, mistyped_in
+from peers.gateway.search.correction import beside, mistyped_in
 from peers.gateway.search.correction_stage import CorrectionStage
 from peers.gateway.search.excerpt_stage import ExcerptStage
 from peers.gateway.search.merged_hits import MergedHits
@@ -229,12 +229,12 @@ class Search(Errand):
     def _end_correcting(self, stage: CorrectionStage, now: float) -> list[Send]:
         """Search by the query that was meant where that is sure, by the typed one otherwise."""
         stage.end(stage.plan)
-        task, n_pages = self._task, stage.counted.statistics.totals(stage.plan.slots, ()).document_count
-        task.is_mended_by_all = stage.is_told_by_all
+        task = self._task
+        task.is_mended_by_all = stage.is_told_by_all and not stage.is_disputed
         if stage.is_stale:  # pages that are new may have the word: it is counted anew before it is mended
             task.may_mend = task.may_restart(now)
             return self._count(now)
-        is_another = task.take_mended(mend(task.order.text, stage.told(), task.is_shown, n_pages))
+        is_another = task.take_mended(stage.mended)
         if is_another or not stage.is_told_by_all:  # who was silent may be gone, and others have its slots
             return self._count(now)
         return self._search(stage.counted, stage.plan, now)

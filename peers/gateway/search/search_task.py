@@ -24,6 +24,11 @@ from peers.text.synonyms import NO_SYNONYMS
 
 READINGS_MAX: Final = 4  # of a page of results, where hits are denied
 RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
+# Times that others are asked for those that turn out to be late in a search. Each time nearly all peers are
+# asked, since each stands in for some of the slots; and where many are slow, others are late every time. 100
+# peers, 10 of them slow and 5 dead, were asked 60 to 70 times for one search without a limit, for as long as
+# it may take. With one, a dead peer is not bridged when one that is merely slow was late with it.
+HEDGES_MAX: Final = 2
 YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once
 
 
@@ -53,6 +58,7 @@ class SearchTask:
       may_choose: whether the words of a page that tell most of it are to be chosen.
       may_mend: whether mistyped words are to be looked for.
       mended: the query that was meant, where that is another one (`correction`).
+      hedges_left: times that others may still be asked for those that are late.
       is_mended_by_all: False when some have not said which of their words are like those typed.
     """
 
@@ -88,6 +94,7 @@ class SearchTask:
         self.may_mend = not (order.is_verbatim or self.may_choose)
         self.mended: Mended | None = None
         self.is_mended_by_all = True
+        self.hedges_left = HEDGES_MAX
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0

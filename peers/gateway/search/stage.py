@@ -20,6 +20,7 @@ SEARCHING_S_MAX: Final = 1.0
 READING_S_MAX: Final = 0.5
 
 Answer: TypeAlias = TermsCounted | HitsFound | ExcerptsRead
+EditionOf: TypeAlias = Callable[[Share], Edition | None]  # None where there is no answer of the share
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Stage(ABC):
         self._asked: list[AskedRound] = []
         self._open: list[AskedRound] = []  # those of them that are not over
         self._incomplete: set[str] = set()  # peers that have told that they lack slots
+        # Of plans for which not all shares have answered, one that has not, as far as was looked.
+        self._awaited: dict[tuple[Plan, EditionOf], Share] = {}
 
     @abstractmethod
     def begin(self, now: float) -> list[Send]:
@@ -163,21 +166,36 @@ class Stage(ABC):
         self._shared.foreign_epochs += 1
         asked.round.ask_again(share.peer, now)
 
-    def _is_whole(self, plan: Plan, edition: Callable[[Share], Edition | None]) -> bool:
+    def _is_whole(self, plan: Plan, edition: EditionOf) -> bool:
         """Does it speak for all slots that anybody serves?"""
-        return slots_spoken_for(plan, edition) == self.plans[0].slot_count
+        served = self.plans[0].slot_count
+        return plan.slot_count == served and self._slots_told(plan, edition) == served
 
-    def _best_plan(self, edition: Callable[[Share], Edition | None]) -> Plan:
+    def _slots_told(self, plan: Plan, edition: EditionOf) -> int | None:
+        """For how many slots all its shares together speak; None while one of them has not answered.
+
+        Asked with every answer, so that one which had not answered before is looked at first: to look at
+        all of them each time would make a search cost the square of the number of peers.
+        """
+        awaited = self._awaited.get((plan, edition))
+        if awaited is not None and edition(awaited) is None:
+            return None
+        told = 0
+        for share, slots in plan.slots.items():
+            of_share = edition(share)
+            if of_share is None:
+                self._awaited[plan, edition] = share
+                return None
+            told += max(slots - of_share.missing, 0)
+        return told
+
+    def _best_plan(self, edition: EditionOf) -> Plan:
         """The one that speaks for most slots, of equal ones that with the fewest stand-ins."""
         return max(self.plans, key=lambda plan: slots_spoken_for(plan, edition))
 
 
-def slots_spoken_for(plan: Plan, edition: Callable[[Share], Edition | None]) -> int:
-    """For how many slots the answers speak that the shares of a plan gave.
-
-    Args:
-      edition: of the answer of a share; None where there is none.
-    """
+def slots_spoken_for(plan: Plan, edition: EditionOf) -> int:
+    """For how many slots the answers speak that the shares of a plan gave."""
     spoken_for = 0
     for share, slots in plan.slots.items():
         of_share = edition(share)

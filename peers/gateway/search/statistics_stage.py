@@ -27,7 +27,7 @@ class TermStage(Stage):
         self.statistics = statistics
 
     def is_counted(self, plan: Plan) -> bool:
-        return not self.statistics.lacking(plan.slots, self._task.terms)
+        return self._slots_told(plan, self.edition_counted) is not None
 
     def edition_counted(self, share: Share) -> Edition | None:
         """The edition of which a share has counted all terms; None if it has not."""
@@ -67,8 +67,10 @@ class TermStage(Stage):
 
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:
         plan = self._shared.plan(late | self._incomplete | self._known_late())
-        if plan in self.plans or not plan.stand_ins() or not self._may_hedge(late, now):
+        is_new = plan not in self.plans and plan.stand_ins() and self._task.hedges_left
+        if not is_new or not self._may_hedge(late, now):
             return []
+        self._task.hedges_left -= 1
         return self._bridge(plan, now)
 
     def _known_late(self) -> frozenset[str]:

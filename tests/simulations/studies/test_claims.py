@@ -15,7 +15,17 @@ import pytest
 from mesh.trace import write_trace
 from simulations.model.flow import Flow
 from simulations.model.hosts import drawn_hosts
-from simulations.studies import balance, cache, partition, plan, querylog, recovery, search, weights
+from simulations.studies import (
+    balance,
+    cache,
+    multicast,
+    partition,
+    plan,
+    querylog,
+    recovery,
+    search,
+    weights,
+)
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.crawls import SLOTS
 from simulations.studies.postings import SEARCHED
@@ -51,6 +61,10 @@ def figure(name: str, value: float) -> Values:
 
 def hit_rate(policy: str, rate: Callable[[Any], float]) -> Values:
     return lambda row: {"hit_rate": rate(row["size"])} if row["policy"] == policy else {}
+
+
+def sick(row: Row, times: float) -> float:
+    return float(row["peers"]) * (times if row["state"] == multicast.SICK else 1.0)
 
 
 def value(number: float) -> Values:
@@ -142,6 +156,20 @@ PLANTED: dict[tuple[str, str], tuple[Values, ...]] = {
         lambda row: {"p99_ms": 20.0 if row["hedging"] == search.HEDGED else 100.0, "coverage": 1.0},
         lambda row: {"p99_ms": 100.0, "coverage": 1.0},
         lambda row: {"p99_ms": 20.0 if row["hedging"] == search.HEDGED else 100.0, "coverage": 0.0},
+    ),
+    ("multicast", "an answer that claims"): (
+        lambda row: {"false": 0.0, "whole": 1.0},
+        lambda row: {"false": 0.01, "whole": 1.0},
+        lambda row: {"false": 0.0, "whole": 0.9},
+    ),
+    ("multicast", "a peer more costs"): (
+        lambda row: {"calls": 1_000.0 + 100 * row["peers"]},
+        lambda row: {"calls": float(row["peers"] ** 2)},
+    ),
+    ("multicast", "asking others for those"): (
+        lambda row: {"messages": sick(row, 4.0), "calls": sick(row, 4.0)},
+        lambda row: {"messages": sick(row, 20.0), "calls": sick(row, 4.0)},
+        lambda row: {"messages": sick(row, 4.0), "calls": sick(row, 20.0)},
     ),
     ("postings", "k queries of terms"): (
         lambda row: {"real_over_model": 1.0},

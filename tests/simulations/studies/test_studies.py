@@ -31,9 +31,9 @@ from simulations.studies import (
 )
 from simulations.studies.catalogue import QUICK, STUDIES
 from simulations.studies.commands import check
-from simulations.studies.posting_lists import bytes_read, posting_lists
 from simulations.studies.study import Outcome, Parameters, Row, Study, interval_of, numbers
 from simulations.studies.tables import seeds_in_words
+from simulations.world.posting_lists import bytes_read, posting_lists
 from tests.simulations.traces.test_columns import recorded
 
 

@@ -15,6 +15,7 @@ from peers.gateway.errands.round import REPEAT_AFTER_S
 from peers.gateway.model.messages import Coverage, PagesFound
 from peers.gateway.search.deduplication import needed_for
 from peers.gateway.search.punctuality import HEDGE_S_MAX, HEDGE_S_MIN, HEDGES_SAVED_MAX
+from peers.gateway.search.search_task import HEDGES_MAX
 from peers.gateway.search.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
 from tests.peers.gateway.late_mesh import ANSWER_S, SCORE_UNIT, SLOT_COUNT, URLS, LateMesh, score_of, shown
@@ -214,6 +215,23 @@ def test_peer_that_is_merely_slow_does_not_keep_a_dead_one_from_being_bridged(me
     found, took = mesh.search()
     assert is_right(found)
     assert took <= 3 * HEDGE_S_MIN + 3 * ROUND_TRIPS_S + REPEAT_AFTER_S
+
+
+def test_however_many_are_late_at_other_times_all_are_asked_a_few_times() -> None:
+    mesh = LateMesh(["ann", *(f"p{number}" for number in range(30))])
+    for number in range(2):
+        mesh.indexers[f"p{number}"].is_dead = True
+    for number in range(2, 10):
+        mesh.indexers[f"p{number}"].delay_s = 0.05 + 0.03 * number
+    for text in ("one", "two", "three"):
+        here = mesh.indexers["ann"]
+        here.asked.clear()
+        found, took = mesh.search(text)
+        asked = {each.request for each in here.asked if isinstance(each, CountTerms | SearchSlots)}
+        # For themselves, for those known to be late, for others that turn out to be: count, then search.
+        assert len(asked) <= 2 * (2 + HEDGES_MAX), text
+        assert found.coverage.answered > 0.9 * found.coverage.slots, text
+        assert took < COUNTING_S_MAX + SEARCHING_S_MAX, text
 
 
 def test_two_dead_peers_of_a_mesh_with_three_copies_are_bridged() -> None:
