@@ -16,6 +16,9 @@ The way of a query:
     -ReadExcerpts-> the indexers of the hits -> searcher -PagesFound-> http
     http -SuggestTexts-> searcher -CompleteTyped-> every indexer -> searcher -TextsSuggested-> http
 
+The way of a search into the log: http -ResultsShown-> query_log -SearchesTold-> query_log of who answers for
+the slot of the query
+
 The way of a slot to a new owner:
 
     membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
@@ -48,6 +51,7 @@ from peers.history.historian import Historian
 from peers.importing.importer import Importer
 from peers.index.answerer import IndexView
 from peers.index.indexer import Indexer
+from peers.query_log.query_log import OwnQueryLog
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell import Cell
 from peers.storage.ledger.stored_versions import StoredVersions
@@ -57,10 +61,11 @@ CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 CELL_SECTION: Final = b"S"
 HISTORIAN_SECTION: Final = b"H"
 COPIES_SECTION: Final = b"K"
+QUERY_LOG_SECTION: Final = b"Q"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {
-    POLICY: ("controller", "cell", "auditor", "searcher", "historian", "http"),
+    POLICY: ("controller", "cell", "auditor", "searcher", "historian", "query_log", "http"),
     REVOCATION: ("http",),
 }
 
@@ -100,6 +105,7 @@ def make_actors(
         Controller(me, crawl, settings, StoredVersions(section), life),
         Cell(me, section, KeptTexts(frontier), cell, life, Sampling(settings.audit_rate, secret)),
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
+        OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
         *further(me, table, life),
     ]
     handover = handover or HandoverSettings()

@@ -28,6 +28,7 @@ from peers.crawler.model.wire_messages import (
     WordsSearched,
 )
 from peers.importing.wire_messages import ImportPage
+from peers.query_log.wire_messages import LogWanted, SearchesTold
 from peers.storage.wire_messages import ReplicatePage
 
 
@@ -47,6 +48,10 @@ def _marks(message: MarksWanted) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.urls)
 
 
+def _searches(message: SearchesTold) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.rows)
+
+
 def _gossip(message: Ping | RumoursSpread) -> tuple[Quota, float]:
     return Quota.RUMOURS, 1.0 + len(message.gossip)
 
@@ -60,6 +65,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     ContentsTold: _pages,
     RolesTold: _pages,
     MarksWanted: _marks,
+    SearchesTold: _searches,
     HomeTold: _each(Quota.LINKS),
     HomesTold: _each(Quota.LINKS),
     ReplicatePage: _each(Quota.PAGES),
@@ -69,6 +75,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     WordsSearched: _each(Quota.QUESTIONS),
     LendTurn: _each(Quota.QUESTIONS),
     LookAtPage: _each(Quota.QUESTIONS),
+    LogWanted: _each(Quota.QUESTIONS),
     Ping: _gossip,
     RumoursSpread: _gossip,
     MembersWanted: _members,
@@ -81,7 +88,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
 CONTENT: Final[frozenset[type[Message]]] = frozenset(
-    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, WordsSearched}
+    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, WordsSearched, SearchesTold}
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Final, get_args
 
 import msgspec
@@ -16,6 +17,8 @@ from peers.gateway.model.settings import GatewayConfig
 from peers.storage.disk_limit import DiskLimit
 
 MEMORY_DEFAULT: Final = 1 << 30
+LIKE_MAX: Final = 3  # settings that are suggested for one that is none
+LIKENESS: Final = 0.7  # of 1, as `difflib` counts it: a letter or two, or a table left out
 
 
 def _all(names: str, advice: str) -> dict[str, str]:
@@ -191,7 +194,9 @@ def setting_value(key: str, text: str) -> Any:
         found = {each.name: each.type for each in msgspec.structs.fields(inside)} if inside else {}
         if name not in found:
             advice = GONE.get(key) or GONE.get(name)
-            raise ConfigError(f"{key} is no setting{f' any more: {advice}' if advice else ''}")
+            like = get_close_matches(key, _settings_in(PeerConfig), LIKE_MAX, LIKENESS)
+            hint = f": did you mean {' or '.join(like)}?" if like else ""
+            raise ConfigError(f"{key} is no setting{f' any more: {advice}' if advice else hint}")
         kind = found[name]
     tried: list[Any] = [text]
     try:
@@ -207,6 +212,16 @@ def setting_value(key: str, text: str) -> Any:
         else:
             return each
     raise ConfigError(f"{key} cannot be {text}: {errors[0]}")
+
+
+def _settings_in(kind: Any, table: str = "") -> list[str]:
+    """Return the names of all settings, each with its table."""
+    names: list[str] = []
+    for each in msgspec.structs.fields(kind):
+        inside = next((one for one in (each.type, *get_args(each.type)[:1]) if _is_struct(one)), None)
+        name = f"{table}{each.name}"
+        names += _settings_in(inside, f"{name}.") if inside else [name]
+    return names
 
 
 def _is_struct(kind: Any) -> bool:

@@ -38,6 +38,7 @@ from peers.crawler.model.wire_messages import (
     CrawlExplained,
     ExplainCrawl,
     ExplainUrl,
+    HastenUrls,
     HomesTold,
     HomeTold,
     LeaseAddress,
@@ -52,6 +53,7 @@ from peers.crawler.model.wire_messages import (
     TellLeases,
     TurnLent,
     UrlExplained,
+    UrlsHastened,
     WordsSearched,
 )
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
@@ -81,6 +83,7 @@ from peers.index.wire_messages import (
     TermsCounted,
     TypedCompleted,
 )
+from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold
 from peers.storage.wire_messages import (
     CheckPages,
     ListVersions,
@@ -184,5 +187,13 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         122: TurnLent,
         123: LookAtPage,
         124: PageObserved,
+        # Pages that a live search waits for
+        125: HastenUrls,
+        126: UrlsHastened,
+        # The log of searches
+        127: SearchesTold,
+        128: SearchesNoted,
+        129: LogWanted,
+        130: LogTold,
     }
 )

@@ -80,6 +80,7 @@ WIDE_CLASSES: Mapping[str, Set[str]] = {
         "Keeper",
         "Links",
         "Membership",
+        "OwnQueryLog",
         "QuestionsPort",
         "Renderer",
         "Runtime",

@@ -24,23 +24,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
+from operator import attrgetter
 from typing import ClassVar, Final
 
 import numpy as np
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.slot_reports import ReportKind, SlotReports
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask
 from mesh.stamp import Stamp
 from mesh.tables.table import Table, TableSection
 from mesh.urls import fingerprint
-from peers.copies.content_reports import ContentReports
 from peers.copies.content_row import ContentRow, join, row_after, row_in, version_in
 from peers.copies.index_updates import IndexUpdates
 from peers.copies.roles import Roles
 from peers.copies.wire_messages import (
+    PAGES_MAX,
     ContentsNoted,
     ContentsTold,
     RolesNoted,
@@ -58,6 +60,8 @@ from peers.index.messages import CopiesMarked, PagesCommitted
 
 ROWS_PER_TURN: Final = 1_000
 TURN_PAUSE_S: Final = 0.05
+# Contents that pages have, or have no more, go to the peers that answer for the contents' slots.
+_CONTENTS: Final = ReportKind(ToldContent, attrgetter("content"), ContentsTold, items_max=PAGES_MAX)
 
 # Returns the URL of a page by slot and fingerprint, None for one of which nothing is stored.
 UrlOf = Callable[[int, bytes], str | None]
@@ -100,7 +104,7 @@ class Copies(StoreActor):
         self._store = ItemStore(TableSection(table, b"c"), join, changed=self._note_change)
         mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
-        self._reports = ContentReports(me, self.name, TableSection(table, b"t"), life)
+        self._reports = SlotReports(me, self.name, TableSection(table, b"t"), life, _CONTENTS)
         self._roles = Roles(me, self.name, TableSection(table, b"g"), life)
         self._updates = IndexUpdates(me, TableSection(table, b"m"))
         self._is_own_word = False  # does a row change by it?

@@ -52,6 +52,7 @@ from peers.crawler.model.web_request import FetchFailed, PageFetched
 from peers.crawler.model.wire_messages import (
     ExplainCrawl,
     ExplainUrl,
+    HastenUrls,
     LendTurn,
     LinksAccepted,
     LinksFound,
@@ -61,6 +62,7 @@ from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.url_explainer import FactSources
 from peers.crawler.visits import Visits
+from peers.crawler.wishes import SearchersWishes
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge
@@ -124,7 +126,7 @@ class Controller(StoreActor):
     name: ClassVar[str] = "controller"
     keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
     remote_messages: ClassVar[frozenset[type[Message]]] = (
-        QUESTIONS | STORE_MESSAGES | {LendTurn, LinksFound, LinksAccepted, WordsSearched}
+        QUESTIONS | STORE_MESSAGES | {LendTurn, LinksFound, LinksAccepted, WordsSearched, HastenUrls}
     )
 
     def __init__(
@@ -152,6 +154,7 @@ class Controller(StoreActor):
         self._pages = PagesInProgress(me, *parts, settings, tuning)
         recalls, self._limit = TableSection(table, b"g"), PageLimit()
         self._visits = Visits(me, self._frontier, self._pages, budgets, recalls, settings, self._limit)
+        self._wishes = SearchersWishes(self._frontier, self._visits.clocks, self._links)
         sources = FactSources(self._frontier, self._visits, budgets, left_out, stored)
         self._explainer = Explainer(me, sources, self._pages, self._links, self._limit)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
@@ -191,8 +194,8 @@ class Controller(StoreActor):
             case LinksFound():
                 sends = self._links.take_in(source, message, now)
                 self._visits.clocks.recall_seeds(message.links, now)
-            case WordsSearched(words):
-                self._links.note_searched(source.peer, words, now)
+            case WordsSearched() | HastenUrls():
+                sends = self._wishes.take(source, message, now)
             case LinksAccepted(batch):
                 sends = self._redeem(self._links.accepted(source.peer, batch, now))
             case OwnershipChanged(ownership):

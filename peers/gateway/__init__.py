@@ -3,13 +3,13 @@
 The actor is `searcher`, which does the errands of users; the port is `http_port`, whose application is
 `routes` over a `backend`: `page_routes`, `api_routes` (described by `openapi`), `stored_routes`, and
 `compatible_routes` for programs of other engines, for which `requests` are read, `access` is judged,
-`asked_pages` looked up, `site_icons` shown, `reports`, `responses` and a `related_search` made. `meter` tells
-the history of what the port sees. The rooms, each over those before it, and none knows this folder:
+`asked_pages` looked up, `site_icons` shown, `live_runs` kept, `reports`, `responses` and a `related_search`
+made. `meter` tells the history of what the port sees. The rooms, each over those before it, none knows this:
 
 - `model`: messages, settings, how peers and members are
 - `errands`: what is asked of one peer, a team or all, and what its answers come to
 - `search`: an errand in stages, exact over all members
-- `suggesting`: how what is being typed may go on
+- `suggesting`, `live`: how what is being typed may go on; searches that have the crawl look for more
 - `http`: the server, what a client has left and may do, metrics
 - `site`: pages, JSON, feeds and stored copies
 - `why`: why things are as they are

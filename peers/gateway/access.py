@@ -45,6 +45,17 @@ class ClientAccess:
         if is_foreign(request, self._backend.settings.names):
             raise Refusal(403, "orders are not taken from pages of other sites")
 
+    def check_live(self, request: Request) -> None:
+        """Refuse a live search of a program that could not give seeds either."""
+        if is_foreign(request, self._backend.settings.names):
+            raise Refusal(403, "live searches are only taken from pages of this gateway and from programs")
+        if not self._backend.settings.takes_seeds:
+            self.check_admin(request)
+
+    def may_search_live(self, request: Request) -> bool:
+        """May the reader of a page have the crawl look for more? Those signed in may, within a quota."""
+        return self._backend.settings.takes_seeds or self.may_see(request)
+
     def check_is_ours(self, request: Request) -> None:
         """Refuse a request that a page of another site posts."""
         if is_foreign(request, self._backend.settings.names):

@@ -369,6 +369,7 @@ def _decree_in(body: bytes) -> Decree:
 
 _ROBOTS: Final = """User-agent: *
 Disallow: /search
+Disallow: /go
 Disallow: /yacysearch
 Disallow: /pages/
 Disallow: /page

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from mesh.actors.actor import Message
 from peers.crawler.fetching.contact import Visitor
 from peers.gateway.http.rights import Rights
+from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
@@ -35,11 +36,13 @@ class Backend(Protocol):
       settings: of now.
       rights: what bearers of tokens may.
       visitor: how this peer presents itself to the web.
+      shown_log: notes what is shown and clicked on, if the policy of the mesh wants that.
     """
 
     settings: GatewaySettings
     rights: Rights
     visitor: Visitor
+    shown_log: ShownLog
 
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
@@ -73,6 +76,9 @@ class Backend(Protocol):
         Args:
           wants_text: of documents, too, and not only the file.
         """
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Have something done that goes on after the answer."""
 
     def take_seeds(self, client: str, count: int) -> float:
         """Count seeds of a client (see `quotas`); 0.0, or in how many seconds they can be."""

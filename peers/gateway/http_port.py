@@ -35,6 +35,7 @@ from peers.gateway.http.process_metrics import process_families
 from peers.gateway.http.quotas import Quotas, client_of
 from peers.gateway.http.rights import Rights, borne_by, client_behind
 from peers.gateway.http.server import HttpServer
+from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.histogram import Histogram
 from peers.gateway.model.messages import (
     ChangeGateway,
@@ -45,8 +46,10 @@ from peers.gateway.model.messages import (
     FindVersions,
     HistoryGathered,
     LinksChecked,
+    LogFound,
     PageFound,
     PagesFound,
+    PagesHastened,
     ReadinessTold,
     RequestRefused,
     SearchedInVain,
@@ -97,8 +100,9 @@ BACKLOG: Final = 256
 FREE_PATHS: Final = frozenset(
     (b"/healthz", b"/static/style.css", b"/robots.txt", b"/api/import", b"/api/drain", b"/api/decrees")
 )
-# Of a query: for each key that is typed, so that a word of eight letters is one; for the ten icons of a page.
-SHARES: Final = {b"/api/suggest": 0.125, b"/icon": 0.1}
+# Of a query: for each key that is typed, so that a word of eight letters is one; for the ten icons of a page,
+# and its ten links.
+SHARES: Final = {b"/api/suggest": 0.125, b"/icon": 0.1, b"/go": 0.1}
 PORT_MAX: Final = 65_535
 
 ADMINISTRATOR: Final = "administrator"  # all of them together; no address is like it
@@ -183,10 +187,12 @@ class Http:
         self._private_among = private_among or _none_private
         self.rights = Rights(None if authority is None else TokenJudge(authority))
         self._policy = OF_SEEDS
+        self.shown_log = ShownLog(self._tell_log, self.settings.admin_token)
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
         self._application = application(self)
         self._deliver: Deliver | None = None
+        self._nursery: trio.Nursery | None = None  # of what goes on after an answer
         self._waiting: dict[int, _Waiter] = {}
         self._next_ticket = 1
         self._asker_key = os.urandom(16)
@@ -207,14 +213,17 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
-            case VersionsFound() | LinksChecked() | TextsSuggested():
+            case VersionsFound() | LinksChecked() | TextsSuggested() | PagesHastened():
                 self._hand_over(message.ticket, message)
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
+                self._hand_over(message.ticket, message)
+            case LogFound():
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
             case DecreesInForce() if (policy := policy_of(message)) is not None:
                 self._policy = policy
+                self.shown_log.rules = policy.query_log
             case DecreesInForce():
                 pass
             case ChangeGateway(settings):
@@ -235,10 +244,11 @@ class Http:
         stopping = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._serve, stopping)
+            self._nursery = nursery
             try:
                 await trio.sleep_forever()
             finally:
-                self._deliver = None
+                self._deliver = self._nursery = None
                 for ticket in list(self._waiting):
                     self.receive(self.address, RequestRefused(ticket, "this peer is stopping"))
                 stopping.set()
@@ -264,7 +274,14 @@ class Http:
         if isinstance(message, SearchPages):
             self._search_s.note(trio.current_time() - began)
             self._note_vain(client, message, found)
+            if self._policy.query_log is not None and client != ADMINISTRATOR:
+                assert isinstance(found, PagesFound)
+                self.shown_log.note_shown(client, message, found)
         return found
+
+    def _tell_log(self, message: Message) -> None:
+        if self._deliver is not None:
+            self._deliver(self.address, "query_log", message)
 
     def _for_client(self, client: str, order: Message) -> Message:
         """Add to an order the domains that the policy hides from a client at this address."""
@@ -349,6 +366,11 @@ class Http:
 
     def now(self) -> float:
         return trio.current_time()
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        if self._nursery is None:
+            raise Busy("this peer is stopping")
+        self._nursery.start_soon(work)
 
     def take_seeds(self, client: str, count: int) -> float:
         return self._quotas.take_seeds(client, count, self.now())

@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from peers.engine.queries.query import Sort
+from peers.gateway.live.live_search import LiveRequest
+from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
 from peers.gateway.responses import SUGGESTIONS_TYPE
@@ -42,6 +44,7 @@ _JSON: Final = "application/json"
 _HTML: Final = "text/html"
 _TEXT: Final = "text/plain"
 _MESSAGEPACK: Final = "application/vnd.msgpack"
+_EVENTS: Final = "text/event-stream"
 _FORM: Final = "application/x-www-form-urlencoded"
 _REFERENCE: Final = "#/components/schemas/{name}"
 _TOKEN: Final = "token"
@@ -88,6 +91,7 @@ _K: Final = _Parameter("k", "hits", {"type": "integer", "minimum": 1, "maximum":
 _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
+_RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss", "atom"]})
 _FILE: Final = _Parameter("format", "as its server sent it, to be saved", {"enum": ["file"]})
@@ -217,6 +221,16 @@ _OPERATIONS: Final = (
         failures=(400, 502),
     ),
     _Operation(
+        "/api/log",
+        "get",
+        "The log of searches, if the policy has one, peer by peer: queries that five or more clients asked "
+        "on a day, and counts of the others",
+        LogPartJson,
+        (_MEMBER, _Parameter("after", "`next` of an answer of this peer, to go on", {"type": "string"})),
+        is_for_administrators=True,
+        failures=(400,),
+    ),
+    _Operation(
         "/api/drain",
         "post",
         "Have a peer give its slots away, or take its share again",
@@ -257,6 +271,35 @@ _OPERATIONS: Final = (
     _Operation("/openapi.json", "get", "This description", _JSON),
     _Operation("/", "get", "The page to search from", _HTML, (_LANGUAGE,)),
     _Operation(
+        "/api/search/live",
+        "post",
+        "Have the crawl visit first what the best pages link to, and search again until enough is new; each "
+        "event is a LiveJson. For administrators unless gateway.takes_seeds",
+        _EVENTS,
+        takes=(LiveRequest,),
+        is_for_administrators=True,
+        failures=(400, 413),
+    ),
+    _Operation(
+        "/live",
+        "get",
+        "A live search under way, for those who are signed in, or a form to begin one",
+        _HTML,
+        (_QUERY._replace(is_required=False), _RUN, _LANGUAGE),
+        is_for_administrators=True,
+        failures=(404,),
+    ),
+    _Operation(
+        "/live",
+        "post",
+        "Begin a live search by a form with q",
+        _HTML,
+        takes=(_FORM,),
+        is_for_administrators=True,
+        failures=(400, 413),
+        sends_on=True,
+    ),
+    _Operation(
         "/search",
         "get",
         "A page of results",
@@ -291,6 +334,22 @@ _OPERATIONS: Final = (
             _LANGUAGE,
         ),
         failures=(400, 403, 404, 502),
+    ),
+    _Operation(
+        "/go",
+        "get",
+        "Sends on to a result of a search, and notes that for the log of searches; such links stand on pages "
+        "of results while the policy has a log of clicks, each signed for a day",
+        _HTML,
+        (
+            _URL,
+            _QUERY,
+            _Parameter("rank", "of the result, from 1", {"type": "integer", "minimum": 1}, is_required=True),
+            _Parameter("day", "since 1970, of the page of results", {"type": "integer"}, is_required=True),
+            _Parameter("mac", "the signature of all these", {"type": "string"}, is_required=True),
+        ),
+        failures=(404,),
+        sends_on=True,
     ),
     _Operation(
         "/icon",

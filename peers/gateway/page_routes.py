@@ -85,7 +85,7 @@ class PageRoutes:
             return await self._search_json(request)
         if not query:
             return responses.html(pages.start_page(reader))
-        wish = _wish(request, query)
+        wish = _wish(request, query)._replace(may_search_live=self._access.may_search_live(request))
         if form in ("rss", "atom"):  # the newest first, and nothing that only a page shows
             wish = Wish(query, order=Sort.DATE, wants_facets=False)
         cursor = parameters.get("cursor", "")
@@ -110,7 +110,8 @@ class PageRoutes:
             return responses.xml(atom(reader, wish, found.hits, base_of(request)), "application/atom+xml")
         took_s = self._backend.now() - began
         today = datetime.now(UTC).date()
-        return responses.html(pages.result_page(reader, wish, found, took_s, today, related))
+        links = None if searched.page_words else self._backend.shown_log.links(searched.query)
+        return responses.html(pages.result_page(reader, wish, found, took_s, today, related, links))
 
     async def help(self, request: Request) -> Response:
         return responses.html(pages.help_page(reader_of(request)))

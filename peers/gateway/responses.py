@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final
 
 import msgspec
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from peers.gateway.http.asgi import PARTS
 from peers.gateway.site import pages
 from peers.gateway.site.command_json import Failure
 from peers.gateway.site.stored_page import PageSnapshot, file_headers
@@ -55,10 +57,17 @@ def html(text: str, status_code: int = 200, policy: str = _PAGE_POLICY) -> Respo
     return Response(body, status_code, headers, media_type="text/html; charset=utf-8")
 
 
-def see_other(place: str, cookie: str) -> Response:
+def see_other(place: str, cookie: str = "") -> Response:
     """Send a browser on after it has posted something. RFC 9110, 15.4.4."""
-    headers = {"Location": place, "Set-Cookie": cookie, "Cache-Control": "no-store", **SAFE_HEADERS}
+    headers = {"Location": place, "Cache-Control": "no-store", **SAFE_HEADERS}
+    if cookie:
+        headers["Set-Cookie"] = cookie
     return Response(status_code=303, headers=headers)
+
+
+def found(place: str) -> Response:
+    """Send a browser on to a page. RFC 9110, 15.4.3: the next time it is to ask here again."""
+    return Response(status_code=302, headers={"Location": place, "Cache-Control": "no-store", **SAFE_HEADERS})
 
 
 def file(url: str, page: PageSnapshot) -> Response:
@@ -109,6 +118,25 @@ def suggestions(typed: str, texts: Sequence[str]) -> Response:
     headers = {"Cache-Control": f"private, max-age={SUGGESTED_S}", **SAFE_HEADERS}
     content = _encoder.encode((typed, texts))
     return Response(content, headers=headers, media_type=SUGGESTIONS_TYPE)
+
+
+class _Events(Response):
+    """A response whose body is sent while it is made, see `http.asgi`."""
+
+    def __init__(self, parts: AsyncGenerator[bytes]) -> None:
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no", **SAFE_HEADERS})
+        del self.headers["content-length"]
+        self.headers["content-type"] = "text/event-stream"
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": b"", PARTS: self._parts})
+
+
+def events(parts: AsyncGenerator[bytes]) -> Response:
+    """Server-sent events, each as soon as it is there."""
+    return _Events(parts)
 
 
 def json(value: Any, status_code: int = 200) -> Response:

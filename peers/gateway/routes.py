@@ -24,6 +24,8 @@ from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
 from peers.gateway.compatible_routes import CompatibleRoutes
 from peers.gateway.http.compression import Compression
+from peers.gateway.live_routes import LiveRoutes
+from peers.gateway.log_routes import LogRoutes
 from peers.gateway.page_routes import PageRoutes
 from peers.gateway.reports import Reports
 from peers.gateway.requests import Refusal, is_ours, reader_of
@@ -47,7 +49,9 @@ def application(backend: Backend) -> Starlette:
             Route("/api/suggest", api.suggest),
             *_routes_of_other_engines(CompatibleRoutes(backend)),
             Route("/search", pages.search),
+            *_routes_of_live_searches(LiveRoutes(backend, access)),
             Route("/", pages.start),
+            *_routes_of_log(LogRoutes(backend, access)),
             Route("/page", stored.page),
             *_routes_of_web_archives(stored),
             Route("/icon", SiteIcons(backend).icon),
@@ -101,6 +105,17 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
         Route("/yacysearch.rss", compatible.yacy_rss),
         Route("/cdx", compatible.cdx),
         Route("/{index}/_search", compatible.elastic, methods=["GET", "POST"]),
+    ]
+
+
+def _routes_of_log(log: LogRoutes) -> list[Route]:
+    return [Route("/go", log.go), Route("/api/log", log.log)]
+
+
+def _routes_of_live_searches(live: LiveRoutes) -> list[Route]:
+    return [
+        Route("/api/search/live", live.search, methods=["POST"]),
+        Route("/live", live.page, methods=["GET", "POST"]),
     ]
 
 

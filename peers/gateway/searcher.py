@@ -19,11 +19,19 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
 from mesh.membership.model.messages import DecreesInForce
 from mesh.membership.model.wire_messages import MembersTold
-from peers.crawler.model.wire_messages import CrawlExplained, LinksAccepted, UrlExplained, WordsSearched
+from peers.crawler.model.wire_messages import (
+    CrawlExplained,
+    LinksAccepted,
+    UrlExplained,
+    UrlsHastened,
+    WordsSearched,
+)
 from peers.gateway.errands.drain_errand import DrainErrand
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
+from peers.gateway.errands.hasten_errand import HastenErrand
 from peers.gateway.errands.history_roundup import HistoryRoundup
 from peers.gateway.errands.inquiry import CrawlInquiry, UrlInquiry
+from peers.gateway.errands.log_lookup import LogLookup
 from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
 from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
@@ -40,8 +48,10 @@ from peers.gateway.model.messages import (
     FindVersions,
     GatherHistory,
     GatherStatus,
+    HastenPages,
     MeterRead,
     PagesFound,
+    ReadLog,
     ReadMeter,
     RequestRefused,
     SearchedInVain,
@@ -63,6 +73,7 @@ from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, Term
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import EVERYTHING
+from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 
 ERRANDS_MAX: Final = (
@@ -82,6 +93,7 @@ Order: TypeAlias = (
     | FindPage
     | FindVersions
     | CheckLinks
+    | HastenPages
     | GatherStatus
     | GatherHistory
     | CheckReadiness
@@ -89,6 +101,7 @@ Order: TypeAlias = (
     | DrainOrder
     | AskWhy
     | AskWhyIdle
+    | ReadLog
 )
 
 
@@ -135,9 +148,11 @@ class Searcher(Actor):
             StatusWanted,
             StatusTold,
             HistoryTold,
+            LogTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
+            UrlsHastened,
         }
     )
 
@@ -184,6 +199,8 @@ class Searcher(Actor):
                 UrlExplained(request=request)
                 | CrawlExplained(request=request)
                 | TypedCompleted(request=request)
+                | UrlsHastened(request=request)
+                | LogTold(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
             case MembersTold():
@@ -198,7 +215,15 @@ class Searcher(Actor):
                 | DrainOrder()
             ):
                 return self._begin(message, now)
-            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts():
+            case (
+                AskWhy()
+                | AskWhyIdle()
+                | GatherHistory()
+                | CheckLinks()
+                | SuggestTexts()
+                | HastenPages()
+                | ReadLog()
+            ):
                 return self._begin(message, now)
             case DecreesInForce():
                 self._change_policy(message)
@@ -319,6 +344,8 @@ class Searcher(Actor):
                 return VersionsLookup(number, self._me, order, view.ownership, view.policy)
             case CheckLinks():
                 return LinksLookup(number, self._me, order, view.ownership, view.policy)
+            case HastenPages():
+                return HastenErrand(number, self._me, order, view.ownership, view.policy)
             case GatherStatus():
                 return StatusRoundup(number, self._me, order, view.punctuality.silent, self._down_at)
             case GatherHistory():
@@ -335,6 +362,8 @@ class Searcher(Actor):
                 return CrawlInquiry(number, self._me, order, view.punctuality.silent)
             case DrainOrder():
                 return DrainErrand(number, self._me, order)
+            case ReadLog():
+                return LogLookup(number, self._me, order, view.ownership)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1

@@ -1,7 +1,7 @@
 """The wishes of a mesh's owner for all its peers: the pages to crawl, how gently, and the pages not to show.
 
-    `rules`      a policy: ordered rules, the first that matches a URL decides
-    `patterns`   patterns of URLs in rules
+    `rules`      a policy: ordered rules, the first that matches a URL decides, by `patterns`; `log_rules` of
+                 the log of searches
     `policy_file` a policy as people write it, in TOML
     `crawl_order` in which order pages are visited that never were
     `edits`      policies that differ by one wish: a scope, a pause, a take-down

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from math import inf
 from typing import Annotated, Final
 
@@ -20,6 +20,7 @@ from mesh.domains import registrable_domain
 from mesh.errors import ConfigError
 from mesh.urls import canonical, host_of
 from peers.policy.crawl_order import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
+from peers.policy.log_rules import FORGOTTEN_MAX, ForgottenQuery, QueryLogRules, logged_text, query_digest
 from peers.policy.patterns import fault_of, spelt
 from peers.policy.rules import OF_SEEDS, PRIVATE_MAX, RULES_MAX, UNDO_MAX, Action, Policy, Private, Rule, Undo
 
@@ -177,6 +178,48 @@ def allowing(policy: Policy | None, private: Iterable[str]) -> Policy:
     except msgspec.ValidationError as error:
         raise ConfigError(f"--allow-private takes host names and networks as 10.1.0.0/16: {error}") from error
     return replace(policy, allow_private=allowed)
+
+
+# --- The log of searches ---
+
+
+def keeping_log(policy: Policy | None, days: int, today: date, *, clicks: bool) -> Policy:
+    """Keep a log of searches for so many days; 0 for none. Forgotten queries stay so.
+
+    A log that begins has nothing of days before: a peer that was down may have rows of one that was ended.
+    """
+    policy = policy or OF_SEEDS
+    if not days:
+        return replace(policy, query_log=None)
+    before = policy.query_log or QueryLogRules(days=days, forgotten_to=today - timedelta(days=1))
+    return replace(policy, query_log=replace(before, days=days, clicks=clicks))
+
+
+def forgetting(policy: Policy | None, query: str, to: date, today: date) -> Policy:
+    """Forget a query up to a day.
+
+    Args:
+      query: "" for all.
+
+    Raises:
+      ConfigError: there is no log, or too much of it is forgotten query by query.
+    """
+    rules = None if policy is None else policy.query_log
+    if policy is None or rules is None:
+        raise ConfigError("the mesh keeps no log of searches: there is nothing to forget")
+    if not query:
+        rules = replace(rules, forgotten_to=max(to, rules.forgotten_to or to))
+        return replace(policy, query_log=rules)
+    digest = query_digest(logged_text(query)).hex()
+    first_kept = today - timedelta(days=rules.days - 1)
+    others = [each for each in rules.forgotten if each.digest != digest and each.to >= first_kept]
+    if len(others) >= FORGOTTEN_MAX:
+        raise ConfigError(
+            f"{FORGOTTEN_MAX:,} queries are forgotten already: give --before DAY or --all, or wait until the "
+            "first of them are older than the log"
+        )
+    forgotten = (*others, ForgottenQuery(digest=digest, to=to))
+    return replace(policy, query_log=replace(rules, forgotten=forgotten))
 
 
 # --- Ends ---

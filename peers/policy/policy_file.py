@@ -24,12 +24,16 @@ peer = "o5aw2exxm2namvdz"
 [[inside]]
 domains = ["journals.lib.pku.edu.cn"]
 networks = ["162.105.0.0/16"]
+
+[query_log]
+days = 30
+clicks = true
 """
 
 from __future__ import annotations
 
 import tomllib
-from datetime import datetime
+from datetime import date, datetime
 from difflib import unified_diff
 from typing import Annotated
 
@@ -39,6 +43,7 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import fault_of
 from peers.policy.rules import (
     INSIDE_MAX,
@@ -70,6 +75,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     synonyms: Annotated[tuple[SynonymGroup, ...], Meta(max_length=SYNONYMS_MAX)] = ()
     ends_at: Moment | None = None
     next_at: Moment | None = None
+    query_log: QueryLogRules | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:
@@ -109,7 +115,7 @@ def write_policy(policy: Policy) -> str:
     return tomlkit.dumps(
         msgspec.to_builtins(
             _File(**{name: getattr(policy, name) for name in _File.__struct_fields__}),
-            builtin_types=(datetime,),
+            builtin_types=(datetime, date),
         )
     )
 

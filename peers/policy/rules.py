@@ -50,6 +50,7 @@ from mesh.slot_limits import SLOTS_MAX
 from mesh.urls import host_of
 from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import UrlSet, host_in
 
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
@@ -299,6 +300,7 @@ class Policy(
     issued_at: float = 0.0  # seconds since the epoch, by the clock of who signed it; for people
     # By when another one follows: people are told when it is late. This one goes on.
     next_at: Moment | None = None
+    query_log: QueryLogRules | None = None  # None: searches are not logged
 
     def __post_init__(self) -> None:
         if any(rule.until is not None for rule in self.take_downs):
@@ -401,11 +403,14 @@ class Policy(
         Args:
           address: where it is, "" when that is not known.
         """
-        return next((rule for rule in self.host_rules(host) if rule.is_at(address)), None)
+        for rule in self.host_rules(host):
+            if rule.is_at(address):
+                return rule
+        return None
 
-    def host_rules(self, host: str) -> Iterator[Rule]:
-        """Yield the rules by which a host may be asked, wherever it is."""
-        return (entry.rule for entry in self._of_host(host) if entry.rule.is_of_clocks)
+    def host_rules(self, host: str) -> list[Rule]:
+        """Return the rules by which a host may be asked, wherever it is."""
+        return [entry.rule for entry in self._of_host(host) if entry.rule.is_of_clocks]
 
     def has_room_for(self, url: str, depth: int = 0, *, is_abroad: bool = False) -> bool:
         """Is a URL to be visited, now or later?

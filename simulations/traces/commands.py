@@ -235,8 +235,8 @@ def queries_table(name: str, found: QueryStatistics) -> RenderableType:
             for value in (figure.value, figure.book)
         )
         table.add_row(figure.name, *cells)
-    text = f"{found.entries:,} entries of {found.clients:,} clients"
-    if found.order is None:
+    text = f"{found.entries:,} entries" + (f" of {found.clients:,} clients" if found.clients else "")
+    if found.order is None and found.backwards_share:
         text += (
             f"; {found.backwards_share:.1%} are earlier than the one before: no figures of their order; "
             "sort the log by time for them"

@@ -27,7 +27,7 @@ PAGES: Final = 300
 SHAPE: Final = WebShape(pages_per_host=15.0, slow_hosts_share=0.0)
 MESHES: Final = {"1_peer": (1, 1), "3_peers": (3, 2), "8_peers": (8, 2)}  # peers, copies
 QUERY_WORDS: Final = (1, 3, 10)
-QUERIES: Final = 10
+QUERIES: Final = 80
 QUERIES_AT_ONCE: Final = 64
 IDLE_S: Final = 120.0
 

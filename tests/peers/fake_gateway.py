@@ -17,9 +17,10 @@ from mesh.keys.decree import POLICY, Decree
 from peers.crawler.explanations import CrawlFacts, UndoneVisits
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.rescoring.explanation import Explanation
+from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.model.readiness_json import ReadinessJson
-from peers.gateway.model.status import Report
+from peers.gateway.model.status import Report, report_of
 from peers.gateway.site.found_json import found_json
 from peers.gateway.site.history_view import HistoryView
 from peers.gateway.why.why_json import IdleJson, PeerJson
@@ -69,7 +70,7 @@ class FakeGateway:
     """Answers /api/status and /readyz with one report after the other, the last one for ever."""
 
     def __init__(self) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[Report] = [report_of([])]
         self.readiness: list[ReadinessJson] = [READY]
         self.incomplete: set[str] = set()  # queries that not all slots answer
         self.found_nothing = False
@@ -92,6 +93,7 @@ class FakeGateway:
         self.seeds: list[dict[str, Any]] = []
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
+        self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
         gateway = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -129,6 +131,11 @@ class FakeGateway:
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
                     words = gateway.keywords.get(asked)
                     self._answer(200, {"url": asked, "is_stored": words is not None, "keywords": words or []})
+                    return
+                if self.path.startswith("/api/log?"):
+                    wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
+                    part = gateway.log[wanted["peer"] or min(gateway.log)[0], wanted["after"]]
+                    self._answer(200, msgspec.to_builtins(part))
                     return
                 if self.path.startswith("/api/history?"):
                     gateway.searches.append(dict(parse_qsl(urlsplit(self.path).query)))

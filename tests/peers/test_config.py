@@ -78,6 +78,9 @@ def test_a_value_is_toml_or_text(key: str, text: str, value: Any) -> None:
         ("crawl.give_up_s", "1", "crawl.give_up_s is no setting any more: leave it out"),
         ("handover.again_s", "1", "handover.again_s is no setting any more: .*patience"),
         ("no_such", "1", "no_such is no setting$"),
+        ("crawl.delays", "1", r"crawl\.delays is no setting: did you mean crawl\.delay_s.*\?$"),
+        ("delay_s", "1", r"did you mean crawl\.delay_s"),
+        ("crawl.ordering.oder", "1", r"did you mean crawl\.ordering\.order"),
     ],
 )
 def test_a_value_that_a_setting_does_not_take_is_refused_with_the_reason(

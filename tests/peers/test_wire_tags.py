@@ -125,6 +125,12 @@ TAGS = {
     "TurnLent": 122,
     "LookAtPage": 123,
     "PageObserved": 124,
+    "HastenUrls": 125,
+    "UrlsHastened": 126,
+    "SearchesTold": 127,
+    "SearchesNoted": 128,
+    "LogWanted": 129,
+    "LogTold": 130,
 }
 
 RETIRED_TAGS = {10, 32, 33}
@@ -172,7 +178,8 @@ def limited(annotation: Any, meta: Meta) -> st.SearchStrategy[Any]:
         return st.from_regex(re.compile(meta.pattern.replace("$", r"\Z"), re.ASCII))
     if annotation in (str, bytes):
         values = st.text if annotation is str else st.binary
-        return values(min_size=meta.min_length or 0, max_size=min(meta.max_length or 20, 20))
+        least = meta.min_length or 0
+        return values(min_size=least, max_size=max(least, min(meta.max_length or 20, 20)))
     return values_of(annotation)
 
 

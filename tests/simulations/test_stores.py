@@ -216,7 +216,7 @@ def test_a_further_store_is_compared_and_what_was_lost_comes_back() -> None:
     for slot, peer in enumerate(losers):
         store = mesh.scores[peer].store
         key = slot.to_bytes(2, "big") + b"name 1"
-        store._digests.note(key)
+        store._digests.note((key,))
         store._table.delete(key)
         if slot % 2 == 0:  # an owner: routine comparisons are begun by standbys, who bring nothing to others
             other = mesh.team_of(slot)[1]
@@ -236,7 +236,7 @@ def test_status_shows_a_further_store_beside_the_others() -> None:
     mesh.rest()
     node = mesh.world.node(mesh.machines[3].peer)
     shown = store_counts(node.observe().values(), mesh.machines[3].handover().wanted)
-    assert sorted(shown) == ["copies", "frontier", "pages", "scores"]
+    assert sorted(shown) == ["copies", "frontier", "pages", "query_log", "scores"]
     kept = [slot for slot in range(SLOTS) if mesh.machines[3].peer in mesh.team_of(slot)]
     assert shown["scores"].slots == len(kept)
     assert shown["scores"].bytes_received > 0

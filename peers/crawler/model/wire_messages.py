@@ -24,6 +24,7 @@ HOMES_MAX: Final = 8  # hosts that are told of with one home page
 WORD_CHARS_MAX: Final = 64
 MOMENT_S_MAX: Final = 1e12
 WORDS_TOLD_MAX: Final = 16  # by one gateway
+HASTENED_MAX: Final = 200  # links named in one wish of a live search
 PAUSE_S_MAX: Final = 600.0  # that a member can have an address left alone for, whatever a policy wants
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
@@ -217,6 +218,35 @@ class WordsSearched(Message, frozen=True, array_like=True, tag=120):
     """
 
     words: Annotated[tuple[Word, ...], Meta(max_length=WORDS_TOLD_MAX)] = ()
+
+
+class HastenUrls(Message, frozen=True, array_like=True, tag=125):
+    """From a gateway to the controller that crawls some hosts: a search waits for the best of these pages.
+
+    Those that were never visited and promise most move to the front of their queues. Repeated.
+    """
+
+    request: Count
+    words: Annotated[tuple[Word, ...], Meta(max_length=WORDS_TOLD_MAX)]
+    links: Annotated[tuple[FoundLink, ...], Meta(max_length=HASTENED_MAX)]  # their texts are known there
+    count: Annotated[int, Meta(ge=0, le=HASTENED_MAX)]  # of pages at most
+    seconds: Pause  # of a host no more than have a turn within these
+    is_fish: bool = False  # chosen as `orders` has it for fish; else as for focused
+
+
+class UrlsHastened(Message, frozen=True, array_like=True, tag=126):
+    """Answer to `HastenUrls`: the pages that come first now, the best first.
+
+    Each by its number in the question, with the promise of the texts of links to it and of its path.
+    """
+
+    request: Count
+    pages: Annotated[
+        tuple[
+            tuple[Annotated[int, Meta(ge=0, lt=HASTENED_MAX)], Annotated[int, Meta(ge=0, le=WEIGHT_MAX)]], ...
+        ],
+        Meta(max_length=HASTENED_MAX),
+    ] = ()
 
 
 class LendTurn(Message, frozen=True, array_like=True, tag=121):

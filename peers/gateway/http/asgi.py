@@ -4,7 +4,10 @@ The application reads the body as it wants it and does not see the connection: i
 written by whoever called, and what goes wrong with the connection while a body is read is raised here, after
 the application has been told that the client is gone, and not through it.
 
-Left out, because nothing here needs it: lifespan, WebSockets, answers that are sent while they are made.
+An answer that is sent while it is made is handed over as an iterator, in `PARTS` of the event with its body:
+whoever writes it takes part after part, when the application has long returned.
+
+Left out, because nothing here needs it: lifespan, WebSockets.
 
 Source: ASGI specification, HTTP message format 2.3.
 """
@@ -12,7 +15,7 @@ Source: ASGI specification, HTTP message format 2.3.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
 
@@ -45,8 +48,10 @@ class Response(NamedTuple):
     status: int
     headers: Sequence[Header]
     body: bytes
+    parts: AsyncGenerator[bytes] | None = None  # that follow while they are made; closed by who writes them
 
 
+PARTS: Final = "tianmesh.parts"
 FAILED: Final = Response(500, [(b"content-type", b"text/plain")], b"something went wrong here\n")
 
 
@@ -76,6 +81,7 @@ class _Call:
         self._has_read_all = False
         self._start: Event | None = None
         self._parts: list[bytes] = []
+        self._later: AsyncGenerator[bytes] | None = None
         self._is_whole = False
 
     async def receive(self) -> Event:
@@ -95,12 +101,14 @@ class _Call:
                 self._start = event
             case "http.response.body":
                 self._parts.append(event.get("body", b""))
+                self._later = event.get(PARTS)
                 self._is_whole = not event.get("more_body", False)
 
     def response(self) -> Response:
         if self._start is None or not self._is_whole:
             return FAILED
-        return Response(self._start["status"], list(self._start["headers"]), b"".join(self._parts))
+        body = b"".join(self._parts)
+        return Response(self._start["status"], list(self._start["headers"]), body, self._later)
 
 
 def _scope(request: Request) -> Event:

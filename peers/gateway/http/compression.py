@@ -17,6 +17,8 @@ from isal import igzip
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from peers.gateway.http.asgi import PARTS
+
 PACKED_BYTES_MIN: Final = 1_024  # less fits the packets that the head is sent in
 BESIDE_BYTES_MIN: Final = 32 << 10  # from there on it is done beside the event loop
 BROTLI_QUALITY: Final = 4  # 5 takes twice the time for 8 % less
@@ -44,6 +46,10 @@ class Compression:
         body = bytearray()
 
         async def gather(message: Message) -> None:
+            if PARTS in message:  # each is wanted at once
+                await send(start)
+                await send(message)
+                return
             if message["type"] == "http.response.start":
                 start.update(message)
                 return

@@ -9,7 +9,8 @@ bodies, and answers of more than a piece, only as far as all clients together st
 
 A client is given a time for each step, by one cancel scope whose deadline is moved: `HEAD_S_MAX` from the end
 of an answer until the next head is there, `REQUEST_S_MAX` for the rest of the request and to make the answer,
-`UNREAD_S_MAX` to take each piece of it and `WRITE_S_MAX` for all. When it runs out the connection is closed
+`UNREAD_S_MAX` to take each piece of it and `WRITE_S_MAX` for all; one that is made while it is written has
+`REQUEST_S_MAX` for each part. When it runs out the connection is closed
 without a word.
 
 What is no HTTP is answered by 400, and why, where an answer can still be given, and then the connection is
@@ -24,7 +25,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import aclosing
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
@@ -259,6 +261,9 @@ class HttpConnection:
         write_until = self.waits_since + WRITE_S_MAX
         head = h11.Response(status_code=response.status, headers=self._headers(response))
         data = self._protocol.send(head) or b""
+        if response.parts is not None:
+            await self._write_parts(data, response.parts)
+            return
         is_bodiless = self._is_to_head or response.status in BODILESS
         body = b"" if is_bodiless else response.body
         for start in range(0, len(body), PIECE_BYTES):
@@ -269,9 +274,24 @@ class HttpConnection:
         if data:
             await self._send_until(write_until, data)
 
+    async def _write_parts(self, head: bytes, parts: AsyncGenerator[bytes]) -> None:
+        """Write an answer while it is made; each part has its time, to be made and to be taken."""
+        async with aclosing(parts):
+            await self._send_part(head)
+            async for part in parts:
+                await self._send_part(self._protocol.send(h11.Data(data=part)) or b"")
+            await self._send_part(self._protocol.send(h11.EndOfMessage()) or b"")
+
+    async def _send_part(self, data: bytes) -> None:
+        if data:
+            self._limit(UNREAD_S_MAX)
+            await self._send(data)
+        self._limit(REQUEST_S_MAX)
+
     def _headers(self, response: Response) -> list[tuple[bytes, bytes]]:
         headers = [*response.headers, (b"date", _date(int(time())))]
-        if all(name != b"content-length" for name, _ in headers) and response.status not in BODILESS:
+        is_told = any(name == b"content-length" for name, _ in headers)
+        if not is_told and response.parts is None and response.status not in BODILESS:
             headers.append((b"content-length", b"%d" % len(response.body)))
         if self._is_last:
             headers.append((b"connection", b"close"))

@@ -7,12 +7,14 @@ import msgspec
 from mesh.actors.actor import Message
 from mesh.membership.model.wire_messages import Rumour
 from peers.crawler.explanations import CrawlFacts, UrlFacts
+from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Remark
 from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
+from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 
 
@@ -181,6 +183,24 @@ class VersionsFound(Message, frozen=True):
     moved_from: tuple[str, ...] = ()  # URLs where the page was before
 
 
+class HastenPages(Message, frozen=True):
+    """HTTP to searcher: have the best of these pages visited first. Answered by `PagesHastened`."""
+
+    ticket: int
+    words: tuple[str, ...]
+    links: tuple[FoundLink, ...]  # at most `HASTENED_MAX`
+    count: int  # pages at most
+    seconds: float  # of a host no more than have a turn within these
+    is_fish: bool = False
+
+
+class PagesHastened(Message, frozen=True):
+    """Searcher to HTTP: these pages come first at their hosts; none that is not among the links."""
+
+    ticket: int
+    pages: tuple[tuple[str, float], ...]  # each with what its links promise, 0 to 1, the most promising first
+
+
 class GatherStatus(Message, frozen=True):
     """HTTP to searcher: the status of all live peers."""
 
@@ -212,6 +232,23 @@ class HistoryGathered(Message, frozen=True):
     told: tuple[tuple[str, HistoryTold], ...]  # by peer
     silent: tuple[str, ...] = ()  # peers that have not answered in time, or are of an earlier version
     names: tuple[tuple[str, str], ...] = ()  # what people call members, by id
+
+
+class ReadLog(Message, frozen=True):
+    """HTTP to searcher: the log of searches, as far as one peer has it. By `LogFound`."""
+
+    ticket: int
+    peer: str = ""  # "" for the first of all
+    after: bytes = b""  # a place in it, see `LogWanted`
+
+
+class LogFound(Message, frozen=True):
+    """Searcher to HTTP: a part of the log."""
+
+    ticket: int
+    peers: tuple[str, ...]  # all that have a part of it
+    peer: str  # whose this is
+    told: LogTold
 
 
 class ChangeGateway(Message, frozen=True):

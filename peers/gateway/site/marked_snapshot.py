@@ -28,7 +28,7 @@ from peers.engine.queries.query_language import (
     read,
 )
 from peers.text.analysis import TERM_CHARS_MAX, analyse, query_terms
-from peers.text.compounds import compounds_of
+from peers.text.compounds import compounds_of, spans_of
 from peers.text.folding import INVISIBLE, AlignedText, fold
 from peers.text.function_words import function_words_of
 from peers.text.runs import ANY_LETTER, KIND_OF_CHARACTER, MARKS, RUN, RunKind
@@ -79,7 +79,8 @@ def words_of(query: str) -> tuple[str, ...]:
 
 def _runs_of(typed: str) -> list[str]:
     """Cut a text typed without a space into runs, but for words with signs, such as X-900."""
-    is_one = typed.isascii() and compounds_of(fold(typed))
+    folded = fold(typed)
+    is_one = typed.isascii() and compounds_of(folded, spans_of(folded))
     return [typed] if is_one else RUN.findall(INVISIBLE.sub("", typed))
 
 

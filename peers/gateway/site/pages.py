@@ -38,6 +38,7 @@ from peers.gateway.model.quantity import columns, text_of
 from peers.gateway.model.readiness_json import ReadinessJson
 from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
+from peers.gateway.site.click_links import ClickLinks
 from peers.gateway.site.date_range import date_range
 from peers.gateway.site.sections import section_url
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
@@ -125,6 +126,7 @@ class Wish(NamedTuple):
     wants_explanations: bool = False
     is_verbatim: bool = False  # no word is taken for a mistyped one
     page_words: tuple[tuple[str, float], ...] = ()  # as in `SearchPages`; no parameter
+    may_search_live: bool = False  # no parameter
 
     def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
         """An address of a page of results that keeps the rest of the wish."""
@@ -323,6 +325,7 @@ def result_page(
     took_s: float,
     today: date,
     related: tuple[str, ...] = (),
+    links: ClickLinks | None = None,
 ) -> str:
     """A page of results.
 
@@ -330,14 +333,22 @@ def result_page(
       took_s: seconds from the request to the answer.
       today: UTC; days close to it are told by words.
       related: queries that go beyond this one.
+      links: over which the gateway sees what is clicked on; None for those of the pages themselves.
     """
     same = msgspec.structs.replace(found, ticket=0, seconds=0.0, is_cached=False)
     took = reader.say("took", ms=max(1, round(took_s * 1_000)))
-    return _result_page(reader, wish, same, today, related).replace(_TOOK, escape(took), 1)
+    return _result_page(reader, wish, same, today, related, links).replace(_TOOK, escape(took), 1)
 
 
 @lru_cache(maxsize=PAGES_CACHED)
-def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date, related: tuple[str, ...]) -> str:
+def _result_page(
+    reader: Reader,
+    wish: Wish,
+    found: PagesFound,
+    today: date,
+    related: tuple[str, ...],
+    links: ClickLinks | None,
+) -> str:
     """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
     searched = found.corrected or wish.query
@@ -346,6 +357,9 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date, rel
     results = [
         _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
     ]
+    if links is not None and page <= PAGES_MAX:
+        ranked = enumerate(results, (page - 1) * HITS_PER_PAGE + 1)
+        results = [_over_gateway(result, links, rank) for rank, result in ranked]
     return render(
         "results.html",
         reader,
@@ -376,6 +390,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date, rel
         related=[_Filter(text, Wish(text).link(reader)) for text in related],
         explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
         feed=reader.link("/search", q=wish.query, format="rss"),
+        live=reader.link("/live", q=wish.query),
         took=_TOOK,
         is_covered=found.coverage.missing == 0,
         covered_share=_covered_share(found.coverage),
@@ -571,6 +586,14 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def _over_gateway(result: _Result, links: ClickLinks, rank: int) -> _Result:
+    """A result whose link leads over the gateway, and says in its title where to."""
+    if not has_host(result.url):
+        return result
+    title = Markup('<span title="{}">{}</span>').format(result.url, result.title)
+    return result._replace(url=links.href(rank, result.url), title=title)
 
 
 def _icon_of(url: str) -> str:

@@ -100,6 +100,20 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "fetched_days_ago": "fetched {days} days ago",
         "feed": "RSS of this search",
         "related_searches": "Related searches",
+        "live": "Search live",
+        "live_about": "The crawl visits first what the best pages link to and promises most for this "
+        "search: up to {pages} pages, in {seconds} seconds at most, as politely as ever.",
+        "live_fish": "Go on from pages that do not fit, too, and to other sites first",
+        "live_on": "{seconds} s: {stored} of {wanted} pages fetched, {new} new among the first; this page "
+        "loads itself again",
+        "live_enough": "Over after {seconds} s: {stored} of {wanted} pages fetched, {new} new among the "
+        "first",
+        "live_time": "The time is over: {stored} of {wanted} pages fetched, {new} new among the first",
+        "live_nothing_left": "No link is left to follow: {stored} of {wanted} pages fetched, {new} new among "
+        "the first",
+        "live_results": "All results",
+        "live_new": "new",
+        "live_gone": "This live search is not known any more. Begin it anew from the page of results.",
         "also_called": "Also called",
         "bot": "For webmasters",
         "bot_lead": "These peers visit web pages so that they can be found here. They ask a host one thing "
@@ -150,6 +164,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "previous": "Previous",
         "next": "Next",
         "page_number": "Page {page}",
+        "link_expired": "Links on a page of results hold for a day; this one leads nowhere any more.",
         "busy": "Too many people are asking this peer at once. Ask again in a moment.",
         "failed": "Something went wrong here. It has been written to the log of this peer.",
         "not_found": "There is nothing at this address.",
@@ -405,6 +420,17 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "fetched_days_ago": "{days} 天前抓取",
         "feed": "订阅此搜索（RSS）",
         "related_searches": "相关搜索",
+        "live": "实时搜索",
+        "live_about": "爬虫先访问最佳结果所链接的、最可能符合此次搜索的网页："
+        "最多 {pages} 页，至多 {seconds} 秒，礼貌如常。",
+        "live_fish": "也从不相关的网页继续，并优先其他网站",
+        "live_on": "{seconds} 秒：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果；本页自动刷新",
+        "live_enough": "{seconds} 秒后结束：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
+        "live_time": "时间已到：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
+        "live_nothing_left": "没有可跟随的链接了：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
+        "live_results": "全部结果",
+        "live_new": "新",
+        "live_gone": "此实时搜索已不存在，请从结果页重新开始。",
         "also_called": "又称",
         "bot": "致网站管理员",
         "bot_lead": "这些节点访问网页，是为了让人们能在这里搜到它们。对同一主机每次只发一个请求，"
@@ -453,6 +479,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "previous": "上一页",
         "next": "下一页",
         "page_number": "第 {page} 页",
+        "link_expired": "此链接已失效：结果页的链接只在一天内有效。请重新查询。",
         "busy": "同时查询的人太多，请稍后再试。",
         "failed": "出了点问题，已记入本节点的日志。",
         "not_found": "这个地址没有内容。",

@@ -68,7 +68,7 @@ def test_messages_that_cannot_be_told_apart_are_not_decoded(other: type[Message]
 
 def test_another_reader_sees_plain_messagepack_arrays() -> None:
     frame = encode("a", "b", PingAnswered(7, "p"))
-    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0, 0, b""]]
+    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0, 0, b"", False]]
 
 
 @given(st.binary(max_size=200))

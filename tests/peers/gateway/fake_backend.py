@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from mesh.actors.actor import Message
 from mesh.keys.decree import Authority
@@ -17,6 +17,7 @@ from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
 from peers.gateway.backend import Answer, Made
 from peers.gateway.http.rights import Rights
+from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
@@ -48,6 +49,9 @@ class FakeBackend:
         self.rights = Rights(TokenJudge(Authority(ROOT.public, MESH_ID)))
         self.visitor = visitor_of(CrawlSettings(contact="me@a.test"), (), is_closed=False)
         self.orders: list[Message] = []
+        self.started: list[Callable[[], Awaitable[None]]] = []
+        self.logged: list[Message] = []
+        self.shown_log = ShownLog(self.logged.append, TOKEN)
         self.seeds_taken: list[tuple[str, int]] = []
         self.seeds_wait_s = 0.0
         self.changes_taken: list[dict[str, int]] = []
@@ -76,6 +80,9 @@ class FakeBackend:
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         return await StoredReader(read_here).page(url, records, wants_text=wants_text)
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        self.started.append(work)
 
     def take_seeds(self, client: str, count: int) -> float:
         self.seeds_taken.append((client, count))

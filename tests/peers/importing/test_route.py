@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import pytest
 from starlette.applications import Starlette
@@ -13,6 +13,7 @@ from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.api_routes import IMPORT_BYTES_MAX
 from peers.gateway.backend import Answer, Made
 from peers.gateway.http.rights import Rights
+from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
@@ -33,6 +34,7 @@ class FakeBackend:
         self.settings = GatewaySettings(admin_token=TOKEN)
         self.rights = Rights()
         self.visitor = visitor_of(CrawlSettings(), (), is_closed=True)
+        self.shown_log = ShownLog(lambda message: None, TOKEN)
         self.pages: list[ImportedPage] = []
         self.actors: list[str] = []
 
@@ -59,6 +61,9 @@ class FakeBackend:
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> PageSnapshot:
         return stored_page(url, records)
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        raise AssertionError("nothing goes on after an answer")
 
     def take_seeds(self, client: str, count: int) -> float:
         return 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -478,3 +478,25 @@ async def test_a_body_may_have_lines_as_it_likes(step: int) -> None:
     assert replies.count(b"HTTP/1.1 200") == 2
     assert b"\r\n\r\n\na\r\n\nbHTTP/1.1 200" in replies
     assert not client.connection.is_malformed
+
+
+async def test_answer_is_sent_while_it_is_made_and_ends_when_its_client_goes() -> None:
+    is_closed = trio.Event()
+
+    async def parts() -> AsyncGenerator[bytes]:
+        try:
+            yield b"one"
+            await trio.sleep_forever()
+        finally:
+            is_closed.set()
+
+    async def respond(request: Request, read_body: ReadBody) -> Response:
+        return Response(200, [(b"content-type", b"text/plain")], b"", parts())
+
+    async with client_of(respond) as client:
+        await client.send(GET)
+        head = await client.read(b"3\r\none\r\n")
+        assert b"transfer-encoding: chunked" in head.lower()
+        assert b"content-length" not in head.lower()
+        client.connection.turn_out()
+        await is_closed.wait()

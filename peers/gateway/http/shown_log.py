@@ -1,0 +1,72 @@
+"""The gateway's part in the log of searches: clients become digests here, and nothing else leaves. [io]"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from hashlib import blake2b
+
+from mesh.actors.actor import Message
+from peers.gateway.model.messages import PagesFound, SearchPages
+from peers.gateway.site.click_links import Click, ClickLinks
+from peers.gateway.site.pages import HITS_PER_PAGE
+from peers.policy.log_rules import QueryLogRules, logged_text
+from peers.policy.rules import DAY_S
+from peers.query_log.log_row import CLIENT_BYTES, URL_CHARS_MAX, is_loggable
+from peers.query_log.messages import ResultClicked, ResultsShown
+
+
+class ShownLog:
+    """Tells the log of this peer which results clients are shown and click on, if the policy has one.
+
+    Attributes:
+      rules: of the policy in force; None while nothing is logged.
+    """
+
+    def __init__(self, tell: Callable[[Message], None], secret: str) -> None:
+        """Begin without a log.
+
+        Args:
+          tell: hands a message to the log.
+          secret: of this peer, by which it knows links of an earlier life; "" for none.
+        """
+        self.rules: QueryLogRules | None = None
+        self._tell = tell
+        self._link_key = blake2b(secret.encode() or os.urandom(32), person=b"click links").digest()
+        self._salt, self._salt_day = b"", -1
+
+    def note_shown(self, client: str, order: SearchPages, found: PagesFound) -> None:
+        """Note a page of results, but for those behind a cursor, of which no number is known."""
+        query = logged_text(order.text)
+        if self.rules is not None and is_loggable(query) and not (order.cursor or order.page_words):
+            page = order.offset // HITS_PER_PAGE + 1
+            self._tell(ResultsShown(query, self._digest(client, query), page, len(found.hits)))
+
+    def links(self, query: str) -> ClickLinks | None:
+        """Return the maker of a result page's links; None where they lead to the pages themselves."""
+        text = logged_text(query)
+        if self.rules is None or not self.rules.clicks or not is_loggable(text):
+            return None
+        return ClickLinks(self._link_key, text, _today())
+
+    def note_click(self, client: str, click: Click, mac: str) -> bool:
+        """Note a click, if there is a log of them; False when the link is not ours, or too old."""
+        if not click.is_signed(self._link_key, mac, _today()):
+            return False
+        if self.rules is not None and self.rules.clicks and len(click.url) <= URL_CHARS_MAX:
+            digest = self._digest(client, click.query)
+            self._tell(ResultClicked(click.query, digest, click.rank, click.url))
+        return True
+
+    def _digest(self, client: str, query: str) -> bytes:
+        """Return a digest that is of this client, day and query alone, by a key that nobody has tomorrow."""
+        today = _today()
+        if today != self._salt_day:
+            self._salt, self._salt_day = os.urandom(32), today
+        said = f"{client}\n{query}".encode()
+        return blake2b(said, digest_size=CLIENT_BYTES, key=self._salt).digest()
+
+
+def _today() -> int:
+    return int(time.time() // DAY_S)

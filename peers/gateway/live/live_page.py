@@ -1,0 +1,39 @@
+"""The page of a live search: it loads itself again until the search is over, without script."""
+
+from __future__ import annotations
+
+from peers.gateway.live.live_json import LiveJson
+from peers.gateway.live.live_search import LiveRequest
+from peers.gateway.site.pages import Here, Reader, render
+
+_DEFAULTS = LiveRequest(q="")
+
+
+def live_form_page(reader: Reader, query: str) -> str:
+    """Where a person begins one."""
+    here = Here("/live", {"q": query})
+    return render(
+        "live.html", reader, here, query=query, told=None, number="", wish=_DEFAULTS, results="", sentence=""
+    )
+
+
+def live_page(reader: Reader, told: LiveJson, number: str) -> str:
+    """The state of one, with the pages found so far."""
+    n_stored = sum(page.is_stored for page in told.wanted)
+    key = {"": "live_on", "enough": "live_enough", "time": "live_time"}.get(
+        told.why_over, "live_nothing_left"
+    )
+    sentence = reader.say(
+        key, seconds=round(told.seconds), wanted=len(told.wanted), stored=n_stored, new=len(told.new)
+    )
+    return render(
+        "live.html",
+        reader,
+        Here("/live", {"id": number}),
+        query=told.found.query,
+        told=told,
+        number=number,
+        wish=_DEFAULTS,
+        results=reader.link("/search", q=told.found.query),
+        sentence=sentence,
+    )

@@ -1,0 +1,59 @@
+"""The log of searches at a gateway: clicks on results, and the log itself for administrators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mesh.keys.signed_token import TokenRight
+from mesh.urls import canonical
+from peers.gateway import responses
+from peers.gateway.access import ClientAccess
+from peers.gateway.backend import Backend
+from peers.gateway.model.log_json import log_json
+from peers.gateway.model.messages import LogFound, ReadLog
+from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, reader_of
+from peers.gateway.site.click_links import Click
+from peers.gateway.site.pages import Wish, message_page
+from peers.query_log.wire_messages import PLACE_BYTES_MAX
+
+_DIGITS_MAX: Final = 7
+
+
+class LogRoutes:
+    """The handlers of the log."""
+
+    def __init__(self, backend: Backend, access: ClientAccess) -> None:
+        self._backend = backend
+        self._access = access
+
+    async def go(self, request: Request) -> Response:
+        """Send a reader to a result, and note that; without a valid signature only back to the results."""
+        given = request.query_params
+        url, query = given.get("url", ""), given.get("q", "")
+        click = Click(query, _number(given.get("rank", "")), url, _number(given.get("day", "")))
+        client = self._access.client_of(request)
+        if canonical(url) == url and self._backend.shown_log.note_click(client, click, given.get("mac", "")):
+            return responses.found(url)
+        reader = reader_of(request)
+        again = Wish(query).link(reader) if query else ""
+        return responses.html(message_page(reader, reader.say("link_expired"), query, again), 404)
+
+    async def log(self, request: Request) -> Response:
+        """Return a part of the log of one peer, for administrators."""
+        self._access.check_admin(request, TokenRight.READ)
+        peer, after = request.query_params.get("peer", ""), request.query_params.get("after", "")
+        try:
+            place = bytes.fromhex(after)
+        except ValueError:
+            place = b"\0" * (PLACE_BYTES_MAX + 1)
+        if len(peer) > MEMBER_CHARS_MAX or len(place) > PLACE_BYTES_MAX:
+            raise Refusal(400, "give the id of a peer, and after as `next` of its last answer says")
+        found = await self._backend.ask(lambda ticket: ReadLog(ticket, peer, place), LogFound)
+        return responses.json(log_json(found))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else 0

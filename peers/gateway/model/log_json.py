@@ -1,0 +1,69 @@
+"""The JSON of /api/log, as commands and other programs read it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import msgspec
+
+from peers.gateway.model.messages import LogFound
+from peers.policy.log_rules import day_of
+
+
+class PageShownJson(msgspec.Struct, frozen=True):
+    """A page of results of a query on a day."""
+
+    page: int
+    clients: int
+    hits: int  # on it, at most
+
+
+class ClickJson(msgspec.Struct, frozen=True):
+    """Clicks on a result of a query on a day."""
+
+    rank: int
+    url: str
+    clients: int
+
+
+class LoggedQueryJson(msgspec.Struct, frozen=True):
+    """A query that at least five clients have asked on a day, or a part of very many."""
+
+    day: date
+    query: str
+    clients: int
+    pages: tuple[PageShownJson, ...]
+    clicks: tuple[ClickJson, ...]
+
+
+class RareQueriesJson(msgspec.Struct, frozen=True):
+    """How many queries of a day were asked by one client, by two, three and four."""
+
+    day: date
+    queries: tuple[int, ...]
+
+
+class LogPartJson(msgspec.Struct, frozen=True):
+    """A part of the log; `peer` and `next` lead on to the one behind it, `peers` to those of others."""
+
+    peers: tuple[str, ...]  # all that have a part of the log
+    peer: str  # whose this is
+    queries: tuple[LoggedQueryJson, ...]
+    rare: tuple[RareQueriesJson, ...]
+    next: str  # for `after`; "" at the end of this peer
+
+
+def log_json(found: LogFound) -> LogPartJson:
+    """Return the part of the log that a peer has told."""
+    queries = tuple(
+        LoggedQueryJson(
+            day_of(each.day),
+            each.query,
+            each.clients,
+            tuple(PageShownJson(*page) for page in each.pages),
+            tuple(ClickJson(*click) for click in each.clicks),
+        )
+        for each in found.told.queries
+    )
+    rare = tuple(RareQueriesJson(day_of(each.day), each.queries) for each in found.told.rare)
+    return LogPartJson(found.peers, found.peer, queries, rare, found.told.next.hex())

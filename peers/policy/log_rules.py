@@ -1,0 +1,82 @@
+"""The part of a policy about the mesh's own log of searches: how long it is kept, and queries forgotten.
+
+Without it nothing is logged, and what was is deleted. A forgotten query is named by its digest, so that the
+policy itself does not say what was searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from functools import cached_property
+from hashlib import blake2b
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+LOG_DAYS_MAX: Final = 3_650
+FORGOTTEN_MAX: Final = 1_000  # queries; who wants more forgotten says before which day
+DIGEST_BYTES: Final = 16
+DAYS_AHEAD: Final = 1  # of a clock that is before ours at midnight
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+
+
+class ForgottenQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A query of which nothing is kept that was logged up to a day."""
+
+    digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$")]  # `query_digest`, in hexadecimal digits
+    to: date  # the last day, UTC
+
+
+class QueryLogRules(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
+):
+    """A log of searches is kept, for so long and without those that are to be forgotten."""
+
+    days: Annotated[int, Meta(ge=1, le=LOG_DAYS_MAX)]  # today is the first
+    clicks: bool = False  # links of results lead over the gateway, which notes them
+    forgotten_to: date | None = None  # the last day of which nothing is kept, UTC
+    forgotten: Annotated[tuple[ForgottenQuery, ...], Meta(max_length=FORGOTTEN_MAX)] = ()
+
+    def keeps(self, digest: bytes, day: int, today: int) -> bool:
+        """Is a row of a query kept?
+
+        Args:
+          digest: `query_digest`.
+          day, today: since the epoch.
+        """
+        if not today - self.days < day <= today + DAYS_AHEAD:
+            return False
+        return day > self._all_to and day > self._forgotten_to.get(digest, -1)
+
+    @cached_property
+    def _all_to(self) -> int:
+        return -1 if self.forgotten_to is None else day_number(self.forgotten_to)
+
+    @cached_property
+    def _forgotten_to(self) -> Mapping[bytes, int]:
+        return {bytes.fromhex(each.digest): day_number(each.to) for each in self.forgotten}
+
+
+def day_number(day: date) -> int:
+    """Return the days from the epoch to a day."""
+    return day.toordinal() - _EPOCH
+
+
+def day_of(number: int) -> date:
+    return date.fromordinal(number + _EPOCH)
+
+
+def logged_text(query: str) -> str:
+    """Return a query as the log has it: blanks do not tell two apart."""
+    return " ".join(query.split())
+
+
+def query_digest(text: str) -> bytes:
+    """Return the name of a query in the log: BLAKE2b.
+
+    Args:
+      text: of `logged_text`.
+    """
+    return blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()

@@ -1,0 +1,120 @@
+"""A row of the log: the pages of results of one query that one client was shown on one day, and its clicks.
+
+Its name is query, day and client. So a client counts once a day and query, whatever is told again, and rows
+join by unions. The client is a digest whose key its gateway forgets at the end of the day, and the query is
+in it: by rows nobody sees which queries are of one client.
+
+    digest of the query(16) day(2) client(8) -> query, pages, clicks
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from peers.policy.log_rules import DIGEST_BYTES, query_digest
+
+QUERY_CHARS_MAX: Final = 200  # a longer one is a text that somebody has pasted, and is not logged
+URL_CHARS_MAX: Final = 500  # of a page clicked on; a longer one is not logged
+PAGES_MAX: Final = 100  # of one client: the first ones
+CLICKS_MAX: Final = 10  # of one client: the highest ranks
+RANK_MAX: Final = 1_000_000
+CLIENT_BYTES: Final = 8
+GROUP_BYTES: Final = DIGEST_BYTES + 2  # of a name: query and day
+NAME_BYTES: Final = GROUP_BYTES + CLIENT_BYTES
+ROW_BYTES_MAX: Final = 32 << 10
+DAY_MAX: Final = (1 << 16) - 1
+
+Rank: TypeAlias = Annotated[int, Meta(ge=1, le=RANK_MAX)]  # of a result, or the number of a page of them
+Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
+
+
+class LogRow(msgspec.Struct, frozen=True, array_like=True):
+    """The value of a row; pages and clicks in their order, each once."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARS_MAX)]
+    # Each page of results with the hits that it had, the most there were.
+    pages: Annotated[
+        tuple[tuple[Rank, Annotated[int, Meta(ge=0, le=1_000)]], ...], Meta(max_length=PAGES_MAX)
+    ]
+    clicks: Annotated[tuple[tuple[Rank, Url], ...], Meta(max_length=CLICKS_MAX)] = ()
+
+
+class RowName(NamedTuple):
+    """The name of a row, taken apart."""
+
+    digest: bytes
+    day: int  # since the epoch
+    client: bytes
+
+    @property
+    def encoded(self) -> bytes:
+        return self.digest + self.day.to_bytes(2, "big") + self.client
+
+
+def name_in(name: bytes) -> RowName:
+    day = int.from_bytes(name[DIGEST_BYTES:GROUP_BYTES], "big")
+    return RowName(name[:DIGEST_BYTES], day, name[GROUP_BYTES:])
+
+
+def number_in(name: bytes) -> int:
+    """Return the number of a query, that modulo the number of slots is its slot."""
+    return int.from_bytes(name[:8], "big")
+
+
+def is_loggable(text: str) -> bool:
+    """May a query stand in the log? One with a lone surrogate has no UTF-8 form."""
+    return 0 < len(text) <= QUERY_CHARS_MAX and text.isprintable()
+
+
+def row_bytes(row: LogRow) -> bytes:
+    return _encode(row)
+
+
+def row_in(value: bytes) -> LogRow:
+    """Read a row.
+
+    Raises:
+      ValueError: it is none.
+    """
+    try:
+        return _decode(value)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"no row of a log: {error}") from error
+
+
+def join(one: bytes, other: bytes) -> bytes:
+    """Join two values of one name: see `handover.item_store`. ValueError for bytes that are no row."""
+    a, b = row_in(one), row_in(other)
+    return row_bytes(joined(a, b))
+
+
+def joined(a: LogRow, b: LogRow) -> LogRow:
+    """Return the union of two rows of one name; of too many pages or clicks the first ones.
+
+    What comes first of a union does not depend on in which order it was made.
+    """
+    pages = dict(a.pages)
+    for page, shown in b.pages:
+        pages[page] = max(shown, pages.get(page, 0))
+    clicks = sorted({*a.clicks, *b.clicks})
+    return LogRow(min(a.query, b.query), tuple(sorted(pages.items())[:PAGES_MAX]), tuple(clicks[:CLICKS_MAX]))
+
+
+def is_row(name: bytes, value: bytes) -> bool:
+    """Are these name and value of one row, as an honest peer writes it?"""
+    if len(name) != NAME_BYTES:
+        return False
+    try:
+        row = row_in(value)
+        is_whole = row_bytes(joined(row, row)) == value
+        is_printable = is_loggable(row.query) and all(url.isprintable() for _, url in row.clicks)
+        return is_whole and is_printable and query_digest(row.query) == name[:DIGEST_BYTES]
+    except ValueError:
+        return False
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(LogRow).decode

@@ -1,0 +1,222 @@
+"""The actor that keeps the mesh's log of searches: searches at this gateway, and the rows of its slots.
+
+Rows go to the peer that answers for the slot of their query, and from there to its team as changes of every
+store do. Which of them are kept says the policy alone (`policy.log_rules`), by day and query: every peer
+deletes by it what it has, and takes no row from others that it would delete. So what is forgotten does not
+come back, and without a log in the policy there is nothing, nor is it compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import inf
+from operator import attrgetter
+from typing import ClassVar, Final
+
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.slot_reports import ReportKind, SlotReports
+from mesh.membership.model.messages import DecreesInForce
+from mesh.tables.table import Table, TableSection
+from peers.handover.item_store import Item, ItemStore, key_of
+from peers.handover.keeper import Keeper
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
+from peers.handover.mirror import Mirror
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
+from peers.policy.decreed import policy_of
+from peers.policy.log_rules import QueryLogRules, query_digest
+from peers.policy.rules import DAY_S
+from peers.query_log.log_part import log_part
+from peers.query_log.log_row import LogRow, RowName, is_loggable, is_row, join, name_in, number_in, row_bytes
+from peers.query_log.messages import ResultClicked, ResultsShown
+from peers.query_log.wire_messages import (
+    ROWS_MAX,
+    LogTold,
+    LogWanted,
+    SearchesNoted,
+    SearchesTold,
+    ToldRow,
+)
+
+ROWS_PER_TURN: Final = 1_000
+TURN_PAUSE_S: Final = 0.05
+# Of one member on a day, 12 a second: some 100 MB. Further ones are not kept.
+ROWS_OF_MEMBER_MAX: Final = 1_000_000
+
+
+_ROWS: Final = ReportKind(ToldRow, attrgetter("number"), SearchesTold, items_max=ROWS_MAX)
+
+
+class QueryLogStatistics(HolderStatistics, frozen=True):
+    """The work on the log: gauges of now, counts since the start."""
+
+    is_kept: bool  # does the policy say so?
+    told: int  # count: rows of this gateway
+    untold: int  # gauge: of these, not yet noted
+    taken: int  # count: rows of gateways that were put into the store
+    refused: int  # count: those that were not, by the policy, a limit, or since they are none
+    dropped: int  # count: rows deleted because the policy does not keep them any more
+
+
+class OwnQueryLog(StoreActor):
+    """Neighbours: the gateway of this peer, the logs of others, and gateways that read them."""
+
+    name: ClassVar[str] = "query_log"
+    keeps: ClassVar = StoreDeclaration("query_log", name)
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {
+        SearchesTold,
+        SearchesNoted,
+        LogWanted,
+    }
+
+    def __init__(self, me: str, table: Table, life: int = 1) -> None:
+        """Take up the rows in the table.
+
+        Args:
+          table: the section of this actor.
+          life: of the peer, see `mesh.tables.lives`.
+        """
+        self._me = me
+        self._store = ItemStore(TableSection(table, b"q"), join, accepts=self._accepts)
+        mirror = Mirror(me, self.name, self._store, life)
+        self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
+        self._reports = SlotReports(me, self.name, TableSection(table, b"t"), life, _ROWS)
+        self._ownership: Ownership | None = None
+        self._rules: QueryLogRules | None = None
+        self._is_ruled = False  # is it known whether there is a log?
+        self._swept_to, self._sweep_at = b"", inf
+        self._of_members: Counter[str] = Counter()  # rows of today
+        self._today = 0
+        self._n_taken = self._n_refused = self._n_dropped = 0
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._today = int(now // DAY_S)
+        sends: list[Send] = []
+        match message:
+            case ResultsShown(query, client, page, n_shown):
+                self._log(client, LogRow(query, ((page, n_shown),)), now)
+            case ResultClicked(query, client, rank, url):
+                self._log(client, LogRow(query, (), ((rank, url),)), now)
+            case SearchesTold(batch, rows):
+                if self._take(source, rows):
+                    sends = [Send(source, SearchesNoted(batch))]
+            case SearchesNoted(batch):
+                self._reports.note_answer(source.peer, batch, now)
+            case LogWanted(request, after):
+                part = log_part(self._store, after, self._is_told)
+                sends = [Send(source, LogTold(request, *part))]
+            case DecreesInForce():
+                self._hear_policy(message, now)
+            case SynchroniseSlots(task=task, slots=slots) if self._rules is None:
+                # There is no log, or we have not heard of it: then it is compared as soon as we have.
+                sends = [Send(source, SlotsSynchronised(task, slots))]
+            case OwnershipChanged(ownership):
+                self._ownership = ownership
+                self._keeper.change_ownership(ownership, now)
+                self._reports.change_ownership(ownership, now)
+            case _:
+                sends = self._keeper.receive(source, message, now)
+        return sends + self._end_turn(now)
+
+    def wake(self, now: float) -> list[Send]:
+        self._today = int(now // DAY_S)
+        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
+        if self._sweep_at <= now:
+            self._sweep(now)
+        return sends + self._end_turn(now)
+
+    def wake_at(self) -> float:
+        return min(self._keeper.wake_at(), self._reports.wake_at(), self._sweep_at)
+
+    @property
+    def has_news(self) -> bool:
+        return self._rules is not None and self._keeper.has_news  # it is asked at every commit
+
+    def before_commit(self, now: float) -> list[Send]:
+        return self._keeper.before_commit(now)
+
+    def observe(self) -> QueryLogStatistics:
+        return QueryLogStatistics(
+            store=self._keeper.observe(),
+            is_kept=self._rules is not None,
+            told=self._reports.n_told,
+            untold=self._reports.waiting_count,
+            taken=self._n_taken,
+            refused=self._n_refused,
+            dropped=self._n_dropped,
+        )
+
+    def _end_turn(self, now: float) -> list[Send]:
+        sends = self._reports.wake(now) if self._reports.wake_at() <= now else []
+        return sends + self._keeper.end_turn(now)
+
+    # --- Rows of this gateway, and of others
+
+    def _log(self, client: bytes, row: LogRow, now: float) -> None:
+        """Have a row brought to its slot; none while there is no log, or far too many are on their way."""
+        if self._rules is None or self._reports.is_full or not is_loggable(row.query):
+            return
+        name = RowName(query_digest(row.query), self._today, client)
+        self._reports.tell([ToldRow(name.encoded, row_bytes(row))], now)
+
+    def _take(self, source: Address, rows: tuple[ToldRow, ...]) -> bool:
+        """Put rows of a gateway into the store; False if their slots are not ours: they come again."""
+        ownership = self._ownership
+        if ownership is None or not self._is_ruled:
+            return False
+        slots = [number_in(row.name) % ownership.table.slot_count for row in rows]
+        if any(ownership.answerer_of(slot) != self._me for slot in slots):
+            return False
+        for slot, row in zip(slots, rows, strict=True):
+            is_within = self._of_members[source.peer] < ROWS_OF_MEMBER_MAX
+            if is_within and self._accepts(slot, row.name, row.value):
+                self._of_members[source.peer] += 1
+                self._n_taken += 1
+                self._store.put(slot, row.name, row.value)
+            else:
+                self._n_refused += 1
+        return True
+
+    def _accepts(self, slot: int, name: bytes, value: bytes) -> bool:
+        """Is this a row in its place that the policy keeps? As long as that is not known, all are."""
+        ownership = self._ownership
+        if ownership is None or not is_row(name, value):
+            return False
+        is_in_place = number_in(name) % ownership.table.slot_count == slot
+        return is_in_place and (self._keeps(name) or not self._is_ruled)
+
+    def _keeps(self, name: bytes) -> bool:
+        digest, day, _ = name_in(name)
+        return self._rules is not None and self._rules.keeps(digest, day, self._today)
+
+    def _is_told(self, item: Item) -> bool:
+        """Do we answer for its slot, and is it kept?"""
+        ownership = self._ownership
+        return (
+            ownership is not None and ownership.answerer_of(item.slot) == self._me and self._keeps(item.name)
+        )
+
+    # --- Rows that are not kept any more
+
+    def _hear_policy(self, message: DecreesInForce, now: float) -> None:
+        policy = policy_of(message)
+        if policy is None:
+            return
+        rules, self._rules = self._rules, policy.query_log
+        if not self._is_ruled or rules != self._rules:
+            self._swept_to, self._sweep_at = b"", now
+        self._is_ruled = True
+
+    def _sweep(self, now: float) -> None:
+        """Delete some rows that the policy does not keep; once through all of them, wait for another day."""
+        items = self._store.items_after(self._swept_to, ROWS_PER_TURN)
+        for item in items:
+            if not self._keeps(item.name):
+                self._store.drop(item.slot, item.name)
+                self._n_dropped += 1
+        if len(items) == ROWS_PER_TURN:
+            self._swept_to, self._sweep_at = key_of(items[-1]), now + TURN_PAUSE_S
+            return
+        self._of_members.clear()
+        self._swept_to = b""
+        self._sweep_at = inf if self._rules is None else (self._today + 1) * DAY_S

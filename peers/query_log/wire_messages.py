@@ -1,0 +1,89 @@
+"""Messages that bring rows of the log to their slots, and counts of them to gateways."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from mesh.actors.actor import Message
+from mesh.wire_fields import Count
+from peers.query_log.log_row import (
+    DAY_MAX,
+    NAME_BYTES,
+    QUERY_CHARS_MAX,
+    ROW_BYTES_MAX,
+    Rank,
+    Url,
+    number_in,
+)
+
+ROWS_MAX: Final = 200  # in one batch: some 20 kB, 1.3 MB of the largest
+PLACE_BYTES_MAX: Final = 2 + NAME_BYTES
+GROUPS_MAX: Final = 1_000  # in one answer
+
+Day: TypeAlias = Annotated[int, Meta(ge=0, le=DAY_MAX)]  # since the epoch, UTC
+
+
+class ToldRow(msgspec.Struct, frozen=True, array_like=True):
+    """A row of the log; see `log_row`."""
+
+    name: Annotated[bytes, Meta(min_length=NAME_BYTES, max_length=NAME_BYTES)]
+    value: Annotated[bytes, Meta(max_length=ROW_BYTES_MAX)]
+
+    @property
+    def number(self) -> int:
+        """The number of its query, that modulo the number of slots is its slot."""
+        return number_in(self.name)
+
+
+class SearchesTold(Message, frozen=True, array_like=True, tag=127):
+    """The log of a gateway's peer to the one that answers for their slots; repeated until noted."""
+
+    waits_for_company: ClassVar[bool] = True
+    batch: Count
+    rows: Annotated[tuple[ToldRow, ...], Meta(max_length=ROWS_MAX)]
+
+
+class SearchesNoted(Message, frozen=True, array_like=True, tag=128):
+    """Promise of the receiver: they are in its store, durably, but for those that it may not keep."""
+
+    is_promise: ClassVar[bool] = True
+    waits_for_company: ClassVar[bool] = True
+    batch: Count
+
+
+class LogWanted(Message, frozen=True, array_like=True, tag=129):
+    """A gateway to a log: how often was which query asked, behind this place? By `LogTold`."""
+
+    request: Count
+    after: Annotated[bytes, Meta(max_length=PLACE_BYTES_MAX)] = b""  # `next` of the answer before
+
+
+class QueryOfDay(msgspec.Struct, frozen=True, array_like=True):
+    """A query that several have asked on one day, or of very many a part of them."""
+
+    day: Day
+    query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARS_MAX)]
+    clients: Count
+    # Page of results, clients that were shown it, hits on it.
+    pages: Annotated[tuple[tuple[Rank, Count, Count], ...], Meta(max_length=GROUPS_MAX)]
+    # Rank, URL, clients that have clicked on it.
+    clicks: Annotated[tuple[tuple[Rank, Url, Count], ...], Meta(max_length=10 * GROUPS_MAX)]
+
+
+class RareQueries(msgspec.Struct, frozen=True, array_like=True):
+    """How many queries of one day were asked by fewer clients than are told of, and no word of them."""
+
+    day: Day
+    queries: Annotated[tuple[Count, ...], Meta(max_length=16)]  # asked by 1 client, by 2, ...
+
+
+class LogTold(Message, frozen=True, array_like=True, tag=130):
+    """Answer to `LogWanted`; nothing in it is of a single client."""
+
+    request: Count
+    queries: Annotated[tuple[QueryOfDay, ...], Meta(max_length=GROUPS_MAX)]
+    rare: Annotated[tuple[RareQueries, ...], Meta(max_length=GROUPS_MAX)]
+    next: Annotated[bytes, Meta(max_length=PLACE_BYTES_MAX)] = b""  # to go on behind; empty at the end

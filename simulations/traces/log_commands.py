@@ -1,0 +1,170 @@
+"""The commands of `tianmesh log`: the mesh's own log of searches. [io]"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+
+from mesh.client.admin_token import key_in
+from mesh.errors import ConfigError
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    KeyOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+    reader_of,
+)
+from peers.policy import edits
+from peers.policy.log_rules import LOG_DAYS_MAX
+from peers.policy.policy_issuer import PolicyIssuer
+from peers.policy.rules import Policy
+
+app = typer.Typer(
+    help="The mesh's own log of searches, which is off unless its owner turns it on: day and query, and of "
+    "each client a digest that is of this day and query alone. Of a query that fewer than five clients asked "
+    "on a day nothing is shown but that there is one.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command(epilog="Examples: tianmesh log keep --days 30 --clicks   tianmesh log keep --days 0")
+def keep(
+    days: Annotated[
+        int, typer.Option(min=0, max=LOG_DAYS_MAX, help="For so long; 0 ends the log and deletes it.")
+    ] = 30,
+    clicks: Annotated[
+        bool, typer.Option("--clicks", help="Links of results lead over the gateway, which notes them.")
+    ] = False,
+    key: KeyOption = None,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Have searches logged from now on, for some days, or no more: a part of the policy of the mesh."""
+
+    def edit(policy: Policy | None) -> Policy:
+        return edits.keeping_log(policy, days, datetime.now(UTC).date(), clicks=clicks)
+
+    told = (
+        f"searches are logged for {days} days" if days else "searches are not logged, and the log is deleted"
+    )
+    _issue(edit, told, key, gateway, token, data, as_json)
+
+
+@app.command(epilog="Examples: tianmesh log stats   tianmesh log stats --json")
+def stats(
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the log in the figures of the book's chapter 9, as `trace queries` does for other logs."""
+    from simulations.traces.commands import queries_table
+    from simulations.traces.own_log import own_statistics, read_parts
+
+    with reader_of(gateway, token, data) as client:
+        found = own_statistics(read_parts(client))
+    if as_json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        Console().print(queries_table(gateway, found))
+
+
+@app.command(epilog="Example: tianmesh log export queries.log --clicks clicks.log")
+def export(
+    queries: Annotated[Path, typer.Argument(help="File for its requests, in the book's layout.")],
+    clicks: Annotated[Path | None, typer.Option(help="File for its clicks, likewise.")] = None,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the log as the book has one, for `trace queries`, `sim cache` and `sim querylog`.
+
+    Clients are numbers that say only how many there were; times are those of midnight. Queries that fewer
+    than five clients asked on a day are left out, and counted.
+    """
+    from simulations.traces.own_log import entries_of, read_parts
+    from simulations.traces.query_logs import write_book_clicks, write_book_queries
+
+    with reader_of(gateway, token, data) as client:
+        parts = list(read_parts(client))
+    entries = list(entries_of(query for part in parts for query in part.queries))
+    n_requests = write_book_queries(queries, entries)
+    n_clicks = 0 if clicks is None else write_book_clicks(clicks, entries)
+    n_rare = sum(sum(each.queries) for part in parts for each in part.rare)
+    if as_json:
+        print_json({"requests": n_requests, "clicks": n_clicks, "queries_left_out": n_rare})
+    else:
+        print(f"{n_requests:,} requests and {n_clicks:,} clicks; {n_rare:,} rare queries are left out")
+
+
+@app.command(
+    epilog="Examples: tianmesh log forget 'my name'   tianmesh log forget --before 2027-01-31   "
+    "tianmesh log forget --all"
+)
+def forget(
+    query: Annotated[str, typer.Argument(help="As it was typed.", show_default=False)] = "",
+    is_all: Annotated[bool, typer.Option("--all", help="Everything, today's too.")] = False,
+    before: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="UTC; days before it.")
+    ] = None,
+    key: KeyOption = None,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a query, or days, from the log on all peers; one that is down does so once it is back.
+
+    What is asked on the rest of the last of these days is not kept either.
+    """
+    if sum((bool(query), is_all, before is not None)) != 1:
+        raise ConfigError("forget what? give a query, --before DAY or --all")
+    today = datetime.now(UTC).date()
+    to = today if before is None else before.date() - timedelta(days=1)
+
+    def edit(policy: Policy | None) -> Policy:
+        return edits.forgetting(policy, query, to, today)
+
+    about = repr(query) if query else f"everything up to {to}"
+    _issue(
+        edit,
+        f"{about} is forgotten: every peer deletes it when it hears so",
+        key,
+        gateway,
+        token,
+        data,
+        as_json,
+    )
+
+
+def _issue(
+    edit: Callable[[Policy | None], Policy],
+    told: str,
+    key: Path | None,
+    gateway: str,
+    token: str,
+    data: Path,
+    as_json: bool,
+) -> None:
+    with administrator_of(gateway, token, data, key) as client:
+        issuer = PolicyIssuer(client, key_in(data, key))
+        number = issuer.issue(edit(issuer.to_change()))
+    if as_json:
+        print_json({"number": number})
+    else:
+        print(f"{told} (policy {number})")

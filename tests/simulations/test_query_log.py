@@ -1,0 +1,304 @@
+"""The log of searches in a mesh under faults: rows survive, count once, and go when they are to go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from random import Random
+
+import pytest
+
+from mesh.actors.actor import Address
+from peers.crawler.model.settings import CrawlSettings
+from peers.policy.log_rules import ForgottenQuery, QueryLogRules, query_digest
+from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
+from peers.query_log.log_part import CLIENTS_TOLD_MIN
+from peers.query_log.messages import ResultClicked, ResultsShown
+from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
+from peers.query_log.wire_messages import LogTold, LogWanted
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb
+from simulations.world.chance import random_of
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.world import World
+
+SLOTS = 32
+REST_S = 240.0
+QUERIES = ("北京大学", "glacier", "tianwang 天网", "search engine", "slots", "weather")
+KEPT = QueryLogRules(days=7, clicks=True)
+
+Rows = dict[tuple[str, int], int]  # clients by query and day
+
+
+class Mesh:
+    """Machines with two copies of everything, and what clients were shown."""
+
+    def __init__(
+        self, seed: int = 3, started: int = 3, rules: QueryLogRules | None = KEPT, start_s: float = 1_000.0
+    ) -> None:
+        self.random = Random(seed)
+        self.network = Network(random_of(seed, "network"))
+        self.world = World(self.network, start_s=start_s)
+        self.members = Members(seed, 4, replicas=2, slot_count=SLOTS)
+        self.policies = 0
+        self.clients = 0
+        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
+        self.machines = [
+            Machine(
+                number,
+                self.world,
+                self.members,
+                web,
+                CrawlSettings(),
+                doors,
+                clock=VirtualClock(0.0, 0.0),
+                fetched=lambda machine, url, served: None,
+                abandoned=lambda machine: None,
+                told=lambda machine, answer: None,
+            )
+            for number in range(4)
+        ]
+        for machine in self.machines[:started]:
+            machine.start()
+        self.pass_time(20.0)
+        if rules is not None:
+            self.obey(rules)
+
+    @property
+    def running(self) -> list[Machine]:
+        return [machine for machine in self.machines if machine.is_running]
+
+    def pass_time(self, seconds: float) -> None:
+        self.world.run(until=self.world.now + seconds)
+
+    def obey(self, rules: QueryLogRules | None) -> None:
+        self.policies += 1
+        policy = Policy(rules=EVERYTHING.rules, query_log=rules)
+        self.running[0].publish(self.members.policy(self.policies, policy_bytes(policy)))
+        self.pass_time(10.0)
+
+    def show(self, machine: Machine, query: str, clients: int = 1, page: int = 1) -> None:
+        """Show a page of results to some clients that nobody else is."""
+        for _ in range(clients):
+            self.clients += 1
+            shown = ResultsShown(query, self.clients.to_bytes(8, "big"), page, 10)
+            self.tell(machine, shown)
+
+    def tell(self, machine: Machine, message: ResultsShown | ResultClicked) -> None:
+        self.world.deliver(Address(machine.peer, "http"), Address(machine.peer, "query_log"), message)
+
+    def log(self, machine: Machine) -> OwnQueryLog:
+        log = self.world.node(machine.peer).actor("query_log")
+        assert isinstance(log, OwnQueryLog)
+        return log
+
+    def seen(self, machine: Machine) -> QueryLogStatistics:
+        return self.log(machine).observe()
+
+    def rest(self) -> None:
+        """Wait until all is where it belongs, and nothing is on its way."""
+        until = self.world.now + REST_S
+        while not self._is_at_rest():
+            self.pass_time(2.0)
+            assert self.world.now < until, [(each.trouble(), self.seen(each)) for each in self.running]
+
+    def _is_at_rest(self) -> bool:
+        peers = {machine.peer for machine in self.running}
+        return all(
+            machine.ownership is not None
+            and machine.ownership.alive == peers
+            and machine.has_settled()
+            and not (self.seen(machine).untold or self.seen(machine).store.unkept)
+            for machine in self.running
+        )
+
+    def n_rows(self, machine: Machine) -> int:
+        return len(self.log(machine)._store.items_after(b"", 100_000))
+
+    def told(self) -> list[LogTold]:
+        """What all members tell a gateway, in parts."""
+        told = []
+        for machine in self.running:
+            after, is_first = b"", True
+            while after or is_first:
+                is_first = False
+                asker = Address(machine.peer, "searcher")
+                sends = self.log(machine).receive(asker, LogWanted(1, after), self.world.now)
+                [answer] = [send.message for send in sends if isinstance(send.message, LogTold)]
+                told.append(answer)
+                after = answer.next
+        return told
+
+    def clients_told(self) -> Rows:
+        rows: Rows = {}
+        for each in (each for told in self.told() for each in told.queries):
+            rows[each.query, each.day] = rows.get((each.query, each.day), 0) + each.clients
+        return rows
+
+    def rare_told(self) -> list[int]:
+        """How many queries were asked by 1, 2, .. clients."""
+        told = [each.queries for part in self.told() for each in part.rare]
+        return [sum(counts) for counts in zip(*told, strict=True)] if told else []
+
+    def check_replicas(self, n_rows: int) -> None:
+        """Each row is on both members of its team, and nowhere else."""
+        assert sum(map(self.n_rows, self.running)) == 2 * n_rows
+        for machine in self.running:
+            for item in self.log(machine)._store.items_after(b"", 100_000):
+                assert machine.ownership is not None
+                assert machine.peer in machine.ownership.team_of(item.slot)
+
+
+def test_without_a_log_in_the_policy_nothing_is_kept_nor_sent() -> None:
+    mesh = Mesh(rules=None)
+    for machine in mesh.running:
+        mesh.show(machine, "glacier", clients=6)
+    mesh.rest()
+    assert [mesh.n_rows(machine) for machine in mesh.running] == [0, 0, 0]
+    assert {mesh.seen(machine).told for machine in mesh.running} == {0}
+    assert mesh.clients_told() == {}
+
+
+def test_rows_of_all_gateways_come_to_the_team_of_their_slot_and_are_counted_by_client() -> None:
+    mesh = Mesh()
+    for number, query in enumerate(QUERIES, CLIENTS_TOLD_MIN):
+        for client in range(number):
+            mesh.show(mesh.running[client % 3], query)
+    mesh.rest()
+    assert mesh.clients_told() == {(query, 0): n for n, query in enumerate(QUERIES, CLIENTS_TOLD_MIN)}
+    mesh.check_replicas(mesh.clients)
+
+
+def test_a_client_counts_once_a_day_and_query_and_its_clicks_join_its_row() -> None:
+    mesh = Mesh()
+    mesh.show(mesh.running[0], "glacier", clients=4)
+    for _ in range(3):
+        for page in (1, 2):
+            mesh.tell(mesh.running[1], ResultsShown("glacier", b"somebody", page, 10))
+        mesh.tell(mesh.running[2], ResultClicked("glacier", b"somebody", 2, "http://a.test/"))
+    mesh.rest()
+    [query] = [each for told in mesh.told() for each in told.queries]
+    assert (query.clients, query.pages) == (5, ((1, 5, 10), (2, 1, 10)))
+    assert query.clicks == ((2, "http://a.test/", 1),)
+    assert sum(map(mesh.n_rows, mesh.running)) == 2 * 5
+
+
+def test_of_a_query_that_few_have_asked_on_a_day_only_a_count_leaves_the_log() -> None:
+    mesh = Mesh()
+    for clients, query in enumerate(("my name", "my illness", "my street", "my debts"), 1):
+        mesh.show(mesh.running[0], query, clients)
+    mesh.show(mesh.running[0], "rare and twice", clients=2)
+    mesh.show(mesh.running[0], "weather", clients=5)
+    mesh.rest()
+    assert mesh.clients_told() == {("weather", 0): 5}
+    assert mesh.rare_told() == [1, 2, 1, 1]
+    assert b"my" not in b"".join(map(_bytes, mesh.told()))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_under_faults_no_row_is_lost_that_was_noted_and_none_counts_twice(seed: int) -> None:
+    mesh = Mesh(100 + seed, started=4)
+    _show_all(mesh, mesh.running)
+    mesh.rest()
+    before = mesh.clients_told()
+    assert sum(before.values()) == mesh.clients
+    n_stable, steady = mesh.clients, mesh.machines[0]  # its rows are told, whatever becomes of others
+    mesh.network.set_loss(0.1)
+    mesh.network.set_repetition(0.2)
+    for _ in range(10):
+        victim = mesh.random.choice(mesh.machines[1:])
+        if not victim.is_up:
+            victim.start()
+        elif len(mesh.running) > 3:
+            victim.crash(is_power_loss=mesh.random.random() < 0.5)
+        _show_all(mesh, [steady], clients=2)
+        mesh.pass_time(mesh.random.choice([0.3, 2.0, 10.0]))
+    mesh.network.set_loss(0.0)
+    mesh.network.set_repetition(0.0)
+    for machine in mesh.machines:
+        if not machine.is_up:
+            machine.start()
+    mesh.pass_time(30.0)
+    mesh.rest()
+    after = mesh.clients_told()
+    assert sum(after.values()) == mesh.clients > n_stable
+    mesh.check_replicas(mesh.clients)
+
+
+def test_rows_follow_their_slots_to_who_joins_and_from_who_leaves() -> None:
+    mesh = Mesh()
+    _show_all(mesh, mesh.running)
+    mesh.rest()
+    before = mesh.clients_told()
+    mesh.machines[3].start()
+    mesh.pass_time(10.0)
+    mesh.rest()
+    assert mesh.n_rows(mesh.machines[3]) > 0
+    assert mesh.clients_told() == before
+    mesh.machines[1].drain(is_draining=True)
+    mesh.pass_time(10.0)
+    mesh.rest()
+    assert mesh.n_rows(mesh.machines[1]) == 0
+    assert mesh.clients_told() == before
+    mesh.check_replicas(mesh.clients)
+
+
+def test_a_forgotten_query_leaves_every_peer_and_does_not_come_back_from_one_that_was_down() -> None:
+    mesh = Mesh()
+    _show_all(mesh, mesh.running)
+    mesh.rest()
+    n_rows, n_forgotten = mesh.clients, mesh.clients_told()["glacier", 0]
+    mesh.machines[2].crash()
+    mesh.pass_time(30.0)
+    gone = ForgottenQuery(digest=query_digest("glacier").hex(), to=date(1970, 1, 1))
+    mesh.obey(QueryLogRules(days=7, forgotten=(gone,)))
+    mesh.machines[2].start()
+    mesh.pass_time(10.0)
+    mesh.rest()
+    mesh.show(mesh.running[0], "glacier", clients=6)  # it is still the day up to which it is forgotten
+    mesh.rest()
+    assert {query for query, _ in mesh.clients_told()} == {*QUERIES} - {"glacier"}
+    assert b"glacier" not in _all_bytes(mesh)
+    mesh.check_replicas(n_rows - n_forgotten)
+
+
+@pytest.mark.parametrize("rules", [None, QueryLogRules(days=7, forgotten_to=date(1970, 1, 1))])
+def test_all_rows_go_from_all_peers_when_all_are_forgotten_or_the_log_ends(
+    rules: QueryLogRules | None,
+) -> None:
+    mesh = Mesh()
+    _show_all(mesh, mesh.running)
+    mesh.rest()
+    mesh.obey(rules)
+    mesh.rest()
+    assert [mesh.n_rows(machine) for machine in mesh.running] == [0, 0, 0]
+    assert not any(query.encode() in _all_bytes(mesh) for query in QUERIES)
+    assert {mesh.seen(machine).store.slots_filled for machine in mesh.running} == {0}
+
+
+def test_rows_that_are_older_than_the_policy_says_are_deleted_when_their_time_is_over() -> None:
+    mesh = Mesh(rules=QueryLogRules(days=1), start_s=DAY_S - 300.0)
+    mesh.show(mesh.running[0], "glacier", clients=6)
+    mesh.rest()
+    mesh.pass_time(DAY_S - mesh.world.now + 60.0)
+    mesh.show(mesh.running[0], "weather", clients=6)
+    mesh.rest()
+    assert mesh.clients_told() == {("weather", 1): 6}
+    mesh.check_replicas(6)
+
+
+def _show_all(mesh: Mesh, machines: Iterable[Machine], clients: int = 3) -> None:
+    for machine in machines:
+        for query in QUERIES:
+            mesh.show(machine, query, clients)
+
+
+def _bytes(told: LogTold) -> bytes:
+    return repr(told).encode()
+
+
+def _all_bytes(mesh: Mesh) -> bytes:
+    """All that the tables of all machines have."""
+    return b"".join(key + value for machine in mesh.machines for key, value in machine.disk.table.scan(b""))

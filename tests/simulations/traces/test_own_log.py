@@ -1,0 +1,121 @@
+"""`tianmesh log`, against a gateway in memory: figures, files, and the policies that it makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from mesh.errors import ConfigError
+from mesh.keys.decree import Signer, appoint
+from mesh.keys.key_file import new_signing_key, save_administrator
+from mesh.keys.signing_key import SigningKey
+from peers.gateway.model.log_json import (
+    ClickJson,
+    LoggedQueryJson,
+    LogPartJson,
+    PageShownJson,
+    RareQueriesJson,
+)
+from peers.policy.log_rules import QueryLogRules, query_digest
+from peers.policy.rules import policy_in
+from simulations.traces.query_logs import read_log
+from simulations.traces.query_statistics import statistics_of
+from tests.peers.commands.running import result_of, run
+from tests.peers.fake_gateway import FakeGateway, fake_gateway
+
+DAY = date(2027, 1, 31)
+PEERS = ("ann", "bob")
+
+
+def logged(query: str, clients: int, *clicks: ClickJson, seconds: int = 0) -> LoggedQueryJson:
+    """A query of which all clients saw the first page, and some the second."""
+    pages = (PageShownJson(1, clients, 10), PageShownJson(2, seconds, 10))
+    return LoggedQueryJson(DAY, query, clients, pages, clicks)
+
+
+@pytest.fixture
+def gateway() -> Iterator[FakeGateway]:
+    with fake_gateway() as gateway:
+        clicked = ClickJson(1, "http://a.test/", 3), ClickJson(12, "http://b.test/", 1)
+        first = (logged("glacier", 20, *clicked, seconds=5),)
+        rare = (RareQueriesJson(DAY, (3, 1, 0, 0)),)
+        gateway.log = {
+            ("ann", ""): LogPartJson(PEERS, "ann", first, rare, "0a"),
+            ("ann", "0a"): LogPartJson(PEERS, "ann", (logged("北京大学", 10),), (), ""),
+            ("bob", ""): LogPartJson(PEERS, "bob", (logged("weather", 5),), (), ""),
+        }
+        yield gateway
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    key, root = new_signing_key(), SigningKey.of_secret(b"r" * 32)
+    save_administrator(tmp_path / "admin.key", Signer(key, b"mesh", appoint(root, b"mesh", key.public)))
+    return str(tmp_path / "admin.key")
+
+
+def rules_of(gateway: FakeGateway) -> QueryLogRules | None:
+    return policy_in(gateway.decrees[-1].body).query_log
+
+
+def test_figures_count_rare_queries_and_draw_pages_and_clicks_of_the_others(gateway: FakeGateway) -> None:
+    found = json.loads(run(gateway, "log", "stats", "--json"))
+    assert found["distinct"] == 3 + 4
+    assert found["requests"] == 20 + 5 + 10 + 5 + 3 + 2
+    assert found["page_shares"][:2] == [35 / 40, 5 / 40]
+    assert (found["clicks"]["clicks"], found["clicks"]["pages"]) == (4, 2)
+    assert found["concentration"]["20"] == 25 / 45
+    assert found["order"] is found["repeats"] is None
+    assert "page 2 of results" in run(gateway, "log", "stats")
+
+
+def test_what_is_exported_is_read_as_the_log_of_another_engine(gateway: FakeGateway, tmp_path: Path) -> None:
+    queries, clicks = tmp_path / "queries.log", tmp_path / "clicks.log"
+    said = json.loads(run(gateway, "log", "export", str(queries), "--clicks", str(clicks), "--json"))
+    assert said == {"requests": 40, "clicks": 4, "queries_left_out": 4}
+    found = statistics_of(read_log(queries))
+    assert (found.layout, found.requests, found.distinct) == ("the book's query log", 40, 3)
+    assert found.page_shares[:2] == [35 / 40, 5 / 40]
+    entries = list(read_log(clicks).entries)
+    assert {(each.query, each.url, each.rank, each.page) for each in entries} == {
+        ("glacier", "http://a.test/", 1, 1),
+        ("glacier", "http://b.test/", 12, 2),
+    }
+
+
+def test_a_log_that_begins_has_nothing_of_the_days_before(gateway: FakeGateway, key: str) -> None:
+    said = run(gateway, "log", "keep", "--days", "30", "--clicks", "--key", key)
+    assert "logged for 30 days" in said
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    assert rules_of(gateway) == QueryLogRules(days=30, clicks=True, forgotten_to=yesterday)
+    run(gateway, "log", "keep", "--days", "0", "--key", key)
+    assert rules_of(gateway) is None
+
+
+def test_forgetting_is_a_policy_that_names_no_query(gateway: FakeGateway, key: str) -> None:
+    with pytest.raises(ConfigError, match="no log of searches"):
+        run(gateway, "log", "forget", "my name", "--key", key)
+    run(gateway, "log", "keep", "--key", key)
+    run(gateway, "log", "forget", " my  name", "--key", key)
+    run(gateway, "log", "forget", "other", "--key", key)
+    rules = rules_of(gateway)
+    assert rules is not None
+    assert [each.digest for each in rules.forgotten] == [
+        query_digest(text).hex() for text in ("my name", "other")
+    ]
+    assert b"my name" not in gateway.decrees[-1].body
+    run(gateway, "log", "forget", "--all", "--key", key)
+    run(gateway, "log", "forget", "--before", "2020-01-01", "--key", key)  # takes nothing back
+    rules = rules_of(gateway)
+    assert rules is not None
+    assert rules.forgotten_to == datetime.now(UTC).date()
+    assert len(rules.forgotten) == 2
+
+
+@pytest.mark.parametrize("words", [(), ("name", "--all"), ("--all", "--before", "2027-01-01")])
+def test_forgetting_wants_one_thing(gateway: FakeGateway, key: str, words: tuple[str, ...]) -> None:
+    assert result_of(gateway, "log", "forget", *words, "--key", key).exit_code != 0
