@@ -19,7 +19,7 @@ from peers.index.messages import CommitDocuments
 from peers.index.segments_twin import SegmentsTwin
 from peers.storage.archive.archive_twin import ArchiveTwin
 from peers.storage.archive.memory_archive import MemoryArchive
-from simulations.world.ports import COMMIT_PAGE_S, COMMIT_S, SYNC_S
+from simulations.world.hardware import COMMIT_PAGE_S, COMMIT_S, SYNC_S
 from simulations.world.revertible_table import RevertibleTable
 from simulations.world.world import PortAnswer
 

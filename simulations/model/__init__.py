@@ -11,4 +11,5 @@ What takes the exact simulation a minute takes this a hundredth of a second, and
 `flow`        pages of each peer over time, all hosts known from the start: for any number of pages
 `replay`      the same for a trace, with the discovery of pages by links
 `streamed_web` webs that do not fit into memory, some peers at a time
+`caches`      the hits of caches of results and of posting lists, by each rule of replacement
 """

@@ -4,9 +4,10 @@ A `study` is an experiment, `catalogue` has all of them; `sweep` repeats one ove
 all cores or a `cluster`; `figures`, `tables` and `report` show what came of it (`commands`).
 
 - machines: `plan` (how many somebody needs), `speedup` and `balance` (the book's figures 6-5 to 6-7),
-  `politeness` (where more stop helping), `weights` (the thesis's rule for queues), `partition` (of hosts)
+  `machines` (which part of them binds), `politeness` (where more stop helping), `weights` (the thesis's rule
+  for queues), `partition` (of hosts)
 - crawls: `orders` (what is found first), `freshness` (policies of visiting again)
 - searches: `search` (latency), `multicast` (at the gateway), `postings` (bytes that queries read), `cache`
-  (of `caches`) and `querylog` (the book's chapter 9)
+  and `querylog` (the book's chapter 9)
 - faults: `recovery` (what they cost)
 """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
-from simulations.studies.caches import (
+from simulations.model.caches import (
     POLICIES,
     LeastRecent,
     accesses_of,

@@ -8,6 +8,7 @@ from simulations.studies import (
     balance,
     cache,
     freshness,
+    machines,
     multicast,
     orders,
     partition,
@@ -27,6 +28,7 @@ STUDIES: Final[dict[str, Study]] = {
     for each in (
         balance,
         speedup,
+        machines,
         partition,
         weights,
         politeness,
@@ -47,6 +49,7 @@ STUDIES: Final[dict[str, Study]] = {
 QUICK: Final[dict[str, dict[str, Any]]] = {
     "balance": {"peers": "2,4", "pages": 2_000, "fetches": 2},
     "speedup": {"peers": "1,2,4", "pages": 2_000, "fetches": 2},
+    "machines": {"peers": "1,4", "pages": 600},
     "partition": {"pages": 2_000, "slots": 5_000, "storm": 2},
     "weights": {"peers": 3, "slow": 1, "pages": 60_000, "rate": 20.0, "minutes": 20, "threshold": 1_000},
     "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500, "pages": 20_000},

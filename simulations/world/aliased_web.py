@@ -21,6 +21,7 @@ from mesh.urls import host_of
 from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.pages.linkers import linker_of
 from simulations.webs.web import CHILDREN, Served, page_of
+from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.ports import VirtualParser
 
 SITE: Final = "one.test"
@@ -92,8 +93,10 @@ class AliasedWeb:
 class MarkingParser(VirtualParser):
     """Port `parser` of such a web."""
 
-    def __init__(self, web: AliasedWeb, *, has_documents: bool = True) -> None:
-        super().__init__(web, has_documents=has_documents)
+    def __init__(
+        self, web: AliasedWeb, *, has_documents: bool = True, hardware: Hardware = LIMITLESS
+    ) -> None:
+        super().__init__(web, has_documents=has_documents, hardware=hardware)
         self._aliased = web
 
     def text_mark(self, url: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import ClassVar, Final, TypeAlias
 
@@ -37,6 +37,7 @@ from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.webs.web import Web
 from simulations.world.chance import random_of
 from simulations.world.checks import Findings, judge
+from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.members import SLOT_COUNT_DEFAULT, Members, VirtualDoor
 from simulations.world.network import Network
 from simulations.world.ports import (
@@ -86,6 +87,7 @@ class SimulatedCrawl:
         policy: Policy | None = None,
         has_documents: bool = True,
         has_wires: bool = True,
+        hardware: Mapping[str, Hardware] | None = None,
         parser: Callable[..., VirtualParser] = VirtualParser,
     ) -> None:
         """Set up the peers and the world between them.
@@ -102,6 +104,7 @@ class SimulatedCrawl:
           has_documents: without, peers fetch pages and exchange links, but store and index nothing, and links
             have no texts: the same course in two thirds of the time.
           has_wires: without, messages are not encoded, which saves a tenth; no bytes are counted then.
+          hardware: of each peer; None for machines without limits.
         """
         names = tuple(f"p{number}" for number in range(peers)) if isinstance(peers, int) else tuple(peers)
         assert names
@@ -112,23 +115,21 @@ class SimulatedCrawl:
         self.settings = replace(settings or CrawlSettings(), audit_rate=0.0)  # each page is asked for once
         self.peers = members.peers if members else names
         self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), slots, replicas)
-        self._members = members
+        self._members, self._crashing = members, frozenset(crashing)
         self._parser, self._policy = parser, policy_bytes(policy) if policy else None
         self._doors: dict[str, VirtualDoor] = {}
         self._starts = dict.fromkeys(self.peers, 0)
         self.log: list[LoggedRequest] = []
-        self.archives: dict[str, VirtualArchive] = {}
-        self.indexes: dict[str, CountingIndex] = {}
-        self._has_documents = has_documents
+        self._hardware = dict.fromkeys(self.peers, LIMITLESS) | dict(hardware or {})
+        self.archives = {peer: VirtualArchive(self._hardware[peer]) for peer in self.peers}
+        self.indexes = {peer: CountingIndex() for peer in self.peers}
+        self._trace, self._has_documents = trace, has_documents
         # Actors that decide whether a peer rests: one that is not idle is enough.
         self._busy = ["controller", "handover", *(["cell"] if has_documents else [])]
-        kind = World if has_wires else WirelessWorld
-        self.world = kind(network or Network(random_of(seed, "network")))
-        self._trace = trace
-        self._tables: dict[str, RevertibleTable] = {}
-        self._crashing = frozenset(crashing)
+        network = network or Network(random_of(seed, "network"))
+        self.world = World(network) if has_wires else WirelessWorld(network)
+        self._tables: dict[str, RevertibleTable] = {}  # of those that may crash
         for peer in self.peers:
-            self.archives[peer], self.indexes[peer] = VirtualArchive(), CountingIndex()
             self._start(peer)
 
     def run(self, progress: Progress | None = None) -> None:
@@ -236,8 +237,8 @@ class SimulatedCrawl:
             else self._without_documents(peer, table, life)
         )
         ports += [
-            VirtualFetcher(peer, self.web, self.log),
-            self._parser(self.web, has_documents=self._has_documents),
+            VirtualFetcher(peer, self.web, self.log, self._hardware[peer]),
+            self._parser(self.web, has_documents=self._has_documents, hardware=self._hardware[peer]),
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
             *map(Listener, ("http", "meter")),
         ]
@@ -248,7 +249,8 @@ class SimulatedCrawl:
             ports += [VirtualDoor(peer, self._doors, self.world.is_up), Listener("network")]
         else:
             actors = [Herald(peer, actors), *actors]
-        self.world.add_peer(Node(peer, actors), ports, self._tables.get(peer))
+        node, table_kept = Node(peer, actors), self._tables.get(peer)
+        self.world.add_peer(node, ports, table_kept, hardware=self._hardware[peer])
         if self._members is None:
             self._tell_policy(peer)
             self._tell_ownership(peer)
@@ -258,8 +260,8 @@ class SimulatedCrawl:
         actors = make_actors(peer, table, self.settings, index, life)
         ports: list[VirtualPort] = [
             self.archives[peer],
-            VirtualSegments(index),
-            VirtualQuestions(index, self.table.slot_count),
+            VirtualSegments(index, self._hardware[peer]),
+            VirtualQuestions(index, self.table.slot_count, self._hardware[peer]),
         ]
         return actors, ports
 

@@ -1,7 +1,7 @@
 """The virtual twins of a peer's ports: same names, same messages, virtual time, nothing behind them.
 
-They answer as the live ports do when nothing goes wrong with the machine. What takes time live takes a
-fixed virtual time here; pages have no bodies, so the records and texts they become are short.
+They answer as the live ports do when nothing goes wrong with the machine. What takes time live takes as long
+here as the `hardware` says; pages have no bodies, so the records and texts they become are short.
 """
 
 from __future__ import annotations
@@ -50,12 +50,8 @@ from peers.storage.messages import (
     StorePage,
 )
 from simulations.webs.web import Served, Web
+from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.world import PortAnswer
-
-PARSE_S: Final = 0.004  # of one core for a page of ordinary size
-SYNC_S: Final = 0.005  # fsync of an SSD
-COMMIT_S: Final = 0.050  # of an index segment, and
-COMMIT_PAGE_S: Final = 0.001  # for each of its pages
 
 _IP: Final = "203.0.113.1"  # RFC 5737: for documentation
 _ABANDONED: Final = FailureReason.UNLICENSED
@@ -76,8 +72,9 @@ class VirtualFetcher:
 
     name = "fetcher"
 
-    def __init__(self, peer: str, web: Web, log: list[LoggedRequest]) -> None:
+    def __init__(self, peer: str, web: Web, log: list[LoggedRequest], hardware: Hardware = LIMITLESS) -> None:
         self._here = Address(peer, self.name)
+        self._hardware = hardware
         self._web = web
         self._log = log
         self._n_fetches = 0
@@ -88,8 +85,11 @@ class VirtualFetcher:
 
     def receive(self, source: Address, message: Message, now: float) -> list[PortAnswer]:
         answers = list(self._carry_out(source, message, now))
-        lessor = Address(self._here.peer, "lessor")
-        return answers + [PortAnswer(0.0, lessor, order) for order in self._turns.take_orders()]
+        orders = self._turns.take_orders()
+        if orders:
+            lessor = Address(self._here.peer, "lessor")
+            answers += [PortAnswer(0.0, lessor, order) for order in orders]
+        return answers
 
     def dated(self, now: float) -> float:
         """Return the time on the wall clock."""
@@ -136,7 +136,11 @@ class VirtualFetcher:
         if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now):
             pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now)
             return PortAnswer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s))
-        served = cut(served, request)
+        received_s = self._hardware.receive(served.n_bytes, now)
+        if received_s > served.seconds:
+            served = served._replace(seconds=received_s)
+        if served.seconds > request.within_s:
+            served = cut(served, request)
         at_s = self.dated(now)
         self._log.append(LoggedRequest(at_s, at_s + served.seconds, url, self._here.peer, served.status))
         is_known = bool(request.etag) and request.etag == served.etag
@@ -171,8 +175,9 @@ class VirtualParser:
 
     name = "parser"
 
-    def __init__(self, web: Web, *, has_documents: bool = True) -> None:
+    def __init__(self, web: Web, *, has_documents: bool = True, hardware: Hardware = LIMITLESS) -> None:
         self._web = web
+        self._hardware = hardware
         self._has_documents = has_documents
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
@@ -186,12 +191,13 @@ class VirtualParser:
                 digest = xxh3_64_digest(page.body)
                 records, mark = self.records(url, stamp, page.body), self.text_mark(url)
                 parsed = PageParsed(url, records, document, links, digest, text_mark=mark)
-                return (PortAnswer(PARSE_S, source, parsed),)
+                return (PortAnswer(self._hardware.parse(now), source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))
-                return (PortAnswer(PARSE_S, source, RecordsParsed(url, stamp, document)),)
+                parsed_s = self._hardware.parse(now)
+                return (PortAnswer(parsed_s, source, RecordsParsed(url, stamp, document)),)
             case ParseRobots():
-                return (PortAnswer(PARSE_S, source, read_robots(message)),)
+                return (PortAnswer(self._hardware.parse(now), source, read_robots(message)),)
         raise _misunderstood(self, message)
 
     def _links(self, url: str) -> tuple[FoundLink, ...]:
@@ -222,7 +228,8 @@ class VirtualArchive:
 
     name = "archive"
 
-    def __init__(self) -> None:
+    def __init__(self, hardware: Hardware = LIMITLESS) -> None:
+        self.hardware = hardware
         self.pages: dict[str, int] = {}  # URL to how many times it was appended, in order of appending
         self.n_bytes = 0
         self._places: dict[int, str] = {}  # offset to the URL of what is there
@@ -232,10 +239,10 @@ class VirtualArchive:
             case AppendRecords(url, stamp, records):
                 place = self._append(url, len(records))
                 appended = RecordsAppended(url, stamp, place.segment, place.offset, place.length)
-                return (PortAnswer(SYNC_S, source, appended),)
+                return (PortAnswer(self.hardware.sync(now), source, appended),)
             case AppendBulk(ticket, items):
                 places = tuple(self._append(_url_in(bytes(item)), len(item)) for item in items)
-                return (PortAnswer(SYNC_S, source, BulkAppended(ticket, places)),)
+                return (PortAnswer(self.hardware.sync(now), source, BulkAppended(ticket, places)),)
             case ReadRecords(url, stamp):
                 records = records_of(url) if url in self.pages else b""
                 return (PortAnswer(0.0, source, RecordsRead(url, stamp, records)),)
@@ -260,13 +267,14 @@ class VirtualCell:
     name = "cell"
 
     def __init__(self, archive: VirtualArchive) -> None:
-        self._pages = archive.pages
+        self._pages, self._hardware = archive.pages, archive.hardware
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case StorePage(page):
                 self._pages[page.url] = self._pages.get(page.url, 0) + 1
-                return (PortAnswer(SYNC_S, source, PageStored(page.url, page.stamp)),)
+                stored = PageStored(page.url, page.stamp)
+                return (PortAnswer(self._hardware.sync(now), source, stored),)
         return ()
 
 
@@ -282,15 +290,16 @@ class VirtualSegments:
 
     name = "segments"
 
-    def __init__(self, twin: IndexTwin) -> None:
+    def __init__(self, twin: IndexTwin, hardware: Hardware = LIMITLESS) -> None:
         self._twin = twin
+        self._hardware = hardware
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         seconds = 0.0
         if isinstance(message, CommitDocuments):
-            seconds = COMMIT_S + COMMIT_PAGE_S * len(message.documents)
+            seconds = self._hardware.commit(len(message.documents), now)
         elif isinstance(message, AdoptDocuments):
-            seconds = COMMIT_S
+            seconds = self._hardware.commit(0, now)
         return [
             PortAnswer(seconds, Address(source.peer, actor), answer)
             for actor, answer in self._twin.receive(message)
@@ -298,17 +307,19 @@ class VirtualSegments:
 
 
 class VirtualQuestions:
-    """Port `questions`: answers each at once, with all the effort that it may cost."""
+    """Port `questions`: answers each with all the effort that it may cost."""
 
     name = "questions"
 
-    def __init__(self, index: IndexView, slot_count: int) -> None:
+    def __init__(self, index: IndexView, slot_count: int, hardware: Hardware = LIMITLESS) -> None:
         self._answerer = Answerer(index, slot_count)
+        self._hardware = hardware
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
             case AnswerQuestion():
-                return (PortAnswer(0.0, source, self._answerer.answer(message).message),)
+                answer = self._answerer.answer(message).message
+                return (PortAnswer(self._hardware.answer(now), source, answer),)
         raise _misunderstood(self, message)
 
 

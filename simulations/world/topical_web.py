@@ -21,6 +21,7 @@ from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.pages.document import Document
 from peers.engine.pages.linkers import linker_of
 from simulations.webs.web import SyntheticWeb, WebShape
+from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.ports import VirtualParser
 
 TOPIC: Final = "topic"
@@ -116,8 +117,10 @@ class TopicalWeb(SyntheticWeb):
 class TopicalParser(VirtualParser):
     """Port `parser` of such a web."""
 
-    def __init__(self, web: TopicalWeb, *, has_documents: bool = True) -> None:
-        super().__init__(web, has_documents=has_documents)
+    def __init__(
+        self, web: TopicalWeb, *, has_documents: bool = True, hardware: Hardware = LIMITLESS
+    ) -> None:
+        super().__init__(web, has_documents=has_documents, hardware=hardware)
         self._topical = web
 
     def document(self, url: str, stamp: Stamp, body: bytes) -> Document:

@@ -45,6 +45,7 @@ from mesh.actors.departures import Departures, envelopes
 from mesh.actors.node import Node, Outgoing
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from peers.wire_tags import WIRE_TAGS
+from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.network import Network
 
 COMMIT_S: Final = 0.02  # as `mesh.process.runtime` pauses between commits
@@ -152,6 +153,7 @@ class _Peer:
     ports: Mapping[str, VirtualPort]
     table: CommittedTable | None
     clock: Clock | None
+    hardware: Hardware
     departures: Departures
     commit_at: float = inf  # of its valid entry on the heap, if its disk was as fast as others
     wake_at: float = inf  # of its valid entry on the heap, by its own clock
@@ -217,11 +219,13 @@ class World:
         ports: Sequence[VirtualPort],
         table: CommittedTable | None = None,
         clock: Clock | None = None,
+        hardware: Hardware = LIMITLESS,
     ) -> None:
         """Let a peer take part from now on; with `table` it may crash. A crashed one may come again."""
         before = self._peers.get(node.peer)
         assert before is None or not before.is_up, f"peer {node.peer} is there already"
-        peer = _Peer(node, {port.name: port for port in ports}, table, clock, Departures(self._commit_s))
+        by_name = {port.name: port for port in ports}
+        peer = _Peer(node, by_name, table, clock, hardware, Departures(self._commit_s))
         self._peers[node.peer] = peer
         if clock is not None:
             clock.start(self.now)
@@ -386,7 +390,10 @@ class World:
         if commit_at < peer.commit_at:
             peer.commit_at = commit_at
             slower_s = self._commit_s * (peer.commit_factor - 1.0)
-            self._push(commit_at + slower_s, self._commit, peer, commit_at)
+            at_s = commit_at + slower_s
+            if peer.hardware is not LIMITLESS:
+                at_s = max(at_s, peer.hardware.sync_from())
+            self._push(at_s, self._commit, peer, commit_at)
         if at < peer.wake_at:
             self._schedule_wake(peer, at)
 
@@ -515,6 +522,8 @@ class World:
         self._carry_out(peer, peer.node.before_commit(self._now_of(peer)))
         if peer.table is not None:
             peer.table.commit()
+        if peer.hardware is not LIMITLESS:
+            peer.hardware.sync(self.now)
         peer.commit_at = inf
         by_peer: dict[str, list[Outgoing]] = defaultdict(list)
         for item in peer.departures.take():

@@ -19,6 +19,7 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.actors.node import Node
 from mesh.actors.ownership import Ownership
 from mesh.slot_set import decode_any_slots
+from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.network import Network
 from simulations.world.world import Clock, CommittedTable, PortAnswer, VirtualPort, World
 
@@ -82,12 +83,13 @@ class ListeningWorld(World):
         ports: Sequence[VirtualPort],
         table: CommittedTable | None = None,
         clock: Clock | None = None,
+        hardware: Hardware = LIMITLESS,
     ) -> None:
         actors: dict[str, Any] = node._actors
         for name, actor in actors.items():
             actors[name] = _Ear(actor, Address(node.peer, name), self._hear)
         heard: list[Any] = [_Ear(port, Address(node.peer, port.name), self._hear) for port in ports]
-        super().add_peer(node, heard, table, clock)
+        super().add_peer(node, heard, table, clock, hardware)
 
 
 class _Ear:

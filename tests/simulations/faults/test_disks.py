@@ -16,7 +16,7 @@ from peers.storage.ledger.extent import Extent
 from peers.storage.messages import AppendRecords, RecordsAppended
 from simulations.faults.disks import FULL_RETRY_S, Disk, DiskArchive, DiskSegments
 from simulations.webs.web import SyntheticWeb
-from simulations.world.ports import SYNC_S
+from simulations.world.hardware import SYNC_S
 from simulations.world.revertible_table import RevertibleTable
 from simulations.world.words import WordyParser, rare_word_of
 from simulations.world.world import PortAnswer

@@ -18,6 +18,7 @@ from simulations.model.hosts import drawn_hosts
 from simulations.studies import (
     balance,
     cache,
+    machines,
     multicast,
     partition,
     plan,
@@ -67,6 +68,14 @@ def sick(row: Row, times: float) -> float:
     return float(row["peers"]) * (times if row["state"] == multicast.SICK else 1.0)
 
 
+def on(*webs: str, **changed: Callable[[int], float]) -> Values:
+    """Values of the rows of some webs, by their number of machines; a speed-up of n for those of others."""
+    linear: dict[str, Callable[[int], float]] = {"speed_up": float}
+    return lambda row: {
+        name: value(row["machines"]) for name, value in (changed if row["web"] in webs else linear).items()
+    }
+
+
 def value(number: float) -> Values:
     return lambda row: {"value": number} if row["cost"] == recovery.BROKEN else {}
 
@@ -104,6 +113,21 @@ PLANTED: dict[tuple[str, str], tuple[Values, ...]] = {
     ("speedup", "a cross URL takes"): (
         lambda row: {"cross_urls": 1e6, "cross_mb": 50.0},
         lambda row: {"cross_urls": 1e6, "cross_mb": 500.0},
+    ),
+    ("machines", "the speed-up"): (
+        on(machines.PROCESSORS, machines.DISKS, speed_up=lambda n: 0.9 * n),
+        on(machines.PROCESSORS, speed_up=lambda n: 0.8 * n),
+        on(machines.DISKS, speed_up=lambda n: 1.2 * n),
+    ),
+    ("machines", "machines that share"): (
+        on(machines.OUTLET, speed_up=lambda n: 1.9, outlet=lambda n: 0.95),
+        on(machines.OUTLET, speed_up=lambda n: 1.9, outlet=lambda n: 0.5),
+        on(machines.OUTLET, speed_up=float, outlet=lambda n: 0.95),
+    ),
+    ("machines", "where hosts want"): (
+        on(machines.HOSTS, speed_up=lambda n: 1.1, hosts=lambda n: 0.9),
+        on(machines.HOSTS, speed_up=lambda n: 1.1, hosts=lambda n: 0.5),
+        on(machines.HOSTS, speed_up=lambda n: 1.5, hosts=lambda n: 0.9),
     ),
     ("partition", "most hosts change"): (moved, lambda row: {"moved": 1 / 11}),
     ("partition", "m/(n+1) entries move"): (moved, lambda row: {"moved": 10 / 11}),

@@ -12,13 +12,14 @@ import pytest
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage, write_trace
 from peers.engine.queries.query import Mode
+from simulations.model import caches
 from simulations.model.flow import Flow
 from simulations.studies import (
     balance,
     cache,
-    caches,
     costs,
     freshness,
+    machines,
     orders,
     partition,
     plan,
@@ -59,6 +60,16 @@ def test_an_experiment_is_the_same_again_from_its_seed_and_tells_of_each_column(
     assert measured == set(study.columns)
     assert len({tuple(row[key] for key in study.keys) for row in rows}) == len(rows)
     assert all(claim.ours for claim in outcome.claims())
+
+
+def test_book_6_7_a_mesh_is_as_fast_as_the_part_that_binds() -> None:
+    given = machines.MachinesParameters()
+    rows = {(row["web"], row["machines"]): row for row in small(machines.STUDY).summary()}
+    per_core = 1e3 / given.page_ms
+    for n in (1, 4):
+        assert rows[machines.PROCESSORS, n]["rate"] == pytest.approx(given.cores * per_core * n, rel=0.1)
+        assert rows[machines.DISKS, n]["rate"] <= given.syncs * n  # a page or more for each sync
+    assert rows[machines.OUTLET, 4]["rate"] < 2 * rows[machines.OUTLET, 1]["rate"]
 
 
 def test_an_interval_is_students_where_values_are_nearly_alike_or_may_be_negative() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulations.studies import caches
+from simulations.model import caches
 from simulations.studies.cache import LRU_OF_BOOK, SIZES_OF_BOOK
 from simulations.traces.queries import BOOK_REPEAT, made_up_queries
 
