@@ -57,6 +57,7 @@ class CorrectionStage(Stage):
         super().__init__(task, [plan], limit_of(task, COUNTING_S_MAX, now), now)
         self.counted, self.plan = counted, plan
         self.is_stale = False
+        self._n_forgotten = counted.statistics.n_forgotten
         self._mistyped = mistyped
         self._beside = beside
         self.mended: Mended | None = None
@@ -192,6 +193,11 @@ class CorrectionStage(Stage):
 
     def end(self, plan: Plan) -> None:
         self._shared.punctuality.note_silent(self._waiting())
+
+    @property
+    def is_counted(self) -> bool:
+        """Are all counts of the plan still known? Other searches may find that an index has changed."""
+        return self.counted.statistics.n_forgotten == self._n_forgotten or self.counted.is_counted(self.plan)
 
     @property
     def is_told_by_all(self) -> bool:

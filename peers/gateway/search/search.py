@@ -137,6 +137,8 @@ class Search(Errand):
                 plan = stage.plan()
                 if plan is None:
                     return []
+                if not stage.is_whole and (sends := stage.ask_anew(now)):
+                    return sends
                 stage.end(plan)
                 return self._search(stage, plan, now)
             case CorrectionStage():
@@ -230,12 +232,15 @@ class Search(Errand):
         """Search by the query that was meant where that is sure, by the typed one otherwise."""
         stage.end(stage.plan)
         task = self._task
-        task.is_mended_by_all = stage.is_told_by_all and not stage.is_disputed
+        is_told_by_all = stage.is_told_by_all
+        task.is_mended_by_all = is_told_by_all and not stage.is_disputed
         if stage.is_stale:  # pages that are new may have the word: it is counted anew before it is mended
             task.may_mend = task.may_restart(now)
             return self._count(now)
         is_another = task.take_mended(stage.mended)
-        if is_another or not stage.is_told_by_all:  # who was silent may be gone, and others have its slots
+        if is_another or not is_told_by_all:  # who was silent may be gone, and others have its slots
+            return self._count(now)
+        if not stage.is_counted and task.may_restart(now):
             return self._count(now)
         return self._search(stage.counted, stage.plan, now)
 

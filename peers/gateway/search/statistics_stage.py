@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from mesh.actors.actor import Send
 from peers.engine.native.kernels import LENGTH_COUNT
@@ -11,6 +12,8 @@ from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of
 from peers.gateway.search.term_statistics import Edition, TermStatistics, edition_of
 from peers.index.wire_messages import CountTerms, TermsCounted
+
+ANEW_MAX: Final = 2  # times that a search asks for counts which were forgotten
 
 
 class TermStage(Stage):
@@ -79,9 +82,18 @@ class TermStage(Stage):
 
 
 class StatisticsStage(TermStage):
-    """Ask for the statistics of those terms of the query that have no known counts yet."""
+    """Ask for the statistics of those terms of the query that have no known counts yet.
+
+    Counts are shared by all searches, and those of an index that has changed are forgotten with the first
+    answer that tells so, be it to another search: then they are asked for again.
+
+    Attributes:
+      is_whole: whether the last `plan` speaks for all slots.
+    """
 
     def __init__(self, task: SearchTask, now: float) -> None:
+        self.is_whole = True
+        self._anew_left = ANEW_MAX
         everybody = task.view.plan(frozenset())
         self._bridged = task.view.plan(task.view.punctuality.tardy)
         plans = [everybody, self._bridged] if self._bridged.stand_ins() else [everybody]
@@ -95,14 +107,32 @@ class StatisticsStage(TermStage):
         assert isinstance(message, TermsCounted)
         self._take_counts(asked, share, message, now)
 
+    def ask_anew(self, now: float) -> list[Send]:
+        """Ask for counts that have been forgotten since, where nobody is waited for and no plan is whole."""
+        if now >= self._limit_at or not self._anew_left:
+            return []
+        silent, sends = self._waiting(), []
+        asked: dict[Absent, dict[Share, None]] = {}
+        for share in (share for plan in self.plans for share in plan.slots if share.peer not in silent):
+            asked.setdefault(share.absent, {})[share] = None
+        for absent, shares in asked.items():
+            sends += self._ask_to_count(shares, absent, now)
+        self._anew_left -= 1
+        self.update(now)
+        return sends
+
     def plan(self) -> Plan | None:
         """The plan to search by, as soon as there is one."""
         tardy = self._shared.punctuality.tardy
         for plan in self.plans:
             is_whole = self._is_whole(plan, self.edition_counted)
-            if is_whole and tardy.isdisjoint(share.peer for share in plan.slots):
+            if is_whole and (not tardy or tardy.isdisjoint(share.peer for share in plan.slots)):
                 return plan
-        return None if self.is_open else self._best_plan(self.edition_counted)
+        if self.is_open:
+            return None
+        plan = self._best_plan(self.edition_counted)
+        self.is_whole = self._is_whole(plan, self.edition_counted)
+        return plan
 
     def _known_late(self) -> frozenset[str]:
         return frozenset(self._shared.punctuality.tardy)

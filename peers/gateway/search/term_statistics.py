@@ -55,6 +55,7 @@ class TermStatistics:
     """The counts of all shares under one epoch."""
 
     def __init__(self) -> None:
+        self.n_forgotten = 0  # times that counts were dropped
         self._shares: dict[Share, _Counts] = {}
 
     def knows(self, share: Share, terms: Collection[str]) -> bool:
@@ -76,17 +77,21 @@ class TermStatistics:
         assert (len(counted.field_lengths), len(counted.doc_freqs)) == (LENGTH_COUNT, len(terms))
         counts = self._shares.get(share)
         if counts is None or counts.edition != edition_of(counted):
+            self.n_forgotten += counts is not None
             counts = self._shares[share] = _Counts(counted)
         counts.doc_freqs.update(zip(terms, counted.doc_freqs, strict=True))
         while len(counts.doc_freqs) > TERMS_CACHED_MAX:
             del counts.doc_freqs[next(iter(counts.doc_freqs))]
+            self.n_forgotten += 1
 
     def forget(self, share: Share) -> None:
         """Drop the counts of this share, to be counted anew: its index has changed."""
         self._shares.pop(share, None)
+        self.n_forgotten += 1
 
     def forget_stand_ins(self) -> None:
         self._shares = {share: counts for share, counts in self._shares.items() if not share.absent}
+        self.n_forgotten += 1
 
     def totals(self, shares: Iterable[Share], terms: Sequence[str]) -> TermTotals:
         """Add up the counts of those shares that have counted all these terms."""

@@ -62,6 +62,7 @@ from peers.index.wire_messages import (
     HitsFound,
     ReadExcerpts,
     SearchSlots,
+    TermsCounted,
 )
 from peers.storage.wire_messages import PAGES_CHECKED_MAX, CheckPages, PageRead, PagesChecked, ReadPage
 from tests.peers.gateway.mesh_of_three import (
@@ -435,6 +436,42 @@ def test_newer_index_than_was_counted_starts_the_search_again() -> None:
     talk.found("cyd")
     assert talk.answer().total == 0
     assert talk.searcher.observe().restarts == 1
+
+
+def test_counts_that_another_search_finds_out_to_be_old_are_asked_for_again() -> None:
+    """They were known when the search began, so nobody was asked for them: its slots were then missing."""
+    talk = searching((1, 1), "crawler index")
+    talk.search("page", ticket=2)
+    other = talk.request
+    talk.counted("cyd", (1,), generation=2)
+    [counting] = talk.search("crawler", ticket=3)
+    assert counting.target == Address("cyd", "indexer")
+    mine = talk.request
+    talk.counted("bob", (1,), generation=2, request=other)
+    [again] = talk.counted("cyd", (1,), generation=2, request=mine)
+    assert again == Send(Address("bob", "indexer"), CountTerms(talk.request, ("crawler",)))
+    asking = only(talk.counted("bob", (7,), generation=2))
+    assert isinstance(asking, SearchSlots)
+    assert asking.doc_freqs == (9,)
+
+
+def test_counts_that_are_forgotten_while_a_word_may_be_mistyped_are_asked_for_again() -> None:
+    talk = Conversation()
+    talk.search("page", ticket=2)
+    other = talk.request
+    talk.search("crawlr")
+    talk.all_counted(0)
+    mine = talk.request
+    for peer in ("ann", "bob"):
+        talk.from_peer(peer, alike(mine, talk))
+    talk.counted("bob", (1,), generation=2, request=other)
+    [again] = talk.from_peer("cyd", alike(mine, talk))
+    assert again == Send(Address("bob", "indexer"), CountTerms(talk.request, ("crawlr",)))
+
+
+def alike(request: int, talk: Conversation) -> TermsCounted:
+    """The answer of an index that has no word like a typed one."""
+    return TermsCounted(request, talk.epoch(None), 1, 100, (100, 10, 100, 1_000, 100), (), similar=((),))
 
 
 def test_index_that_changes_all_the_time_is_not_chased() -> None:

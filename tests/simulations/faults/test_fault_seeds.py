@@ -58,6 +58,11 @@ def test_seed_in_which_a_clock_set_back_made_the_older_version_rule_passes(seed:
     assert_passes(seed, Sizes(peers, peers))
 
 
+# A search knew the counts of an index from before; another one had them forgotten, and nobody asked again.
+def test_seed_in_which_counts_were_forgotten_during_a_search_passes() -> None:
+    assert_passes(771025, Sizes(5, 5))
+
+
 def test_seed_in_which_one_slot_of_a_shipment_held_up_all_others_passes() -> None:
     assert_passes(872, Sizes(5, 5))
 
