@@ -11,6 +11,7 @@ from math import ceil, inf
 
 import numpy as np
 import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
 
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_ranking import NOBODY
@@ -40,6 +41,8 @@ class ComparisonSchedule:
         self._settings = settings
         self._differing: dict[str, SlotMask] = {}  # by peer: to be compared with it
         self._compared_to = 0  # peer and slot, as one number
+        self._known_places: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._made_of: tuple[object, ...] = ()  # these places
 
     @property
     def n_differing(self) -> int:
@@ -79,7 +82,7 @@ class ComparisonSchedule:
 
     def _next_places(self) -> npt.NDArray[np.int64]:
         """Return the next ones of `_places`, going round."""
-        places = self._places()
+        places = self._places_of_now()
         if not len(places):
             return places
         settings = self._settings
@@ -89,6 +92,16 @@ class ComparisonSchedule:
         chosen = np.take(places, np.arange(start, start + count), mode="wrap")
         self._compared_to = int(chosen[-1]) + 1
         return chosen
+
+    def _places_of_now(self) -> npt.NDArray[np.int64]:
+        """Return `_places`, made anew only if what they are made of has changed: at rest it has not."""
+        state = self._state
+        masks = [state.complete, state.held]
+        masks += [self._offers.taken_by(peer) for peer in state.ownership.table.peers]
+        made_of = state.ownership, *(xxh3_64_intdigest(mask.data) for mask in masks)
+        if made_of != self._made_of:
+            self._known_places, self._made_of = self._places(), made_of
+        return self._known_places
 
     def _places(self) -> npt.NDArray[np.int64]:
         """Return the complete slots, peer by peer for fewer questions: `SLOTS_MAX` times its position + slot.
