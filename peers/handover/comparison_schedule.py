@@ -94,7 +94,7 @@ class ComparisonSchedule:
         return chosen
 
     def _places_of_now(self) -> npt.NDArray[np.int64]:
-        """Return `_places`, made anew only if what they are made of has changed: at rest it has not."""
+        """Return `_places`, made anew only if a mask that they are made of has changed: none has at rest."""
         state = self._state
         masks = [state.complete, state.held]
         masks += [self._offers.taken_by(peer) for peer in state.ownership.table.peers]

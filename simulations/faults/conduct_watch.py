@@ -58,14 +58,11 @@ class ConductWatch:
         liar = self.liar
         if liar is None:
             return
+        self.note_losses()
         for machine in self._present():
             if machine.is_running:
                 self._judge_of_others(machine)
-            if machine is liar:
-                continue
-            if not machine.is_running:
-                self._heard_s[machine] = 0.0  # what it knew of others is forgotten
-                self._forget(machine)
+            if machine is liar or not machine.is_running:
                 continue
             hears = liar.is_running and self._links.passes(liar.peer, machine.peer)
             heard_s = self._heard_s.get(machine, 0.0) + CONDUCT_LOOK_S * hears
@@ -75,6 +72,13 @@ class ConductWatch:
             if machine.conduct().quarantined and not self._is_found:
                 self._is_found = True
                 self._tell(f"{machine.name} puts {liar.name} into quarantine, heard for {heard_s:g} s")
+
+    def note_losses(self) -> None:
+        """Machines that are down have forgotten all that they knew of others; nothing of before counts."""
+        for machine in self._present():
+            if machine is not self.liar and not machine.is_running:
+                self._heard_s[machine] = 0.0
+                self._forget(machine)
 
     def judge(self, seconds: float) -> None:
         """Judge, when the lies are over, that so long a time."""

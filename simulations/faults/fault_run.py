@@ -346,7 +346,11 @@ class FaultRun:
     def _look_at_conduct(self) -> None:
         if self.world.now < self.false_answers.until_s:
             self.conduct_watch.look()
-            self.world.plan(self.world.now + CONDUCT_LOOK_S, self._look_at_conduct)
+        elif self._is_busy:  # denials are judged only when faults that come late are over, too
+            self.conduct_watch.note_losses()
+        else:
+            return
+        self.world.plan(self.world.now + CONDUCT_LOOK_S, self._look_at_conduct)
 
     def _is_on_a_disk(self, url: str, digest: bytes) -> bool:
         slot = slot_of(host_of(url), self.plan.slots)

@@ -137,7 +137,7 @@ class Search(Errand):
                 plan = stage.plan()
                 if plan is None:
                     return []
-                if not stage.is_whole and (sends := stage.ask_anew(now)):
+                if not stage.is_whole and (sends := stage.ask_further(now)):
                     return sends
                 stage.end(plan)
                 return self._search(stage, plan, now)

@@ -13,7 +13,7 @@ from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage
 from peers.gateway.search.term_statistics import Edition, TermStatistics, edition_of
 from peers.index.wire_messages import CountTerms, TermsCounted
 
-ANEW_MAX: Final = 2  # times that a search asks for counts which were forgotten
+FURTHER_MAX: Final = 2  # times that a search goes on to ask although all are over whom it has asked
 
 
 class TermStage(Stage):
@@ -93,7 +93,7 @@ class StatisticsStage(TermStage):
 
     def __init__(self, task: SearchTask, now: float) -> None:
         self.is_whole = True
-        self._anew_left = ANEW_MAX
+        self._further_left = FURTHER_MAX
         everybody = task.view.plan(frozenset())
         self._bridged = task.view.plan(task.view.punctuality.tardy)
         plans = [everybody, self._bridged] if self._bridged.stand_ins() else [everybody]
@@ -107,17 +107,24 @@ class StatisticsStage(TermStage):
         assert isinstance(message, TermsCounted)
         self._take_counts(asked, share, message, now)
 
-    def ask_anew(self, now: float) -> list[Send]:
-        """Ask for counts that have been forgotten since, where nobody is waited for and no plan is whole."""
-        if now >= self._limit_at or not self._anew_left:
+    def ask_further(self, now: float) -> list[Send]:
+        """Where nobody is waited for and no plan is whole: make one of all that have answered.
+
+        Ask for counts that have been forgotten since, and have only the silent bridged, not all that were
+        late before.
+        """
+        if now >= self._limit_at or not self._further_left:
             return []
         silent, sends = self._waiting(), []
+        if self._task.hedges_left:
+            sends = self._bridge(self._shared.plan(silent), now)
+            self._task.hedges_left -= bool(sends)
         asked: dict[Absent, dict[Share, None]] = {}
         for share in (share for plan in self.plans for share in plan.slots if share.peer not in silent):
             asked.setdefault(share.absent, {})[share] = None
         for absent, shares in asked.items():
             sends += self._ask_to_count(shares, absent, now)
-        self._anew_left -= 1
+        self._further_left -= 1
         self.update(now)
         return sends
 

@@ -58,6 +58,11 @@ def test_seed_in_which_a_clock_set_back_made_the_older_version_rule_passes(seed:
     assert_passes(seed, Sizes(peers, peers))
 
 
+# A peer had blamed who lies, and lost its disk after the lies: it was judged by what it had forgotten.
+def test_seed_in_which_a_peer_forgot_whom_it_had_blamed_passes() -> None:
+    assert_passes(1488029801, Sizes(3, 3), has_liar=True)
+
+
 # A search knew the counts of an index from before; another one had them forgotten, and nobody asked again.
 def test_seed_in_which_counts_were_forgotten_during_a_search_passes() -> None:
     assert_passes(771025, Sizes(5, 5))
