@@ -118,7 +118,7 @@ class Mesh:
         return len(self.log(machine)._store.items_after(b"", 100_000))
 
     def told(self) -> list[LogTold]:
-        """What all members tell a gateway, in parts."""
+        """The parts of the log that all members tell a gateway."""
         told = []
         for machine in self.running:
             after, is_first = b"", True

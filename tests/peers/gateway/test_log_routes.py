@@ -115,7 +115,7 @@ class LoggingSearcher(FakeSearcher):
 
 
 async def shown(rules: QueryLogRules | None, requests: Iterable[tuple[str, str, str]]) -> list[ResultsShown]:
-    """What is noted of requests, each by an address for a target with a header."""
+    """The notes of requests, each by an address for a target with a header."""
     body = policy_bytes(Policy(rules=EVERYTHING.rules, query_log=rules))
     searcher = LoggingSearcher()
     async with running(searcher, GatewaySettings(admin_token="t" * 16)) as http:
