@@ -62,6 +62,7 @@ from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
 from peers.index.segment_builder import SegmentBuilder
 from peers.index.segments_port import SegmentsPort
+from peers.leaving import may_leave
 from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
 from peers.rendering.browser import command_of
@@ -275,16 +276,17 @@ def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
 
 
 async def _finish(me: str, runtime: Runtime) -> bool:
-    """End all that was begun; return whether this peer is drained.
+    """End all that was begun; return whether this peer leaves the mesh.
 
-    Then the others need not wait for it, as for one that is down and may have what nobody else has.
+    Of one that is down the others think that it may have what nobody else has, and wait for it.
     """
     await _finish_pages(me, runtime)
     seen = runtime.observe()
-    handover, membership = seen["handover"], seen["membership"]
-    assert isinstance(handover, HandoverStatistics)
+    membership, handover, cell = seen["membership"], seen["handover"], seen["cell"]
     assert isinstance(membership, MembershipStatistics)
-    return membership.is_draining and membership.serving == 0 and handover.is_empty
+    assert isinstance(handover, HandoverStatistics)
+    assert isinstance(cell, CellStatistics)
+    return may_leave(membership, handover, cell)
 
 
 async def _finish_pages(me: str, runtime: Runtime) -> None:

@@ -332,7 +332,7 @@ class FaultRun:
             liar.drain(is_draining=True)
             # A mesh that is smaller than its teams leaves it copies, but has others answer for all slots.
             until = self.world.now + DRAINED_S_MAX
-            while not liar.has_no_slots() and self.world.now < until:
+            while not liar.may_leave() and self.world.now < until:
                 self.world.run(until=self.world.now + LOOK_S)
             self.world.run(until=self.world.now + NAMED_S)
             liar.drain(is_draining=False)

@@ -36,6 +36,7 @@ from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
 from peers.handover.messages import HoldSlots
 from peers.index.index_reader import IndexReader
+from peers.leaving import may_leave
 from peers.storage.cell import CellStatistics
 from simulations.faults.clock import VirtualClock
 from simulations.faults.disks import Disk, DiskArchive, DiskSegments
@@ -234,10 +235,9 @@ class Machine:
         handover = self.handover()
         return handover.is_quiet and not handover.differing and self.has_stored_all()
 
-    def has_no_slots(self) -> bool:
-        """Have others all that it had?"""
-        handover, cell = self.handover(), self.cell()
-        return handover.is_empty and not cell.pending
+    def may_leave(self) -> bool:
+        """Is it drained, and have others all that it had?"""
+        return may_leave(self.membership(), self.handover(), self.cell())
 
     def would_crawl(self, host: str) -> bool:
         """Does it hold the slot of a host, under a licence?"""
@@ -323,7 +323,7 @@ class Machine:
         if self.is_gone or world.now > until:
             self.is_leaving = False
             return
-        if self.is_running and self.has_no_slots():
+        if self.is_running and self.may_leave():
             self._tell("membership", LeaveMesh())
             world.stop(self.peer)
             self._end()
