@@ -22,6 +22,8 @@ MEMBER_BYTES_MAX: Final = (
 ALL_BYTES_MAX: Final = 96 << 20  # unpacked, of all that are read of one file
 DIRECTORY_BYTES_MAX: Final = 1 << 20  # some 12,000 members: a book has hundreds
 _END: Final = Struct("<4s4H2IH")  # end of central directory, APPNOTE 4.3.16
+_END_64: Final = Struct("<4sQ2H2I4Q")  # 4.3.14
+_LOCATOR_64: Final = Struct("<4sIQI")  # 4.3.15
 _COMMENT_BYTES_MAX: Final = 65_535
 # What the library raises for what is damaged, encrypted or packed in a way it does not know.
 FAULTS: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
@@ -76,6 +78,20 @@ def check_directory(body: bytes | mmap) -> None:
     at = body.rfind(b"PK\x05\x06", max(0, len(body) - _END.size - _COMMENT_BYTES_MAX))
     if at < 0 or at + _END.size > len(body):
         raise Unreadable(Lack.DAMAGED, "no directory")
-    directory_bytes = _END.unpack_from(body, at)[5]
-    if directory_bytes > DIRECTORY_BYTES_MAX:  # of ZIP64 too, which files of this size have no need of
+    directory_bytes = max(_END.unpack_from(body, at)[5], _directory_bytes_64(body, at))
+    if directory_bytes > DIRECTORY_BYTES_MAX:
         raise Unreadable(Lack.EXHAUSTING, f"a directory of {directory_bytes} bytes")
+
+
+def _directory_bytes_64(body: bytes | mmap, end: int) -> int:
+    """Return the size of the directory by the ZIP64 records before the end, which count if there are any.
+
+    The record is where its locator says, or right before that: libraries differ, so the larger size counts.
+    """
+    at = end - _LOCATOR_64.size
+    if at < 0 or body[at : at + 4] != b"PK\x06\x07":
+        return 0
+    places = (_LOCATOR_64.unpack_from(body, at)[2], at - _END_64.size)
+    records = (body[place : place + _END_64.size] for place in places if place >= 0)
+    whole = (each for each in records if each[:4] == b"PK\x06\x06" and len(each) == _END_64.size)
+    return max((_END_64.unpack(each)[8] for each in whole), default=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from struct import pack, unpack_from
 from zipfile import ZIP_DEFLATED, ZipFile
 
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -22,6 +23,20 @@ def packed(members: Mapping[str, str | bytes], first: str = "") -> bytes:
         for name, content in members.items():
             archive.writestr(name, content)
     return file.getvalue()
+
+
+def with_zip64_end(body: bytes, padding: bytes = b"") -> bytes:
+    """The same ZIP file, whose end hides the size of its directory: that is in the ZIP64 record before it.
+
+    Args:
+      padding: between that record and its locator.
+    """
+    at = body.rindex(b"PK\x05\x06")
+    n_members, directory_bytes, start = unpack_from("<H2I", body, at + 10)
+    record = pack("<4sQ2H2I4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, n_members, n_members, directory_bytes, start)
+    locator = pack("<4sIQI", b"PK\x06\x07", 0, at, 1)
+    end = pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, 46, 0, 0)
+    return body[:at] + record + padding + locator + end
 
 
 def relations(*targets: tuple[str, str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from html import escape
 
 import pytest
@@ -13,7 +15,7 @@ from peers.crawler.parsing.page_reader import read_markup, read_page
 from peers.documents import content as contents
 from peers.documents import zip_file
 from peers.documents.budget import Budget
-from peers.documents.content import Content, Lack, TextLimit
+from peers.documents.content import Content, Lack, TextLimit, Unreadable
 from peers.documents.formats import Format
 from peers.documents.pdf import iso_date
 from peers.documents.reader import read_document
@@ -306,11 +308,28 @@ def test_a_bomb_in_a_zip_file_is_unpacked_to_a_limit_only() -> None:
     assert sum(sizes) == zip_file.ALL_BYTES_MAX
 
 
-def test_a_directory_that_is_itself_a_bomb_is_not_read() -> None:
-    body = files.packed({"a" * 60_000 + str(number): b"" for number in range(20)})
+@pytest.mark.parametrize(
+    "as_told",
+    [bytes, files.with_zip64_end, partial(files.with_zip64_end, padding=bytes(8))],
+    ids=["plainly", "by a ZIP64 record", "by a ZIP64 record further before"],
+)
+def test_a_directory_that_is_itself_a_bomb_is_not_read(as_told: Callable[[bytes], bytes]) -> None:
+    body = as_told(files.packed({"a" * 60_000 + str(number): b"" for number in range(20)}))
     began = time.process_time()
     assert read(Format.WORD, body).lack is Lack.EXHAUSTING
     assert time.process_time() - began < 5.0
+
+
+def test_a_small_file_with_a_zip64_end_is_read() -> None:
+    body = files.with_zip64_end(files.word(files.paragraph("text")))
+    assert read(Format.WORD, body).text == "text"
+
+
+@pytest.mark.parametrize("length", range(0, 100, 7))
+def test_a_zip64_end_that_is_cut_is_damaged_at_worst(length: int) -> None:
+    tail = files.with_zip64_end(files.packed({"a": b""}))[-98:]
+    with pytest.raises(Unreadable):
+        zip_file.ZipMembers(tail[98 - length :], Budget())
 
 
 @pytest.mark.parametrize("document_format", Format)
