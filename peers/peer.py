@@ -62,7 +62,7 @@ from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
 from peers.index.segment_builder import SegmentBuilder
 from peers.index.segments_port import SegmentsPort
-from peers.leaving import may_leave
+from peers.leave_rule import may_leave
 from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
 from peers.rendering.browser import command_of

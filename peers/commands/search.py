@@ -46,6 +46,17 @@ class SortOption(StrEnum):
     DATE = "date"
 
 
+FishOption = Annotated[
+    bool, typer.Option("--fish", help="Of a live search: go on from pages that do not fit, too.")
+]
+WidthOption = Annotated[
+    int, typer.Option(min=1, max=1_000, help="With --fish: links followed of a page; of a hit 1.5 times.")
+]
+StepsOption = Annotated[
+    int, typer.Option(min=0, max=100, help="With --live: clicks made without meeting a hit.")
+]
+
+
 def search(
     query: Annotated[str | None, typer.Argument(help=QUERY_HELP)] = None,
     k: Annotated[
@@ -67,9 +78,9 @@ def search(
         int, typer.Option(min=1, max=200, help="Of a live search: pages that come first at most.")
     ] = 50,
     seconds: Annotated[float, typer.Option(min=1, max=60, help="Of a live search: its time.")] = 20.0,
-    fish: Annotated[
-        bool, typer.Option("--fish", help="Of a live search: go on from pages that do not fit, too.")
-    ] = False,
+    fish: FishOption = False,
+    width: WidthOption = 20,
+    steps: StepsOption = 3,
     wait: WaitOption = WAIT_S,
     partial: PartialOption = False,
     token: TokenOption = "",
@@ -87,9 +98,9 @@ def search(
     if query is not None and not query.strip():
         raise ConfigError("give the words to search for, as `tianmesh search 'web crawler'`")
     if live and query is not None and queries is None and run is None:
-        wish = {"q": query, "k": min(k or HITS_SHOWN, 100), "pages": pages, "seconds": seconds, "fish": fish}
+        wish = {"q": query, "k": min(k or HITS_SHOWN, 100), "pages": pages, "seconds": seconds}
         with administrator_of(gateway, token, data) as client:
-            _search_live(client, wish, as_json=as_json)
+            _search_live(client, wish | {"fish": fish, "width": width, "steps": steps}, as_json=as_json)
         return
     if live:
         raise typer.BadParameter("give a QUERY, and no file of them, with --live")

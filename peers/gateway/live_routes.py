@@ -93,7 +93,7 @@ def _wish_in(body: bytes) -> LiveRequest:
     try:
         return _checked(_decoder.decode(body))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        hint = 'post {"q": "the words"}, with any of k, pages, seconds, enough and fish'
+        hint = 'post {"q": "the words"}, with any of k, pages, seconds, enough, fish, width and steps'
         raise Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
 
 

@@ -36,7 +36,7 @@ from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
 from peers.handover.messages import HoldSlots
 from peers.index.index_reader import IndexReader
-from peers.leaving import may_leave
+from peers.leave_rule import may_leave
 from peers.storage.cell import CellStatistics
 from simulations.faults.clock import VirtualClock
 from simulations.faults.disks import Disk, DiskArchive, DiskSegments

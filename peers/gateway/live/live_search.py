@@ -56,6 +56,8 @@ class LiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     seconds: Annotated[float, Meta(ge=1.0, le=SECONDS_MAX)] = 20.0
     enough: Annotated[int, Meta(ge=1, le=100)] = 10  # new pages among the `k`
     fish: bool = False
+    width: Annotated[int, Meta(ge=1, le=1_000)] = 20  # of fish: links of a page, half as many more of a hit
+    steps: Annotated[int, Meta(ge=0, le=100)] = 3  # clicks that may be made without meeting a hit
 
 
 class LiveEnd(StrEnum):
@@ -171,8 +173,9 @@ class LiveSearch:
 
     @property
     def _ordering(self) -> CrawlOrder:
-        order = Order.FISH if self.wish.fish else Order.FOCUSED
-        return CrawlOrder(order=order, guide_words=self.words or ("-",))
+        wish = self.wish
+        order = Order.FISH if wish.fish else Order.FOCUSED
+        return CrawlOrder(order=order, guide_words=self.words or ("-",), steps=wish.steps, width=wish.width)
 
     def _weight_of(self, url: str) -> float:
         """Return the score of a page as a part of the best one's; 0.0 for one that is no hit."""

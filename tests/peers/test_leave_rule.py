@@ -9,7 +9,7 @@ import pytest
 
 from mesh.membership.membership import MembershipStatistics
 from peers.handover.handover import HandoverStatistics
-from peers.leaving import may_leave
+from peers.leave_rule import may_leave
 from peers.storage.cell import CellStatistics
 
 
