@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from functools import cached_property
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from peers.engine.excerpts.snippet import SearchedText, line_told
@@ -90,20 +91,17 @@ class Outline:
                 numbers_of.setdefault(heading, []).append(number)
                 following = self.headings[number + 1] if number + 1 < len(self.headings) else ""
                 numbers_before.setdefault((heading, following), []).append(number)
-        starts: list[int] = []
-        lines: list[str] = []
         if len(numbers_of) < 2:
-            return starts, []
-        start = 0
-        for line in self._text.split("\n"):
-            if line in numbers_of:
-                starts.append(start)
-                lines.append(line)
-            start += len(line) + 1
+            return [], []
+        lines = self._text.split("\n")
+        places = [place for place, line in enumerate(lines) if line in numbers_of]
+        ends = list(accumulate(map(len, lines), initial=0))  # without the line breaks before them
+        starts = [ends[place] + place for place in places]
         numbers: list[int] = []
         n_below: Counter[str] = Counter()
         following = ""
-        for line in reversed(lines):
+        for place in reversed(places):
+            line = lines[place]
             if following:
                 candidates = numbers_before.get((line, following), [])
                 n_same = n_below[line] if len(candidates) > 1 else 0

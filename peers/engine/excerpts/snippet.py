@@ -118,8 +118,10 @@ class SearchedText:
     @cached_property
     def folded_lines(self) -> tuple[Stretch, ...]:
         """The text folded, each line a piece."""
-        ends = accumulate(len(line) + 1 for line in self.text.split("\n"))
-        return self._fold([0, *(min(end, len(self.text)) for end in ends)])
+        lengths = accumulate(map(len, self.text.split("\n")))  # without the breaks between lines
+        ends = [length + n_breaks for n_breaks, length in enumerate(lengths, 1)]
+        ends[-1] -= 1
+        return self._fold([0, *ends])
 
     def _fold(self, bounds: list[int]) -> tuple[Stretch, ...]:
         """Fold the pieces between these places."""
@@ -210,7 +212,7 @@ def line_told(lines: SearchedText, title: SearchedText, query: Query) -> int:
     terms = matches & TERM_MASK
     if asked[np.unique(terms)].sum() <= half:  # nor has any line more
         return -1
-    sizes = np.array([len(line) + 1 for line in lines.text.split("\n")], np.int64)
+    sizes = np.array(list(map(len, lines.text.split("\n"))), np.int64) + 1
     line_of = np.searchsorted(np.cumsum(sizes), [start for start, _ in spans_of(matches)], "right")
     told = np.unique(line_of * len(asked) + terms)
     worths = np.bincount(told // len(asked), asked[told % len(asked)], len(sizes))

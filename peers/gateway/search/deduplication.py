@@ -17,7 +17,7 @@ depends on the order of the hits alone, not on how many are asked for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -38,6 +38,9 @@ class Placed(NamedTuple):
     near_copies: int = 0  # likewise
     has_more_of_site: bool = False  # others of its site had to wait
     copy_numbers: tuple[int, ...] = ()  # those of its copies that are hits, in their order
+
+
+STANDS_ALONE: Final = Placed(0)[1:]  # of one that stands for no other, and whose site has no more
 
 
 class Likeness(NamedTuple):
@@ -86,12 +89,16 @@ def _count(hit: Likeness) -> int:
     return 0 if hit.copies == FOLDED else hit.copies
 
 
-def spread(placed: Sequence[Placed], site_of: Callable[[Placed], str]) -> list[Placed]:
-    """Return the same, in blocks."""
+def spread(placed: Sequence[Placed], sites: Sequence[str]) -> list[Placed]:
+    """Return the same, in blocks.
+
+    Args:
+      sites: by the number of the hit.
+    """
     ordered: list[Placed] = []
     waiting = list(placed)
     while waiting:
-        block, waiting = _block(waiting, site_of)
+        block, waiting = _block(waiting, sites)
         ordered += block
     return ordered
 
@@ -101,14 +108,14 @@ def needed_for(end: int) -> int:
     return -(-end // BLOCK) * BLOCK + LOOKAHEAD
 
 
-def _block(waiting: list[Placed], site_of: Callable[[Placed], str]) -> tuple[list[Placed], list[Placed]]:
+def _block(waiting: list[Placed], sites: Sequence[str]) -> tuple[list[Placed], list[Placed]]:
     """Return the next block, and the results that wait behind it."""
     window, behind = waiting[: BLOCK + LOOKAHEAD], waiting[BLOCK + LOOKAHEAD :]
     counts: Counter[str] = Counter()
     chosen: list[Placed] = []
     left: list[Placed] = []
     for each in window:
-        site = site_of(each)
+        site = sites[each.number]
         if len(chosen) < BLOCK and counts[site] < OF_SITE_MAX:
             counts[site] += 1
             chosen.append(each)
@@ -117,13 +124,14 @@ def _block(waiting: list[Placed], site_of: Callable[[Placed], str]) -> tuple[lis
     n_missing = BLOCK - len(chosen)
     filling, left = left[:n_missing], left[n_missing:]
     block = chosen + filling
-    crowded = {site_of(each) for each in left if counts[site_of(each)] >= OF_SITE_MAX}
-    return list(_marked(block, crowded, site_of)), left + behind
+    _mark_last(
+        block, {sites[each.number] for each in left if counts[sites[each.number]] >= OF_SITE_MAX}, sites
+    )
+    return block, left + behind
 
 
-def _marked(block: Sequence[Placed], crowded: set[str], site_of: Callable[[Placed], str]) -> Iterator[Placed]:
-    """Mark the last result of each site that has more."""
-    last = {site_of(each): place for place, each in enumerate(block)}
-    for place, each in enumerate(block):
-        site = site_of(each)
-        yield each._replace(has_more_of_site=site in crowded and last[site] == place)
+def _mark_last(block: list[Placed], crowded: set[str], sites: Sequence[str]) -> None:
+    """Mark the last result of each of these sites, which have more."""
+    last = {sites[each.number]: place for place, each in enumerate(block)}
+    for site in crowded:
+        block[last[site]] = block[last[site]]._replace(has_more_of_site=True)

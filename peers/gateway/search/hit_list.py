@@ -16,7 +16,7 @@ from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.search.cursor import Cursor
-from peers.gateway.search.deduplication import Likeness, Placed, folded, spread
+from peers.gateway.search.deduplication import STANDS_ALONE, Likeness, Placed, folded, spread
 from peers.gateway.search.plan import Share
 from peers.index.wire_messages import Hit
 
@@ -111,16 +111,17 @@ def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -
         placed = folded([Likeness(each.hit.content, each.hit.sketch, each.hit.copies) for each in ranked])
     if is_spread:
         sites = [host_of(each.hit.url) for each in ranked]
-        placed = spread(placed, lambda each: sites[each.number])
-    return [
-        ranked[each.number]._replace(
-            copies=each.copies,
-            near_copies=each.near_copies,
-            has_more_of_site=each.has_more_of_site,
-            under=_elsewhere(ranked, each) if each.copy_numbers else (),
-        )
-        for each in placed
-    ]
+        placed = spread(placed, sites)
+    return [ranked[each.number] if each[1:] == STANDS_ALONE else _in_place(ranked, each) for each in placed]
+
+
+def _in_place(ranked: Sequence[RankedHit], placed: Placed) -> RankedHit:
+    return ranked[placed.number]._replace(
+        copies=placed.copies,
+        near_copies=placed.near_copies,
+        has_more_of_site=placed.has_more_of_site,
+        under=_elsewhere(ranked, placed) if placed.copy_numbers else (),
+    )
 
 
 def _elsewhere(ranked: Sequence[RankedHit], shown: Placed) -> tuple[RankedHit, ...]:

@@ -96,7 +96,7 @@ def test_what_is_folded_depends_on_nothing_further_down(hits: list[tuple[int, in
 @given(digests)
 def test_sites_take_turns_and_nothing_is_lost(sites: list[int]) -> None:
     placed = [Placed(number) for number in range(len(sites))]
-    ordered = spread(placed, lambda each: str(sites[each.number]))
+    ordered = spread(placed, list(map(str, sites)))
     assert sorted(each.number for each in ordered) == list(range(len(sites)))
     for start in range(0, len(ordered), BLOCK):
         block = ordered[start : start + BLOCK]
@@ -111,13 +111,13 @@ def test_sites_take_turns_and_nothing_is_lost(sites: list[int]) -> None:
 @given(digests, st.integers(1, 60))
 def test_what_is_shown_depends_on_nothing_further_down(sites: list[int], end: int) -> None:
     placed = [Placed(number) for number in range(len(sites))]
-    whole = spread(placed, lambda each: str(sites[each.number]))
-    known = spread(placed[: needed_for(end)], lambda each: str(sites[each.number]))
+    whole = spread(placed, list(map(str, sites)))
+    known = spread(placed[: needed_for(end)], list(map(str, sites)))
     assert [each.number for each in known[:end]] == [each.number for each in whole[:end]]
 
 
 def test_the_last_result_of_a_crowded_site_says_that_there_are_more() -> None:
     sites = "aaabcdefghijkl"
-    ordered = spread([Placed(number) for number in range(len(sites))], lambda each: sites[each.number])
+    ordered = spread([Placed(number) for number in range(len(sites))], sites)
     assert "".join(sites[each.number] for each in ordered) == "aabcdefghiajkl"
     assert [each.number for each in ordered if each.has_more_of_site] == [1]
