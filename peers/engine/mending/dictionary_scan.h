@@ -19,13 +19,16 @@ typedef uint8_t EditRows[TYPED_BYTES_MAX + EDITS_MAX + 2][TYPED_BYTES_MAX + 1];
 
 /* Fill the row of an entry's first `depth` bytes; return the least number in it.
 
-   rows[i][j]: edits between the first i bytes of the entry and the first j typed. */
-static int64_t fill_row(EditRows rows, int64_t depth, const uint8_t *entry, const uint8_t *typed, int64_t n_typed)
+   rows[i][j]: edits between the first i bytes of the entry and the first j typed, where i and j differ by no more
+   than `edits_max`: elsewhere they are more, and beside that band one number says so. */
+static int64_t fill_row(
+    EditRows rows, int64_t depth, const uint8_t *entry, const uint8_t *typed, int64_t n_typed, int64_t edits_max)
 {
     uint8_t *row = rows[depth], *above = rows[depth - 1];
     uint8_t byte = entry[depth - 1];
-    int64_t least = row[0] = (uint8_t)depth;
-    for (int64_t j = 1; j <= n_typed; j++) {
+    int64_t first = depth > edits_max ? depth - edits_max : 1, last = least_of(n_typed, depth + edits_max);
+    int64_t least = row[first - 1] = (uint8_t)least_of(depth, edits_max + 1);
+    for (int64_t j = first; j <= last; j++) {
         int64_t edits = above[j - 1] + (typed[j - 1] != byte);
         edits = least_of(edits, least_of(above[j], row[j - 1]) + 1);
         if (depth > 1 && j > 1 && typed[j - 2] == byte && typed[j - 1] == entry[depth - 2])
@@ -33,7 +36,20 @@ static int64_t fill_row(EditRows rows, int64_t depth, const uint8_t *entry, cons
         row[j] = (uint8_t)edits;
         least = least_of(least, edits);
     }
+    if (last < n_typed)
+        row[last + 1] = (uint8_t)(edits_max + 1);
     return least;
+}
+
+/* Return how many bytes the first entry of a block has in common with the beginning of another, `most` at most. */
+static int64_t shared_bytes(const uint8_t *packed, int64_t at, const uint8_t *entry, int64_t most)
+{
+    read_varint(packed, &at);
+    most = least_of(most, read_varint(packed, &at));
+    int64_t n = 0;
+    while (n < most && packed[at + n] == entry[n])
+        n++;
+    return n;
 }
 
 KERNEL(near_entries, "binnnbnI", {
@@ -55,39 +71,45 @@ KERNEL(near_entries, "binnnbnI", {
     uint8_t entry[TYPED_BYTES_MAX + EDITS_MAX + 1];
     for (int64_t j = 0; j <= n_typed; j++)
         rows[0][j] = (uint8_t)j;
-    int64_t at = a->numbers.at[a->first_block * BLOCK_NUMBERS];
-    int64_t end = least_of(a->end_block * BLOCK_ENTRIES, a->n_entries);
-    /* Rows up to `depth` are those of the entry before; with that many bytes or more it was hopeless. */
+    /* Rows up to `depth` are those of the entry before; with so many of its bytes or more it was hopeless. */
     int64_t depth = 0, hopeless = INT64_MAX;
-    for (int64_t number = a->first_block * BLOCK_ENTRIES; number < end && n < room; number++) {
-        int64_t shared = read_varint(packed, &at);
-        int64_t rest = read_varint(packed, &at);
-        int64_t length = shared + rest;
-        if (shared < hopeless) {
-            hopeless = INT64_MAX;
-            depth = least_of(depth, shared);
-            for (int64_t i = depth; i < length; i++) {
-                if (i >= longest) {
-                    hopeless = i + 1;
-                    break;
-                }
-                entry[i] = packed[at + i - shared];
-                depth = i + 1;
-                if (fill_row(rows, depth, entry, a->typed.at, n_typed) > edits_max) {
-                    hopeless = depth;
-                    break;
+    for (int64_t block = a->first_block; block < a->end_block && n < room; block++) {
+        int64_t at = a->numbers.at[block * BLOCK_NUMBERS];
+        int64_t number = block * BLOCK_ENTRIES, end = least_of(number + BLOCK_ENTRIES, a->n_entries);
+        if (hopeless < INT64_MAX && block + 1 < a->end_block &&
+            shared_bytes(packed, a->numbers.at[(block + 1) * BLOCK_NUMBERS], entry, hopeless) == hopeless)
+            continue; /* all between have that beginning, too */
+        /* The first entry of a block is written whole. */
+        int64_t shared = shared_bytes(packed, at, entry, hopeless < INT64_MAX ? hopeless : depth);
+        for (; number < end && n < room; number++) {
+            int64_t unwritten = read_varint(packed, &at);
+            int64_t length = unwritten + read_varint(packed, &at);
+            if (number % BLOCK_ENTRIES)
+                shared = unwritten;
+            if (shared < hopeless) {
+                hopeless = INT64_MAX;
+                depth = least_of(depth, shared);
+                for (int64_t i = depth; i < length && hopeless == INT64_MAX; i++) {
+                    entry[i] = packed[at + i - unwritten];
+                    if (i >= longest) {
+                        hopeless = i + 1;
+                    } else {
+                        depth = i + 1;
+                        if (fill_row(rows, depth, entry, a->typed.at, n_typed, edits_max) > edits_max)
+                            hopeless = depth;
+                    }
                 }
             }
-        }
-        at += rest;
-        int64_t doc_freq = read_varint(packed, &at);
-        read_varint(packed, &at);
-        read_varint(packed, &at);
-        if (hopeless == INT64_MAX && rows[length][n_typed] <= edits_max) {
-            int64_t *row = a->found.at + n++ * NEAR_COLUMNS;
-            row[0] = number;
-            row[1] = doc_freq;
-            row[2] = rows[length][n_typed];
+            at += length - unwritten;
+            int64_t doc_freq = read_varint(packed, &at);
+            read_varint(packed, &at);
+            read_varint(packed, &at);
+            if (hopeless == INT64_MAX && length >= n_typed - edits_max && rows[length][n_typed] <= edits_max) {
+                int64_t *row = a->found.at + n++ * NEAR_COLUMNS;
+                row[0] = number;
+                row[1] = doc_freq;
+                row[2] = rows[length][n_typed];
+            }
         }
     }
     return n;

@@ -12,7 +12,7 @@ Checks
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -34,7 +34,6 @@ from peers.engine.pages.document import Document
 from peers.engine.pages.near_copies import SKETCH_BYTES, SKETCH_WORDS, Sketches
 from peers.engine.postings.dictionary import (
     BLOCK_ENTRIES,
-    BLOCK_NUMBERS,
     FOUND_COLUMNS,
     Dictionary,
     Lexicon,
@@ -186,7 +185,8 @@ class Segment:
         Its last character is not the last there is.
         """
         successor = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        first, end = self._rank(prefix), self._rank(successor)
+        # A surrogate, as the successor of U+D7FF is, has its place between its neighbours.
+        first, end = (self._rank(each.encode(errors="surrogatepass")) for each in (prefix, successor))
         return self._listed(first, min(end, first + n_max))
 
     def names(self, numbers: Ints) -> list[str]:
@@ -205,11 +205,9 @@ class Segment:
         list_entries(self.dictionary, self.dictionary_blocks, first, end, found)
         return Entries(found.reshape(-1, FOUND_COLUMNS))
 
-    def _rank(self, entry: str) -> int:
-        found = np.empty(FOUND_COLUMNS, np.int64)
-        # A surrogate, as the successor of U+D7FF is, has its place between its neighbours.
-        strings = [entry.encode(errors="surrogatepass")]
-        return look_up(self.lexicon, strings, found)
+    def _rank(self, entry: bytes) -> int:
+        """Return how many entries are less."""
+        return look_up(self.lexicon, [entry], np.empty(FOUND_COLUMNS, np.int64))
 
     def entries(self) -> Dictionary:
         """Return the whole dictionary as arrays: some 45 bytes an entry.
@@ -231,11 +229,8 @@ class Segment:
 
     def blocks_between(self, first: bytes, end: bytes | None) -> tuple[int, int]:
         """Return first and end of the blocks in which entries from `first` to before `end` are."""
-        blocks = range(len(self.dictionary_blocks) // BLOCK_NUMBERS - 1)
-        begin = max(0, bisect_right(blocks, first, key=self.first_of_block) - 1)
-        if end is None:
-            return begin, len(blocks)
-        return begin, max(begin, bisect_left(blocks, end, key=self.first_of_block))
+        end_number = self.entry_count if end is None else max(self._rank(first), self._rank(end))
+        return self._rank(first) // BLOCK_ENTRIES, -(-end_number // BLOCK_ENTRIES)
 
     def first_of_block(self, block: int) -> bytes:
         """Return the first entry of a block of the dictionary."""

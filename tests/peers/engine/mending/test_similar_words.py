@@ -39,7 +39,8 @@ def test_words_near_a_typed_one_are_those_of_the_definition(seed: int) -> None:
     random = Random(seed)
     stem = "".join(random.choices("abc", k=random.choice((5, 6, 9))))
     words = {stem + "".join(random.choices("abc", k=random.randrange(3))) for _ in range(40)}
-    words |= {"".join(random.choices("abc", k=random.randrange(3, 12))) for _ in range(300)}
+    words |= {"".join(random.choices("abc", k=random.randrange(3, 12))) for _ in range(1_000)}
+    words |= {"c" * 10 + "".join(random.choices("abc", k=8)) for _ in range(200)}
     words |= {
         stem[:i] + random.choice(("", "a", "b")) + stem[i + random.randrange(2) :] for i in range(len(stem))
     }
