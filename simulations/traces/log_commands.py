@@ -9,7 +9,10 @@ from typing import Annotated
 
 import msgspec
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from mesh.client.admin_token import key_in
 from mesh.errors import ConfigError
@@ -81,6 +84,34 @@ def stats(
         print(msgspec.json.encode(found).decode())
     else:
         Console().print(queries_table(gateway, found))
+
+
+@app.command("unmet", epilog="Examples: tianmesh log unmet   tianmesh log unmet --hits 10 --json")
+def show_unmet(
+    hits: Annotated[int, typer.Option(min=1, max=1_000, help="Queries with fewer than these.")] = 3,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the queries that several ask and for which the mesh has little, those of most people first.
+
+    With `searched_words_max` in the policy's crawl order the crawl goes there by itself.
+    """
+    from simulations.traces.own_log import read_parts, unmet
+
+    with reader_of(gateway, token, data) as client:
+        found = unmet(read_parts(client), hits)
+    if as_json:
+        print_json([msgspec.to_builtins(each) for each in found])
+        return
+    table = Table("query", "clients", "hits", "last asked", box=SIMPLE_HEAD, pad_edge=False)
+    for each in found:
+        table.add_row(escape(each.query), f"{each.clients:,}", f"{each.hits:,}", f"{each.day}")
+    if found:
+        Console().print(table)
+    else:
+        print(f"no query of five clients or more on a day had fewer than {hits} hits")
 
 
 @app.command(epilog="Example: tianmesh log export queries.log --clicks clicks.log")

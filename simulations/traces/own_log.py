@@ -7,10 +7,12 @@ which order they came, so no figure is drawn of that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from itertools import count
 
+import msgspec
 from msgspec.structs import replace
 
 from mesh.client.gateway_client import GatewayClient
@@ -68,6 +70,32 @@ def _rare_entries(rare: Iterable[RareQueriesJson]) -> Iterator[LoggedQuery]:
             for _ in range(n_queries):
                 nameless = f"\0{next(numbers)}"
                 yield from (LoggedQuery(nameless, _seconds(each.day)) for _ in range(clients))
+
+
+class Unmet(msgspec.Struct, frozen=True):
+    """A query that many ask and for which the mesh has little."""
+
+    query: str
+    clients: int  # summed over days
+    hits: int  # on the first page, on the last day on which it was asked
+    day: date  # that day
+
+
+def unmet(parts: Iterable[LogPartJson], hits_min: int) -> list[Unmet]:
+    """Return the queries with fewer hits than `hits_min`, those of most clients first.
+
+    Of a query that found more on a later day the later day counts. Where the first page was shown to nobody,
+    as by a link to the second, that day does not count.
+    """
+    clients = Counter[str]()
+    last: dict[str, tuple[date, int]] = {}
+    for query in (query for part in parts for query in part.queries if is_loggable(query.query)):
+        clients[query.query] += query.clients
+        hits = [page.hits for page in query.pages if page.page == 1]
+        if hits:
+            last[query.query] = max(last.get(query.query, (date.min, 0)), (query.day, hits[0]))
+    found = [Unmet(text, clients[text], hits, day) for text, (day, hits) in last.items() if hits < hits_min]
+    return sorted(found, key=lambda each: (-each.clients, each.query))
 
 
 def own_statistics(parts: Iterable[LogPartJson]) -> QueryStatistics:

@@ -73,6 +73,32 @@ def test_figures_count_rare_queries_and_draw_pages_and_clicks_of_the_others(gate
     assert "page 2 of results" in run(gateway, "log", "stats")
 
 
+def test_what_many_ask_for_and_the_mesh_lacks_is_told_by_the_last_day(gateway: FakeGateway) -> None:
+    def asked(query: str, day: int, clients: int, hits: int) -> LoggedQueryJson:
+        return LoggedQueryJson(date(2027, 1, day), query, clients, (PageShownJson(1, clients, hits),), ())
+
+    had, still_lacking, crawled_since = (
+        asked("had", 1, 9, 10),
+        asked("lacking", 1, 5, 2),
+        asked("new", 1, 7, 0),
+    )
+    later = asked("new", 2, 7, 10), asked("lacking", 2, 6, 1), asked("gone [b]", 2, 6, 0)
+    by_link = LoggedQueryJson(DAY, "lacking", 5, (PageShownJson(2, 5, 0),), ())
+    gateway.log = {
+        ("ann", ""): LogPartJson(PEERS, "ann", (had, still_lacking, by_link, crawled_since), (), ""),
+        ("bob", ""): LogPartJson(PEERS, "bob", later, (), ""),
+    }
+    found = json.loads(run(gateway, "log", "unmet", "--json"))
+    assert found == [
+        {"query": "lacking", "clients": 16, "hits": 1, "day": "2027-01-02"},
+        {"query": "gone [b]", "clients": 6, "hits": 0, "day": "2027-01-02"},
+    ]
+    assert [each["query"] for each in json.loads(run(gateway, "log", "unmet", "--hits", "1", "--json"))] == [
+        "gone [b]"
+    ]
+    assert "gone [b]" in run(gateway, "log", "unmet")
+
+
 def test_what_is_exported_is_read_as_the_log_of_another_engine(gateway: FakeGateway, tmp_path: Path) -> None:
     queries, clicks = tmp_path / "queries.log", tmp_path / "clicks.log"
     said = json.loads(run(gateway, "log", "export", str(queries), "--clicks", str(clicks), "--json"))
