@@ -53,6 +53,7 @@ class SlotReports(Generic[Item]):
         self._me = me
         self._actor = actor
         self._kind = kind
+        # The type of the items is known at run time only, so that no checker can name the type of the batch.
         decoder = msgspec.msgpack.Decoder(tuple[kind.item_type, ...])  # type: ignore[name-defined]
         self._delivery: DurableDelivery[tuple[Item, ...]] = DurableDelivery(
             table, life, _SETTINGS, msgspec.msgpack.Encoder().encode, decoder.decode

@@ -13,7 +13,7 @@ from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage
 from peers.gateway.search.term_statistics import Edition, TermStatistics, edition_of
 from peers.index.wire_messages import CountTerms, TermsCounted
 
-FURTHER_MAX: Final = 2  # times that a search goes on to ask although all are over whom it has asked
+FURTHER_MAX: Final = 2  # times that others are asked because those who were asked have not told all
 
 
 class TermStage(Stage):
