@@ -35,9 +35,8 @@ def main(seeds: list[int]) -> None:
         counts = [fetched(seed, wish) for seed in seeds]
         by_seed = ", ".join(f"{relevant} of {n}" for relevant, n, _ in counts)
         relevant, total = (sum(column) for column in list(zip(*counts, strict=True))[:2])
-        print(
-            f"{name:8} {relevant} of {total} ({by_seed}); pauses of {min(c[2] for c in counts):.3f} s and more"
-        )
+        shortest_s = min(pause_s for _, _, pause_s in counts)
+        print(f"{name:8} {relevant} of {total} ({by_seed}); pauses of {shortest_s:.3f} s and more")
 
 
 if __name__ == "__main__":
