@@ -19,7 +19,7 @@ from rich.table import Table
 
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from peers.evaluation import pool_commands
+from peers.evaluation import error_rate_command, pool_commands
 from peers.evaluation.extra import needed_extra
 from peers.evaluation.judgement_names import by_suffix
 from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
@@ -39,6 +39,7 @@ eval_app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 pool_commands.mount(eval_app)
+error_rate_command.mount(eval_app)
 
 SharedOption = Annotated[Path, typer.Option("--shared", help="Folder with suites/ and judged/.")]
 HelpOption = Annotated[

@@ -42,6 +42,7 @@ SAYS: Final = {
     "tianmesh trace info": r"pages",
     "tianmesh eval pool": r"1 pages of 1 queries|pages of 2 queries",
     "tianmesh eval agreement": r"kappa",
+    "tianmesh eval error-rate": r"error rate 0.00%: 1,000 repetitions",
     "tianmesh sim plan": r"machines",
     "tianmesh policy show": r"rule|policy",
     "tianmesh seed": r"accepted",
