@@ -1,4 +1,4 @@
-"""The commands of `tianmesh eval` with which people judge: pools, judging, agreement. [io]"""
+"""The commands of `tianmesh eval` by which people judge: queries, pools, judging, agreement. [io]"""
 
 from __future__ import annotations
 
@@ -22,14 +22,19 @@ from peers.evaluation.agreement import Agreement, cohens_kappa, fleiss_kappa, jo
 from peers.evaluation.assessment import Assessment, judgements_path
 from peers.evaluation.assessment_screen import judge_pool
 from peers.evaluation.pool import Pool, Shown, pool_of, read_pool, with_shown, write_pool
-from peers.evaluation.trec import read_qrels, read_run, read_topics, write_qrels
+from peers.evaluation.trec import read_qrels, read_run, read_topics, read_words, write_qrels, write_topics
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.query_log.log_row import CLIENTS_TOLD_MIN
 
 NOT_SHOWN: Final = (403, 404)  # of HTTP: its site wants no copy shown; the mesh has none
 
 
 def mount(app: typer.Typer) -> None:
     """Add the commands to `tianmesh eval`."""
+    app.command(
+        "queries",
+        epilog="Example: tianmesh eval queries SogouQ.sample --per-class 50 --out topics.tsv",
+    )(draw_queries)
     app.command(
         "pool",
         epilog="Example: tianmesh eval pool ours.run theirs.run --queries topics.tsv --out pool.json",
@@ -39,6 +44,41 @@ def mount(app: typer.Typer) -> None:
         "agreement",
         epilog="Example: tianmesh eval agreement pool.ann.qrels pool.bob.qrels --joined pool.qrels",
     )(agreement)
+
+
+def draw_queries(
+    log: Annotated[Path, typer.Argument(help="Query or click log, of any layout that is known.")],
+    out: Annotated[Path, typer.Option(help="File of queries to write: id TAB text.")],
+    per_class: Annotated[int, typer.Option(min=1, help="Queries of each class.")] = 50,
+    min_clients: Annotated[
+        int,
+        typer.Option(min=1, help="Clients that must have asked a query; requests, if no clients are told."),
+    ] = CLIENTS_TOLD_MIN,
+    without: Annotated[
+        Path | None, typer.Option(help="Words, one a line: queries with one of them are left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a set of queries to judge engines by from a log: so many of each class.
+
+    Navigational queries look for a site, transactional ones for something to have or to do, informational
+    ones for what pages say. The class is told by words and is wrong now and then: read the file first.
+    """
+    from peers.evaluation.query_set import drawn_queries, topics_of
+    from peers.query_log.log_files import clients_of, read_log, requests_of
+
+    left_out = [] if without is None else read_words(without)
+    asked = ((entry.query, entry.client) for entry in requests_of(read_log(log).entries))
+    drawn = drawn_queries(clients_of(asked), per_class, min_clients, left_out, Random(seed))
+    if not any(sample.queries for sample in drawn.values()):
+        raise ConfigError(f"no query of {log} has {min_clients:,} clients: give a smaller --min-clients")
+    write_topics(out, topics_of(drawn))
+    if as_json:
+        print_json({each: {"there_are": of.n_there, "drawn": len(of.queries)} for each, of in drawn.items()})
+        return
+    for each, of in drawn.items():
+        print(f"{each}: {len(of.queries):,} of {of.n_there:,}")
 
 
 def make_pool(

@@ -77,6 +77,24 @@ def read_topics(path: Path) -> list[tuple[str, str]]:
     return [(topic[0], topic[1]) for topic in topics]
 
 
+def write_topics(path: Path, topics: Iterable[tuple[str, str]]) -> None:
+    """Write a file of queries, one a line: id, a tab, the text with single spaces.
+
+    Raises:
+      ConfigError: the file cannot be written.
+    """
+    lines = (f"{query}\t{' '.join(text.split())}\n" for query, text in topics)
+    try:
+        replace_whole(path, "".join(lines).encode())
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def read_words(path: Path) -> list[str]:
+    """Read a file of words, one a line. ConfigError when it cannot be read."""
+    return [line.strip() for line in _text(path).splitlines() if line.strip()]
+
+
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """Read TREC's judgements, `query iteration document grade` a line; also with a header, without iteration.
 

@@ -14,7 +14,9 @@ from mesh.errors import ConfigError
 from peers.query_log.log_files import (
     CLIENTS_REMEMBERED,
     LINE_BYTES_MAX,
+    NO_CLIENT,
     LoggedQuery,
+    clients_of,
     read_log,
     requests_of,
     write_book_clicks,
@@ -201,6 +203,18 @@ def test_further_clicks_on_a_page_of_results_are_no_request() -> None:
     ]
     asked_twice = [LoggedQuery("red", 0.0, "a")] * 2
     assert list(requests_of(asked_twice)) == asked_twice
+
+
+def test_a_client_counts_once_a_query_and_a_request_where_clients_are_not_told() -> None:
+    asked = [
+        ("red", "a"),
+        ("red", "a"),
+        ("red", "b"),
+        ("blue", "a"),
+        ("green", NO_CLIENT),
+        ("green", NO_CLIENT),
+    ]
+    assert clients_of(asked) == {"red": 2, "blue": 1, "green": 2}
 
 
 def test_pages_before_clients_are_remembered_of_the_last_clients_only() -> None:
