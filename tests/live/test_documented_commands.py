@@ -40,6 +40,7 @@ SAYS: Final = {
     'curl -s -H "$token"': r"# TYPE tianmesh_\w+ counter",
     'curl -H "$token" --data': r'"accepted":1',
     "tianmesh trace info": r"pages",
+    "tianmesh eval queries": r"transactional: 1 of 1",
     "tianmesh eval pool": r"1 pages of 1 queries|pages of 2 queries",
     "tianmesh eval agreement": r"kappa",
     "tianmesh eval error-rate": r"error rate 0.00%: 1,000 repetitions",
