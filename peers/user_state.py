@@ -29,18 +29,23 @@ def state_path(kind: str, names: list[str], option: str) -> Path:
 
 
 def write_whole(path: Path, content: bytes, option: str) -> None:
-    """Replace a file whole, so that any kill leaves the one before or this one.
+    """Replace a file as `replace_whole` does, in a folder that is made where there is none.
 
     Raises:
       ConfigError: there is no writing there.
     """
-    beside = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(content)
-        beside.replace(path)
+        replace_whole(path, content)
     except OSError as error:
         raise not_kept(path, error, option) from error
+
+
+def replace_whole(path: Path, content: bytes) -> None:
+    """Replace a file, so that any kill leaves the one before or this one. OSError."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_bytes(content)
+    beside.replace(path)
 
 
 def not_kept(path: Path, error: OSError, option: str) -> ConfigError:

@@ -30,7 +30,15 @@ _PIN: Final = re.compile(r"sha256=((?:[0-9a-f]{2}:?){31}[0-9a-f]{2})", re.IGNORE
 
 
 class GatewayError(TianmeshError):
-    """The gateway did not do as it was asked; the text is its own."""
+    """The gateway did not do as it was asked; the text is its own.
+
+    Attributes:
+      status: of a request that was refused, 400 to 599; 0 where it is not known.
+    """
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class GatewayUnreachable(GatewayError):
@@ -240,7 +248,7 @@ class GatewayClient:
         if status >= 400:
             is_busy = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
             kind = GatewayBusy if is_busy else GatewayError
-            raise kind(str(answer.get("error", f"{self.url} answered {status}")))
+            raise kind(str(answer.get("error", f"{self.url} answered {status}")), status)
         return answer
 
     def _answer(self, method: str, path: str, body: bytes | None) -> tuple[int, dict[str, Any]]:

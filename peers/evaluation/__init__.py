@@ -6,6 +6,7 @@ documents; `measures` turns judgements and rankings into figures and compares tw
 all; `weight_fit` finds weights. `main_text` has pages whose main text is known, `main_text_fit` [io] finds
 the weights that tell it. `segmenters` [io] compares ways to cut Chinese into words. `query_run` [io] asks a
 running mesh the queries of a file and tells what of the answers is odd, `query_run_screen` [io] for people.
-`commands` [io] are those of which `cli` tells. All but `trec`, `segmenters`, `query_run` and
-`query_run_screen` need the extra `evaluation`.
+People judge a `pool` of runs for a `query_set` by `assessment`, `assessment_screen` [io]; `agreement` has
+kappa, `error_rate` how sure a comparison of `judged_runs` is. `commands`, `pool_commands` and
+`error_rate_command` [io] are those of which `cli` tells. All that measures or ranks needs the `extra`.
 """

@@ -5,11 +5,9 @@ They need the extra `evaluation`, which peers do not: what it brings is imported
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import unquote
 
 import msgspec
 import typer
@@ -21,7 +19,9 @@ from rich.table import Table
 
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from peers.evaluation.trec import Judgements, Ranked, Run
+from peers.evaluation import error_rate_command, pool_commands
+from peers.evaluation.extra import needed_extra
+from peers.evaluation.judgement_names import by_suffix
 from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 
@@ -38,6 +38,8 @@ eval_app = typer.Typer(
     help="Judge the answers of a running mesh, or of the engine beside others.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+pool_commands.mount(eval_app)
+error_rate_command.mount(eval_app)
 
 SharedOption = Annotated[Path, typer.Option("--shared", help="Folder with suites/ and judged/.")]
 HelpOption = Annotated[
@@ -201,15 +203,6 @@ def segmenters(
     Console().print(table)
 
 
-@contextmanager
-def needed_extra() -> Iterator[None]:
-    """Name the extra to install when an import fails. ConfigError."""
-    try:
-        yield
-    except ImportError as error:
-        raise ConfigError(f"{error}; in the folder of the project: pip install '.[evaluation]'") from error
-
-
 def _folder(help_pages: Path) -> Path | None:
     return None if help_pages == NO_HELP else help_pages
 
@@ -281,40 +274,3 @@ def _show_table(rows: Sequence[Row], skipped: Sequence[Skipped]) -> None:
     console.print("p: of the difference to our engine by MRR@10 (known items) or nDCG@10, paired t-test")
     for each in skipped:
         console.print(f"skipped: {escape(each.what)}: {escape(each.reason)}")
-
-
-def by_suffix(run: Run, judgements: Judgements) -> dict[str, list[Ranked]]:
-    """Name the hits as the judgements do, where these give only the end of a path.
-
-    So judgements fit wherever a mesh crawled their documents.
-
-    A name fits a URL that is equal to it, or ends with it after a slash; of several that fit, the longest.
-    Without query and fragment where the name has none. A page found under two URLs counts once, first.
-    """
-    names = {name for of_query in judgements.values() for name in of_query}
-    return {query: _distinct(_named(hits, names)) for query, hits in run.items()}
-
-
-def _named(hits: Iterable[Ranked], names: set[str]) -> Iterable[Ranked]:
-    for hit in hits:
-        yield hit._replace(document=_name_of(hit.document, names))
-
-
-def _name_of(url: str, names: set[str]) -> str:
-    for spelled in (url, unquote(url), url.partition("#")[0].partition("?")[0]):
-        rest = spelled
-        while rest:
-            if rest in names:
-                return rest
-            rest = rest.partition("/")[2]
-    return url
-
-
-def _distinct(hits: Iterable[Ranked]) -> list[Ranked]:
-    seen: set[str] = set()
-    kept = []
-    for hit in hits:
-        if hit.document not in seen:
-            seen.add(hit.document)
-            kept.append(hit)
-    return kept

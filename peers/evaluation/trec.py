@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from mesh.errors import ConfigError
+from peers.user_state import replace_whole
 
 Judgements: TypeAlias = Mapping[str, Mapping[str, int]]  # query -> document -> grade, 0 not relevant
 
@@ -41,7 +42,7 @@ def write_run(path: Path, rankings: Iterable[tuple[str, Sequence[Ranked]]], tag:
         with path.open("w", encoding="utf-8") as out:
             out.writelines(lines)
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}; give another file name") from error
+        raise not_written(path, error) from error
 
 
 def read_run(path: Path) -> dict[str, list[Ranked]]:
@@ -76,6 +77,24 @@ def read_topics(path: Path) -> list[tuple[str, str]]:
     return [(topic[0], topic[1]) for topic in topics]
 
 
+def write_topics(path: Path, topics: Iterable[tuple[str, str]]) -> None:
+    """Write a file of queries, one a line: id, a tab, the text with single spaces.
+
+    Raises:
+      ConfigError: the file cannot be written.
+    """
+    lines = (f"{query}\t{' '.join(text.split())}\n" for query, text in topics)
+    try:
+        replace_whole(path, "".join(lines).encode())
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def read_words(path: Path) -> list[str]:
+    """Read a file of words, one a line. ConfigError when it cannot be read."""
+    return [line.strip() for line in _text(path).splitlines() if line.strip()]
+
+
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """Read TREC's judgements, `query iteration document grade` a line; also with a header, without iteration.
 
@@ -95,6 +114,28 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     if not judgements:
         raise ConfigError(f"{path} has no judgements")
     return judgements
+
+
+def write_qrels(path: Path, judgements: Judgements) -> None:
+    """Write TREC's judgements, so that any kill leaves the file before or this one.
+
+    Raises:
+      ConfigError: the file cannot be written.
+    """
+    lines = (
+        f"{query} 0 {document} {grade}\n"
+        for query, of_query in judgements.items()
+        for document, grade in of_query.items()
+    )
+    try:
+        replace_whole(path, "".join(lines).encode())
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def not_written(path: Path, error: OSError) -> ConfigError:
+    """Return the error of a file that cannot be written."""
+    return ConfigError(f"cannot write {path}: {error.strerror}; give another file name")
 
 
 def _text(path: Path) -> str:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from peers.handover.item_store import Item, ItemStore, key_of
-from peers.query_log.log_row import GROUP_BYTES, LogRow, name_in, row_in
+from peers.query_log.log_row import CLIENTS_TOLD_MIN, GROUP_BYTES, LogRow, name_in, row_in
 from peers.query_log.wire_messages import GROUPS_MAX, QueryOfDay, RareQueries
-
-CLIENTS_TOLD_MIN: Final = 5
 
 
 class LogPart(NamedTuple):

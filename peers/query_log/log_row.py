@@ -19,6 +19,7 @@ from peers.policy.log_rules import DIGEST_BYTES, query_digest
 QUERY_CHARS_MAX: Final = 200  # a longer one is a text that somebody has pasted, and is not logged
 URL_CHARS_MAX: Final = 500  # of a page clicked on; a longer one is not logged
 PAGES_MAX: Final = 100  # of one client: the first ones
+CLIENTS_TOLD_MIN: Final = 5  # that must have asked a query before anybody is told it
 CLICKS_MAX: Final = 10  # of one client: the highest ranks
 RANK_MAX: Final = 1_000_000
 CLIENT_BYTES: Final = 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 
@@ -12,6 +12,9 @@ class Segmenter(Protocol):
 
     def cut(self, run: str) -> list[str]:
         """Return the words of one run, in order, covering it."""
+
+    def cut_known(self, run: str) -> list[str]:
+        """Return words of the dictionary, and single characters, that cover one run; none is guessed."""
 
     def search(self, joined: str) -> list[str]:
         """Return the search-mode terms of runs joined by line breaks, and the line breaks."""
@@ -24,6 +27,7 @@ class RjiebaSegmenter:
         import rjieba
 
         self.cut: Callable[[str], list[str]] = rjieba.cut
+        self.cut_known: Callable[[str], list[str]] = partial(rjieba.cut, hmm=False)
         self.search: Callable[[str], list[str]] = rjieba.cut_for_search
 
 
@@ -35,6 +39,7 @@ class JiebaSegmenter:
 
         jieba.setLogLevel(60)
         self.cut: Callable[[str], list[str]] = jieba.lcut
+        self.cut_known: Callable[[str], list[str]] = partial(jieba.lcut, HMM=False)
         self._search: Callable[[str], list[str]] = jieba.lcut_for_search
 
     def search(self, joined: str) -> list[str]:
@@ -75,3 +80,8 @@ def segment_han(joined: str) -> list[str]:
 def words_of(run: str) -> list[str]:
     """Cut one Han run into the words of the sentence, which cover it."""
     return _segmenter().cut(run)
+
+
+def known_words_of(run: str) -> list[str]:
+    """Cut one Han run into words of the dictionary, and single characters where it has none."""
+    return _segmenter().cut_known(run)

@@ -47,7 +47,7 @@ _FORM_NO_WORDS: Final = """
 一个 两个 多个 这个 那个 另一个 某个 每个 各个 一种 一些 这些 那些 其中 之一 之后 之前 以及 并且 或者
 如果 可以 进行 使用 通过 根据 由于 因为 所以 以后 以前 目前 已经 曾经 我们 他们 自己
 """
-_FORMING_NO_WORDS: Final = frozenset(_FORM_NO_WORDS.split())
+FORMING_NO_WORDS: Final = frozenset(_FORM_NO_WORDS.split())
 
 
 class DiscoverySettings(msgspec.Struct, frozen=True):
@@ -137,7 +137,7 @@ def _places(words: list[str]) -> Iterator[tuple[int, int]]:
         n_chars = 0
         for last in range(first, min(first + PARTS_MAX, len(words))):
             n_chars += len(words[last])
-            if n_chars > CHARS_MAX or words[last] in _FORMING_NO_WORDS:
+            if n_chars > CHARS_MAX or words[last] in FORMING_NO_WORDS:
                 break
             yield first, last + 1
 

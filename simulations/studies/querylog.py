@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
+from peers.query_log.log_files import LoggedQuery, QueryLog, read_log
 from simulations.studies.figures import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT, made_up_queries
-from simulations.traces.query_logs import LoggedQuery, QueryLog, read_log
 from simulations.traces.query_statistics import figures_of, statistics_of
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@
 `trace_part`  a part of a trace
 `synthesis`   a larger web that is alike
 `warc_pages`  pages of WARC archives; `log_pages` of the logs of web servers; `web_graph` of public graphs
-`query_logs`  query and click logs of other engines [io]; `queries`: as numbers, and made-up ones;
-              `query_statistics`: the figures of the book's chapter 9
+`queries`     query logs as numbers, and made-up ones; `query_statistics`: the figures of the book's chapter 9
 `own_log`     that of this mesh [io]
 `commands`    `tianmesh trace`; `log_commands`: `tianmesh log`
 """

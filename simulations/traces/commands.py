@@ -202,7 +202,7 @@ def queries(
     ] = False,
 ) -> None:
     """Show a query log in the figures of the book's chapter 9; write it in the book's layout, if you like."""
-    from simulations.traces.query_logs import read_log, write_book_clicks, write_book_queries
+    from peers.query_log.log_files import read_log, write_book_clicks, write_book_queries
     from simulations.traces.query_statistics import statistics_of
 
     found = statistics_of(read_log(log))

@@ -128,8 +128,8 @@ def export(
     Clients are numbers that say only how many there were; times are those of midnight. Queries that fewer
     than five clients asked on a day are left out, and counted.
     """
+    from peers.query_log.log_files import write_book_clicks, write_book_queries
     from simulations.traces.own_log import entries_of, read_parts
-    from simulations.traces.query_logs import write_book_clicks, write_book_queries
 
     with reader_of(gateway, token, data) as client:
         parts = list(read_parts(client))

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from mesh.client.gateway_client import GatewayClient
 from peers.gateway.model.log_json import LoggedQueryJson, LogPartJson, RareQueriesJson
 from peers.options import read_told
+from peers.query_log.log_files import PAGE_RESULTS, LoggedQuery, QueryLog
 from peers.query_log.log_row import is_loggable
-from simulations.traces.query_logs import PAGE_RESULTS, LoggedQuery, QueryLog
 from simulations.traces.query_statistics import QueryStatistics, statistics_of
 
 LAYOUT = "the log of this mesh"

@@ -20,8 +20,8 @@ from typing import Final
 
 import numpy as np
 
+from peers.query_log.log_files import BACKWARDS_MAX, digest_of, read_log, requests_of
 from simulations.traces.columns import Floats, Ints
-from simulations.traces.query_logs import BACKWARDS_MAX, digest_of, read_log, requests_of
 
 FIT_BEGIN: Final = 0.06  # of x, from where on (9-2) is taken
 HEAD_EXPONENT: Final = (
@@ -41,7 +41,7 @@ def read_queries(path: Path) -> Ints:
     file has number 0, the next other one 1. Held are some 16 bytes for each request.
 
     Raises:
-      ConfigError: the file cannot be read, has no queries, or a line that does not fit (`query_logs`).
+      ConfigError: the file cannot be read, has no queries, or a line that does not fit (`log_files`).
     """
     asked, times = array("Q"), array("d")
     for entry in requests_of(read_log(path).entries):

@@ -18,9 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mesh.errors import ConfigError
-from simulations.traces.columns import Floats, Ints
-from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT
-from simulations.traces.query_logs import (
+from peers.query_log.log_files import (
     BACKWARDS_MAX,
     NO_CLIENT,
     LoggedQuery,
@@ -28,6 +26,8 @@ from simulations.traces.query_logs import (
     digest_of,
     requests_of,
 )
+from simulations.traces.columns import Floats, Ints
+from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT
 from simulations.traces.statistics import LogNormal, QuantitySpread, spread_of
 
 GROUP: Final = 1_000  # requests, for (9-3) and (9-4)

@@ -40,6 +40,10 @@ SAYS: Final = {
     'curl -s -H "$token"': r"# TYPE tianmesh_\w+ counter",
     'curl -H "$token" --data': r'"accepted":1',
     "tianmesh trace info": r"pages",
+    "tianmesh eval queries": r"transactional: 1 of 1",
+    "tianmesh eval pool": r"1 pages of 1 queries|pages of 2 queries",
+    "tianmesh eval agreement": r"kappa",
+    "tianmesh eval error-rate": r"error rate 0.00%: 1,000 repetitions",
     "tianmesh sim plan": r"machines",
     "tianmesh policy show": r"rule|policy",
     "tianmesh seed": r"accepted",
@@ -116,6 +120,10 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         (folder / "SogouQ.sample").write_text(
             "00:00:00\t1\t[软件包]\t1 1\thttp://a.test/\n", encoding="gb18030"
         )
+        for engine in ("ours", "theirs"):
+            (folder / f"{engine}.run").write_text(f"1 Q0 {PAGE} 1 1.0 {engine}\n")
+        for name in ("pool.ann", "pool.bob", "pool"):
+            (folder / f"{name}.qrels").write_text(f"1 0 {PAGE} 1\n")
         shell = Shell(folder, lab.gateways()[0])
         for name in ("papers/note.txt", "mirror/index.html"):
             (folder / name).parent.mkdir()

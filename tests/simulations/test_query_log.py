@@ -12,7 +12,7 @@ from mesh.actors.actor import Address
 from peers.crawler.model.settings import CrawlSettings
 from peers.policy.log_rules import ForgottenQuery, QueryLogRules, query_digest
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
-from peers.query_log.log_part import CLIENTS_TOLD_MIN
+from peers.query_log.log_row import CLIENTS_TOLD_MIN
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
 from peers.query_log.wire_messages import LogTold, LogWanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from peers.evaluation.commands import by_suffix
+from peers.evaluation.judgement_names import by_suffix
 from peers.evaluation.trec import Ranked
 
 

@@ -24,3 +24,22 @@ def test_the_command_prints_what_it_finds(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["words", "discover", str(tmp_path / "none")])
     assert isinstance(result.exception, ConfigError)
+
+
+def test_words_of_a_log_are_those_that_enough_clients_asked_for(tmp_path: Path) -> None:
+    """One client that asks a hundred times is one."""
+    asked = [*[(client, "爱心社+地震") for client in range(5)], *[(9, "何炅")] * 100]
+    lines = [f"00:00:0{client}\t{client}\t[{query}]\t1 1\tb.test/" for client, query in asked]
+    (tmp_path / "log").write_text("\n".join(lines), "gbk")
+    words = ["words", "discover", "--queries", str(tmp_path / "log")]
+    assert CliRunner().invoke(app, words).stdout == "爱心社\t5\n"
+    told = CliRunner().invoke(app, [*words, "--min-clients", "1", "--json"]).stdout
+    assert json.loads(told) == [
+        {"word": "爱心社", "client_count": 5},
+        {"word": "何炅", "client_count": 1},
+    ]
+
+
+def test_either_texts_or_a_log_are_given(tmp_path: Path) -> None:
+    assert CliRunner().invoke(app, ["words", "discover"]).exit_code == 2
+    assert CliRunner().invoke(app, ["words", "discover", "a", "--queries", "b"]).exit_code == 2

@@ -14,6 +14,7 @@ from tests.demo_texts import demo_documents
 def test_rjieba_and_jieba_cut_random_han_runs_alike(run: str) -> None:
     assert RjiebaSegmenter().search(run) == JiebaSegmenter().search(run)
     assert RjiebaSegmenter().cut(run) == JiebaSegmenter().cut(run)
+    assert RjiebaSegmenter().cut_known(run) == JiebaSegmenter().cut_known(run)
 
 
 def test_rjieba_and_jieba_cut_real_han_runs_alike() -> None:
@@ -22,3 +23,4 @@ def test_rjieba_and_jieba_cut_real_han_runs_alike() -> None:
     assert len(runs) > 5000
     joined = "\n".join(runs)
     assert RjiebaSegmenter().search(joined) == JiebaSegmenter().search(joined)
+    assert list(map(RjiebaSegmenter().cut_known, runs)) == list(map(JiebaSegmenter().cut_known, runs))

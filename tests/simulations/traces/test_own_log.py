@@ -22,7 +22,7 @@ from peers.gateway.model.log_json import (
 )
 from peers.policy.log_rules import QueryLogRules, query_digest
 from peers.policy.rules import policy_in
-from simulations.traces.query_logs import read_log
+from peers.query_log.log_files import read_log
 from simulations.traces.query_statistics import statistics_of
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import FakeGateway, fake_gateway

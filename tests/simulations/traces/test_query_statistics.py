@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peers.query_log.log_files import NO_CLIENT, LoggedQuery, QueryLog, read_log
 from simulations.traces import query_statistics
 from simulations.traces.columns import Floats
-from simulations.traces.query_logs import NO_CLIENT, LoggedQuery, QueryLog, read_log
 from simulations.traces.query_statistics import (
     BOOK_FIT,
     QueryStatistics,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,21 +9,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
-from simulations.traces.commands import app
-from simulations.traces.queries import read_queries
-from simulations.traces.query_logs import (
+from peers.query_log.log_files import (
     CLIENTS_REMEMBERED,
     LINE_BYTES_MAX,
+    NO_CLIENT,
     LoggedQuery,
+    clients_of,
     read_log,
     requests_of,
     write_book_clicks,
     write_book_queries,
 )
-from simulations.traces.query_statistics import statistics_of
 
 NOON = datetime(2003, 3, 21, 12, 0, 2, tzinfo=UTC).timestamp()
 BOOK = "Fri Mar 21 12:00:02 2003\n192.0.2.1\nDatabase\n北京大学\n1\n"
@@ -92,13 +89,6 @@ def test_each_layout_is_recognised_in_utf_8_and_gbk(tmp_path: Path, layout: str,
     entries = list(log.entries)
     assert (log.layout, entries[0]) == (layout, first)
     assert [entry.query for entry in entries] == ["北京大学", "red panda"]
-
-
-def test_the_book_s_record_of_five_lines_is_one_query(tmp_path: Path) -> None:
-    records = [BOOK.replace("北京大学", f"q{number % 4_000}") for number in range(12_000)]
-    (tmp_path / "log").write_text("".join(records))
-    asked = read_queries(tmp_path / "log")
-    assert (len(asked), asked.max() + 1) == (12_000, 4_000)
 
 
 @pytest.mark.parametrize(
@@ -215,44 +205,20 @@ def test_further_clicks_on_a_page_of_results_are_no_request() -> None:
     assert list(requests_of(asked_twice)) == asked_twice
 
 
+def test_a_client_counts_once_a_query_and_a_request_where_clients_are_not_told() -> None:
+    asked = [
+        ("red", "a"),
+        ("red", "a"),
+        ("red", "b"),
+        ("blue", "a"),
+        ("green", NO_CLIENT),
+        ("green", NO_CLIENT),
+    ]
+    assert clients_of(asked) == {"red": 2, "blue": 1, "green": 2}
+
+
 def test_pages_before_clients_are_remembered_of_the_last_clients_only() -> None:
     others = CLIENTS_REMEMBERED - 1
     clicks = [LoggedQuery("red", 0.0, str(client), 1, 1, "http://a.test/") for client in range(others + 1)]
     assert len(list(requests_of([*clicks, clicks[0]]))) == others + 1
     assert len(list(requests_of([*clicks, clicks[0]._replace(client="new"), clicks[0]]))) == others + 3
-
-
-def test_the_command_shows_a_log_and_writes_the_book_s(tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(LAYOUTS["SogouQ of 2012"][0])
-    written = "--book-queries", str(tmp_path / "queries"), "--book-clicks", str(tmp_path / "clicks")
-    output = CliRunner().invoke(app, ["queries", str(tmp_path / "log"), *written]).output
-    assert "SogouQ of 2012" in output
-    assert "2 entries of 2 clients" in output
-    for name, clicks in (("queries", None), ("clicks", 2)):
-        told = json.loads(CliRunner().invoke(app, ["queries", str(tmp_path / name), "--json"]).output)
-        assert (told["requests"], told["clicks"] and told["clicks"]["clicks"]) == (2, clicks)
-        assert (told["entries"], told["clients"], told["distinct"]) == (2, 2, 2)
-
-
-def test_requests_of_a_log_by_client_are_numbered_by_time(tmp_path: Path) -> None:
-    lines = [f"{query}\t{query}\t2006-03-0{day} 07:17:12" for query in ("red", "blue") for day in (1, 2, 3)]
-    (tmp_path / "log").write_text("\n".join(lines))
-    assert read_queries(tmp_path / "log").tolist() == [0, 1, 0, 1, 0, 1]
-
-
-def test_a_log_of_days_by_time_of_day_stays_in_its_order(tmp_path: Path) -> None:
-    times = [f"{second // 3600:02d}:{second // 60 % 60:02d}:00" for second in range(0, 86_400, 600)]
-    lines = [f"{at}\t1\t[day {day}]\t1 1\tb.test/{at}" for day in range(2) for at in times]
-    (tmp_path / "log").write_text("\n".join(lines))
-    asked = read_queries(tmp_path / "log").tolist()
-    assert asked == sorted(asked)
-    found = statistics_of(read_log(tmp_path / "log"))
-    assert found.order is not None
-    assert found.order.rate_per_s == pytest.approx(len(asked) / (2 * 85_800))
-
-
-def test_a_log_by_client_has_no_figures_of_order_and_says_so(tmp_path: Path) -> None:
-    lines = [f"{client}\tred\t2006-03-0{day} 07:17:12" for client in range(9) for day in (1, 2)]
-    (tmp_path / "log").write_text("\n".join(lines))
-    output = CliRunner().invoke(app, ["queries", str(tmp_path / "log")]).output
-    assert "44.4% are earlier than the one before" in output

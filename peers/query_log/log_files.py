@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -112,6 +112,24 @@ def requests_of(entries: Iterable[LoggedQuery]) -> Iterator[LoggedQuery]:
         shown[entry.client] = page
         if len(shown) > CLIENTS_REMEMBERED:
             shown.popitem(last=False)
+
+
+def clients_of(asked: Iterable[tuple[str, str]]) -> Counter[str]:
+    """Count the clients of each text; where a log does not tell them, each request counts as one.
+
+    Held are some 100 bytes for each pair that is distinct.
+
+    Args:
+      asked: texts with their clients, `NO_CLIENT` where it is not told.
+    """
+    counts = Counter[str]()
+    seen = set[int]()
+    for text, client in asked:
+        pair = digest_of(f"{client}\0{text}")
+        if client == NO_CLIENT or pair not in seen:
+            seen.add(pair)
+            counts[text] += 1
+    return counts
 
 
 def digest_of(text: str) -> int:

@@ -1,0 +1,138 @@
+"""Pools: the results of several engines that people are to judge, in an order that names no engine.
+
+The first results of every run are judged, all others count as not relevant: so recall comes out too high
+(Zobel 1998), and a run that was not pooled is measured too low. An assessor sees of every page the same
+title and an excerpt by the same rule, from the copy that the mesh has, whatever engine has found it.
+
+Source: Li, Yan, Wang 2004, section 10.4 (pooling, blind order, one rule for excerpts, pages of one archive).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from mesh.errors import ConfigError
+from peers.evaluation.trec import Run, not_written
+from peers.user_state import replace_whole
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+class PooledQuery(msgspec.Struct, frozen=True):
+    """A query whose results are to be judged."""
+
+    query: str  # its id
+    text: str
+
+
+class PooledPage(msgspec.Struct, frozen=True):
+    """A result to be judged, without a trace of its engine."""
+
+    query: str  # the id
+    document: str  # its name in the runs, mostly a URL
+    title: str = ""
+    excerpt: str = ""
+    highlights: tuple[tuple[int, int], ...] = ()  # of the excerpt
+
+
+class Pool(msgspec.Struct, frozen=True):
+    """All that is to be judged, query by query, and how it came about."""
+
+    depth: int  # of each run so many results
+    seed: int  # of the order
+    queries: tuple[PooledQuery, ...]
+    pages: tuple[PooledPage, ...]
+
+
+class Shown(NamedTuple):
+    """The title and an excerpt of a document, as a query finds it."""
+
+    title: str
+    excerpt: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+def blind_order(rankings: Sequence[Sequence[str]], depth: int, random: Random) -> list[str]:
+    """Merge the rankings of several engines for one query, so that no place in it tells an engine.
+
+    Rank by rank the documents that the engines have there are shuffled; each stands where it came first.
+    """
+    order: dict[str, None] = {}
+    for rank in range(depth):
+        there = [ranking[rank] for ranking in rankings if rank < len(ranking)]
+        random.shuffle(there)
+        order.update(dict.fromkeys(there))
+    return list(order)
+
+
+def pool_of(
+    runs: Sequence[Run], topics: Sequence[tuple[str, str]], depth: int, seed: int, random: Random
+) -> Pool:
+    """Pool the first results of runs, without titles and excerpts.
+
+    Args:
+      topics: ids and texts of the queries, in the order in which they are judged; those without results are
+        left out.
+      seed: that of `random`, to be told.
+
+    Raises:
+      ConfigError: a run has a query that is none of the topics, or none has any of them.
+    """
+    unknown = {query for run in runs for query in run} - {query for query, _ in topics}
+    if unknown:
+        raise ConfigError(
+            f"the file of queries lacks {min(unknown)}, which a run has: give the one it was of"
+        )
+    queries, pages = [], []
+    for query, text in topics:
+        rankings = [[hit.document for hit in run.get(query, ())] for run in runs]
+        order = blind_order(rankings, depth, random)
+        if order:
+            queries.append(PooledQuery(query, text))
+            pages += [PooledPage(query, document) for document in order]
+    if not pages:
+        raise ConfigError("no run has any result")
+    return Pool(depth, seed, tuple(queries), tuple(pages))
+
+
+def with_shown(pool: Pool, shown: Callable[[str, str], Shown | None]) -> Pool:
+    """Return a pool with titles and excerpts, without the pages that have none to be shown.
+
+    Args:
+      shown: of a document and the text of a query.
+    """
+    texts = {each.query: each.text for each in pool.queries}
+    pages = []
+    for page in pool.pages:
+        if (found := shown(page.document, texts[page.query])) is not None:
+            pages.append(PooledPage(page.query, page.document, *found))
+    left = {page.query for page in pages}
+    queries = tuple(each for each in pool.queries if each.query in left)
+    return Pool(pool.depth, pool.seed, queries, tuple(pages))
+
+
+def write_pool(path: Path, pool: Pool) -> None:
+    """Write a pool as one JSON document. ConfigError when it cannot be written."""
+    try:
+        replace_whole(path, msgspec.json.format(msgspec.json.encode(pool), indent=1))
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def read_pool(path: Path) -> Pool:
+    """Read a pool that `write_pool` wrote.
+
+    Raises:
+      ConfigError: it cannot be read or is something else.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Pool)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"{path} is no pool: {error}; `tianmesh eval pool` makes one of runs") from error
