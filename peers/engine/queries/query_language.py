@@ -87,6 +87,7 @@ class Oddity(StrEnum):
     TOO_COMPLEX = "too_complex"  # its words are searched, its conditions left out
     COMMONEST_LEFT_OUT = "commonest_left_out"  # of so many words the rarest are searched
     NO_SUCH_PHRASE = "no_such_phrase"  # no page has what was quoted: its words are searched
+    NO_DEFINITION = "no_definition"  # no title or heading has what was to be defined: its words are searched
     CUT_SHORT = "cut_short"  # it cost too much: the best of what was looked at is shown
     NO_CURSOR = "no_cursor"  # it is none of this query: its first page is shown
 

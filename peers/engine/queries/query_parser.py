@@ -73,7 +73,7 @@ class ParsedQuery(NamedTuple):
     query: Query
     remarks: tuple[Remark, ...]  # on what was odd about it
     natives: tuple[NativeForms, ...] = ()  # the languages besides English that it may be in
-    unquoted: Query | None = None  # with words for what is quoted, None where nothing is
+    unquoted: Query | None = None  # with words for what is quoted or to be defined, None where nothing is
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class ParsedQuery(NamedTuple):
         return with_native_forms(self.query, self.natives, doc_freqs)
 
     def unquoted_with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query | None:
-        """Return, likewise, the query to search when nothing contains the quoted phrases."""
+        """Return, likewise, the query to search when no page has the phrases, or the text to be defined."""
         return self.unquoted and with_native_forms(self.unquoted, self.natives, doc_freqs)
 
 
@@ -113,9 +113,8 @@ def read_query(
     if query.is_empty and compiler.has_conditions:
         remarks.note(Oddity.ONLY_EXCLUSIONS)
     query.check_limits()
-    has_phrases = any(_is_quoted(literal) for literal in chain.from_iterable(query.clauses))
     unquoted = None
-    if has_phrases:
+    if _is_any(query, ANY_FIELD) or _is_any(query, _FIELDS[Operator.DEFINE]):
         unquoted = _Compiler(Remarks(), without, synonyms).query(_unquoted(node), order)
     reading = ParsedQuery(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
     if len(reading.terms) > COUNTED_MAX:
@@ -317,14 +316,23 @@ def _texts_asked_for(node: Node) -> list[Words | Phrase]:
             return []
 
 
-def _is_quoted(literal: Literal) -> bool:
-    return literal.kind is LiteralKind.PHRASE and literal.fields == ANY_FIELD and not literal.negated
+def unquoted_oddity(query: Query) -> Oddity:
+    """Return the oddity of a query of which only the unquoted form was found."""
+    return Oddity.NO_SUCH_PHRASE if _is_any(query, ANY_FIELD) else Oddity.NO_DEFINITION
+
+
+def _is_any(query: Query, fields: int) -> bool:
+    """Is any phrase asked for in just these fields?"""
+    return any(
+        literal.kind is LiteralKind.PHRASE and literal.fields == fields and not literal.negated
+        for literal in chain.from_iterable(query.clauses)
+    )
 
 
 def _unquoted(node: Node) -> Node:
-    """Return a node with words for the phrases that are asked for."""
+    """Return a node with words for the phrases that are asked for, and for texts to be defined."""
     match node:
-        case Phrase(text):
+        case Phrase(text) | Condition(Operator.DEFINE, text):
             return Words(_bare(text))
         case And(nodes):
             return And(tuple(map(_unquoted, nodes)))

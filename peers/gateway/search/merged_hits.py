@@ -15,6 +15,7 @@ from mesh.urls import has_host, host_of
 from peers.engine.pages.suggested_texts import typed_key
 from peers.engine.queries.query import Query, Sort
 from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.queries.query_parser import unquoted_oddity
 from peers.engine.rescoring.explanation import Explanation
 from peers.engine.rescoring.model import Candidate, explain_mix, scale_of
 from peers.engine.searching.ranking import CollectionStatistics, RankingWeights, greatest_score
@@ -191,7 +192,7 @@ class MergedHits:
 
     def _remarks(self) -> Iterator[Remark]:
         if self._step.is_unquoted and self._total:
-            yield Remark(Oddity.NO_SUCH_PHRASE)
+            yield Remark(unquoted_oddity(self._task.query))
         if self._step.has_left_out:
             yield Remark(Oddity.COMMONEST_LEFT_OUT)
         if self.is_cut:

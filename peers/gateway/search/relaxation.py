@@ -6,7 +6,8 @@ page of results says so:
 1. Words that occur nowhere are left out; the statistics, which are counted first, tell which.
 2. When fewer than `ENOUGH` pages have all the others, pages with any of them are shown, by their score, or
    those with other forms of the characters of a single one.
-3. When no page at all has the phrases, all that was done before is done with their words.
+3. When no page at all has the phrases, or none a title or heading for what was to be defined, all that was
+   done before is done with their words.
 
 What decides are numbers over the whole mesh, so it is the same however many peers there are. The second
 step needs no search to be taken when the rarest word is on fewer than `ENOUGH` pages.
@@ -50,7 +51,7 @@ class Step(NamedTuple):
     nowhere: tuple[str, ...] = ()  # required entries that are on no page
     is_any: bool = False  # one of the words is enough
     has_left_out: bool = False  # of more than `SCORED_MAX` entries the commonest neither score nor suffice
-    is_unquoted: bool = False  # no page has the phrases: their words are enough
+    is_unquoted: bool = False  # no page has the phrases, or what is to be defined: their words are enough
     enough: int = ENOUGH  # pages that make it the last one
 
 
@@ -59,7 +60,7 @@ def steps_of(query: Query, doc_freqs: Mapping[str, int], unquoted: Query | None 
 
     Args:
       doc_freqs: of the terms of both queries, over the mesh.
-      unquoted: the query with words for its phrases, None where it has none.
+      unquoted: the query with words for its phrases and what is to be defined, None where it has neither.
     """
     steps = _steps(query, doc_freqs)
     if unquoted is not None:

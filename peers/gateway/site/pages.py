@@ -284,6 +284,7 @@ _REMARK_TEXTS: Final = {
     Oddity.TOO_MANY_WORDS: "remark_too_many_words",
     Oddity.COMMONEST_LEFT_OUT: "remark_commonest_left_out",
     Oddity.NO_SUCH_PHRASE: "remark_no_such_phrase",
+    Oddity.NO_DEFINITION: "remark_no_definition",
     Oddity.CUT_SHORT: "remark_cut_short",
     Oddity.TOO_COMPLEX: "remark_too_complex",
     Oddity.NO_CURSOR: "remark_no_cursor",

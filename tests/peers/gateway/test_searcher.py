@@ -260,8 +260,18 @@ def test_when_enough_pages_have_all_words_only_those_are_shown() -> None:
     assert talk.answer().total == ENOUGH
 
 
-def test_when_no_page_has_a_phrase_its_words_are_searched_and_the_answer_says_so() -> None:
-    talk = searching((70, 70), '"web crawler"')
+@pytest.mark.parametrize(
+    ("query", "oddity"),
+    [
+        ('"web crawler"', Oddity.NO_SUCH_PHRASE),
+        ('define:"web crawler"', Oddity.NO_DEFINITION),
+        ('define:web "crawler"', Oddity.NO_SUCH_PHRASE),
+    ],
+)
+def test_when_no_page_has_a_phrase_its_words_are_searched_and_the_answer_says_so(
+    query: str, oddity: Oddity
+) -> None:
+    talk = searching((70, 70), query)
     talk.found("ann")
     talk.found("bob")
     again = only(talk.found("cyd"))
@@ -271,7 +281,7 @@ def test_when_no_page_has_a_phrase_its_words_are_searched_and_the_answer_says_so
     talk.found("bob")
     talk.found("cyd")
     talk.read(url_of("ann"))
-    assert talk.answer().remarks == (Remark(Oddity.NO_SUCH_PHRASE),)
+    assert talk.answer().remarks == (Remark(oddity),)
     assert talk.answer().relaxed == Relaxed()
 
 
