@@ -20,8 +20,9 @@ from rich.table import Table
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
 from peers.evaluation import error_rate_command, pool_commands
+from peers.evaluation.error_rate_command import CondensedOption
 from peers.evaluation.extra import needed_extra
-from peers.evaluation.judgement_names import by_suffix
+from peers.evaluation.judgement_names import by_suffix, condensed
 from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 
@@ -70,6 +71,7 @@ def judge(
         Path | None, typer.Option("--judge", help="TREC run to judge instead of asking a mesh.")
     ] = None,
     compare: Annotated[Path | None, typer.Option(help="TREC run to compare with, by a t-test.")] = None,
+    is_condensed: CondensedOption = False,
     wait: WaitOption = WAIT_S,
     partial: PartialOption = False,
     gateway: GatewayOption = GATEWAY,
@@ -99,10 +101,11 @@ def judge(
         found = read_run(judge_run)
     if run is not None:
         write_run(run, found.items())
-    values = measured(by_suffix(found, judgements), judgements)
+    named = condensed if is_condensed else by_suffix
+    values = measured(named(found, judgements), judgements)
     compared = None
     if compare is not None:
-        compared = differences(values, measured(by_suffix(read_run(compare), judgements), judgements))
+        compared = differences(values, measured(named(read_run(compare), judgements), judgements))
     timing = tally.report() if queries is not None else {}
     report = {**timing, "queries": len(judgements), "measures": means(values)}
     if compared is not None:

@@ -16,11 +16,17 @@ from rich.table import Table
 
 from peers.evaluation.error_rate import FUZZINESS, Factor, PairOutcome, error_rate, outcomes_of
 from peers.evaluation.extra import needed_extra
+from peers.evaluation.judgement_names import by_suffix, condensed
 from peers.evaluation.trec import read_qrels, read_run
 from peers.options import JsonOption, print_json
 
 if TYPE_CHECKING:
     from peers.evaluation.measures import PairedDifference
+
+CondensedOption = Annotated[
+    bool,
+    typer.Option("--condensed", help="Leave pages without a judgement out of the runs: for those of a pool."),
+]
 
 
 def mount(app: typer.Typer) -> None:
@@ -44,6 +50,7 @@ def show_error_rate(
         float, typer.Option(min=0.0, max=1.0, help="Share of the larger mean within which two are equal.")
     ] = FUZZINESS,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+    is_condensed: CondensedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tell how often a comparison of runs comes out the other way.
@@ -57,7 +64,8 @@ def show_error_rate(
     with needed_extra():
         from peers.evaluation.judged_runs import JudgedRuns
 
-    judged = JudgedRuns([read_run(run) for run in runs], [read_qrels(path) for path in qrels], measure)
+    named = condensed if is_condensed else by_suffix
+    judged = JudgedRuns([read_run(run) for run in runs], [read_qrels(path) for path in qrels], measure, named)
     outcomes = outcomes_of(judged.repetitions(vary, size, repeat, Random(seed)), fuzziness)
     tests = [judged.difference(each.one, each.other) for each in outcomes]
     names = [run.name for run in runs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mesh.errors import ConfigError
@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 class JudgedRuns:
     """Runs of the same queries, measured by the joined judgements and by those of each assessor."""
 
-    def __init__(self, runs: Sequence[Run], assessors: Sequence[Judgements], measure: str) -> None:
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        assessors: Sequence[Judgements],
+        measure: str,
+        named: Callable[[Run, Judgements], Run] = by_suffix,
+    ) -> None:
         """Measure the runs.
 
         Args:
           measure: one of `MEASURES`.
+          named: gives the hits of a run the names that judgements have.
 
         Raises:
           ConfigError: there is no such measure, or no run has a query that is judged.
@@ -34,8 +41,8 @@ class JudgedRuns:
         if not any(run.keys() & together.keys() for run in runs):
             raise ConfigError("no run has any query that is judged")
         self.queries = sorted(together)
-        self._runs, self._assessors, self._measure = runs, assessors, measure
-        self._values = [measured(by_suffix(run, together), together) for run in runs]
+        self._runs, self._assessors, self._measure, self._named = runs, assessors, measure, named
+        self._values = [measured(named(run, together), together) for run in runs]
 
     def repetitions(self, vary: Factor, size: int | None, repeat: int, random: Random) -> list[list[float]]:
         """Return of each repetition the means of all runs.
@@ -58,7 +65,7 @@ class JudgedRuns:
                 if len(self._assessors) < 2:
                     raise ConfigError("give the judgements of two assessors or more, each by a --qrels")
                 by_each = [
-                    [measured(by_suffix(run, each), each)[self._measure] for each in self._assessors]
+                    [measured(self._named(run, each), each)[self._measure] for each in self._assessors]
                     for run in self._runs
                 ]
                 return by_assessor(by_each, repeat, random)

@@ -20,6 +20,20 @@ def by_suffix(run: Run, judgements: Judgements) -> dict[str, list[Ranked]]:
     return {query: _distinct(_named(hits, names)) for query, hits in run.items()}
 
 
+def condensed(run: Run, judgements: Judgements) -> dict[str, list[Ranked]]:
+    """Name the hits as `by_suffix`, and leave out those that are not judged, so that the rest moves up.
+
+    It is for judgements of a pool, which has pages that are not relevant, too. Where these are missing, every
+    hit that is left is relevant.
+
+    Source: Sakai 2007, Alternatives to bpref.
+    """
+    return {
+        query: [hit for hit in hits if hit.document in judgements.get(query, ())]
+        for query, hits in by_suffix(run, judgements).items()
+    }
+
+
 def _named(hits: Iterable[Ranked], names: set[str]) -> Iterable[Ranked]:
     for hit in hits:
         yield hit._replace(document=_name_of(hit.document, names))

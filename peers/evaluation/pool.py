@@ -1,8 +1,9 @@
-"""Pools: the results of several engines that people are to judge, in an order that names no engine.
+"""Pools: the results of several engines that people are to judge, in an order that names no engine. [io]
 
 The first results of every run are judged, all others count as not relevant: so recall comes out too high
 (Zobel 1998), and a run that was not pooled is measured too low. An assessor sees of every page the same
-title and an excerpt by the same rule, from the copy that the mesh has, whatever engine has found it.
+title and an excerpt by the same rule, from the copy that the mesh has, whatever engine has found it. A result
+without such a copy is passed over; so it has no judgement, and measures are to leave it out (`condensed`).
 
 Source: Li, Yan, Wang 2004, section 10.4 (pooling, blind order, one rule for excerpts, pages of one archive).
 """
@@ -10,17 +11,16 @@ Source: Li, Yan, Wang 2004, section 10.4 (pooling, blind order, one rule for exc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from random import Random
+from typing import NamedTuple
 
 import msgspec
 
 from mesh.errors import ConfigError
 from peers.evaluation.trec import Run, not_written
 from peers.user_state import replace_whole
-
-if TYPE_CHECKING:
-    from random import Random
 
 
 class PooledQuery(msgspec.Struct, frozen=True):
@@ -70,50 +70,48 @@ def blind_order(rankings: Sequence[Sequence[str]], depth: int, random: Random) -
     return list(order)
 
 
+def name_alone(document: str, text: str) -> Shown:
+    """Show nothing of a document but its name."""
+    return Shown("", "", ())
+
+
 def pool_of(
-    runs: Sequence[Run], topics: Sequence[tuple[str, str]], depth: int, seed: int, random: Random
+    runs: Sequence[Run],
+    topics: Sequence[tuple[str, str]],
+    depth: int,
+    seed: int,
+    shown: Callable[[str, str], Shown | None] = name_alone,
 ) -> Pool:
-    """Pool the first results of runs, without titles and excerpts.
+    """Pool the first results of runs that can be shown.
 
     Args:
       topics: ids and texts of the queries, in the order in which they are judged; those without results are
         left out.
-      seed: that of `random`, to be told.
+      depth: results of each run for a query, those that cannot be shown not counted.
+      shown: of a document and the text of a query, None where there is nothing to be shown; asked again and
+        again for the same.
 
     Raises:
-      ConfigError: a run has a query that is none of the topics, or none has any of them.
+      ConfigError: a run has a query that is none of the topics, or none has any result for them.
     """
     unknown = {query for run in runs for query in run} - {query for query, _ in topics}
     if unknown:
-        raise ConfigError(
-            f"the file of queries lacks {min(unknown)}, which a run has: give the one it was of"
-        )
+        raise ConfigError(f"the file of queries lacks {min(unknown)}, which a run has: give the right one")
+    random = Random(seed)
     queries, pages = [], []
     for query, text in topics:
-        rankings = [[hit.document for hit in run.get(query, ())] for run in runs]
+        documents = ([hit.document for hit in run.get(query, ())] for run in runs)
+        rankings = [
+            list(islice((each for each in ranking if shown(each, text) is not None), depth))
+            for ranking in documents
+        ]
         order = blind_order(rankings, depth, random)
         if order:
             queries.append(PooledQuery(query, text))
-            pages += [PooledPage(query, document) for document in order]
+            pages += [PooledPage(query, each, *found) for each in order if (found := shown(each, text))]
     if not pages:
-        raise ConfigError("no run has any result")
+        raise ConfigError("no run has any result that can be shown")
     return Pool(depth, seed, tuple(queries), tuple(pages))
-
-
-def with_shown(pool: Pool, shown: Callable[[str, str], Shown | None]) -> Pool:
-    """Return a pool with titles and excerpts, without the pages that have none to be shown.
-
-    Args:
-      shown: of a document and the text of a query.
-    """
-    texts = {each.query: each.text for each in pool.queries}
-    pages = []
-    for page in pool.pages:
-        if (found := shown(page.document, texts[page.query])) is not None:
-            pages.append(PooledPage(page.query, page.document, *found))
-    left = {page.query for page in pages}
-    queries = tuple(each for each in pool.queries if each.query in left)
-    return Pool(pool.depth, pool.seed, queries, tuple(pages))
 
 
 def write_pool(path: Path, pool: Pool) -> None:

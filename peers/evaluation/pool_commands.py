@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -21,7 +22,7 @@ from mesh.errors import ConfigError
 from peers.evaluation.agreement import Agreement, cohens_kappa, fleiss_kappa, joined
 from peers.evaluation.assessment import Assessment, judgements_path
 from peers.evaluation.assessment_screen import judge_pool
-from peers.evaluation.pool import Pool, Shown, pool_of, read_pool, with_shown, write_pool
+from peers.evaluation.pool import Shown, pool_of, read_pool, write_pool
 from peers.evaluation.trec import read_qrels, read_run, read_topics, read_words, write_qrels, write_topics
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 from peers.query_log.log_row import CLIENTS_TOLD_MIN
@@ -100,21 +101,26 @@ def make_pool(
     """Pool the first results of several runs, to be judged by people.
 
     The order is blind: of each rank the results of all engines are shuffled, and no engine is named.
-    All titles and excerpts come from the copies in one mesh, whichever engine has found a page.
+    All titles and excerpts come from the copies in one mesh, whichever engine has found a page; pages without
+    a copy to show are passed over. Measure with --condensed then, so that they do not count as not relevant.
     """
-    pool = pool_of([read_run(run) for run in runs], read_topics(queries), depth, seed, Random(seed))
-    n_found = len(pool.pages)
+    read, topics = [read_run(run) for run in runs], read_topics(queries)
+    n_left_out = 0
     if has_pages:
         with GatewayClient(gateway) as client, Progress(console=Console(stderr=True)) as progress:
-            task = progress.add_task("reading pages", total=n_found)
-            pool = with_shown(pool, _shown_by(client, lambda: progress.advance(task)))
+            task = progress.add_task("reading pages", total=None)
+            shown = cache(_shown_by(client, lambda: progress.advance(task)))
+            pool = pool_of(read, topics, depth, seed, shown)
+            n_left_out = shown.cache_info().misses - len(pool.pages)
+    else:
+        pool = pool_of(read, topics, depth, seed)
     write_pool(out, pool)
-    report = _report(pool, n_found)
     if as_json:
-        print_json(report)
+        counts = {"queries": len(pool.queries), "pages": len(pool.pages), "left_out": n_left_out}
+        print_json({**counts, "depth": depth, "seed": seed})
         return
-    left_out = f", {report['left_out']:,} left out that the mesh cannot show" if has_pages else ""
-    print(f"{report['pages']:,} pages of {report['queries']:,} queries (seed {seed}){left_out}: {out}")
+    left_out = f", {n_left_out:,} left out that the mesh cannot show" if has_pages else ""
+    print(f"{len(pool.pages):,} pages of {len(pool.queries):,} queries (seed {seed}){left_out}: {out}")
 
 
 def judge(
@@ -196,18 +202,8 @@ def _read_key() -> str:
         raise ConfigError("judging is done by keys, in a terminal: there is none here") from error
 
 
-def _report(pool: Pool, n_found: int) -> dict[str, Any]:
-    return {
-        "queries": len(pool.queries),
-        "pages": len(pool.pages),
-        "left_out": n_found - len(pool.pages),
-        "depth": pool.depth,
-        "seed": pool.seed,
-    }
-
-
 def _shown_by(client: GatewayClient, advance: Callable[[], None]) -> Callable[[str, str], Shown | None]:
-    """Return a reader of pages; one that two queries have found is read twice."""
+    """Return a reader of pages, each of which is read once for a query."""
     from peers.engine.excerpts.snippet import snippet_of
     from peers.engine.queries.query_parser import read_query
 

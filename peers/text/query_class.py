@@ -36,6 +36,7 @@ class QueryClass(StrEnum):
     TRANSACTIONAL = "transactional"  # to have or to do something on the web
 
 
+CHARS_READ: Final = 200  # of a longer one, which is a text that somebody has pasted
 # Sites that people call by a name that has no sign of a site in it, folded.
 _NAMES: Final = """
 google gmail youtube facebook twitter instagram linkedin wikipedia amazon ebay yahoo hotmail outlook
@@ -45,7 +46,7 @@ sina sohu chinaren hao123 alibaba 谷歌 百度 雅虎 新浪 搜狐 网易 腾�
 """
 SITE_NAMES: Final = frozenset(_NAMES.split())
 _ADDRESS: Final = re.compile(
-    r"https?[:;]//|\bwww\b|(?<![@\w])[a-z0-9-]+\s?\.\s?"
+    r"https?[:;]//|\bwww\b|(?<![@\w-])[a-z0-9-]+\s?\.\s?"
     r"(?:com?|cn|net|org|edu|gov|info|biz|cc|tv|me|io|de|uk|tw|hk|jp)\b"
 )
 
@@ -82,7 +83,7 @@ _TRANSACTION: Final = _any_of(
 
 def query_class(text: str) -> QueryClass:
     """Return the most likely class of a query as it was typed; it knows words of Chinese and English."""
-    folded = " ".join(fold(text).split())
+    folded = " ".join(fold(text[:CHARS_READ]).split())
     if _ADDRESS.search(folded):
         return QueryClass.NAVIGATIONAL
     if _QUESTION.search(folded):

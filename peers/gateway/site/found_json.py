@@ -13,6 +13,7 @@ from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, remark_text, word_of
 from peers.gateway.site.sections import section_url
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, FacetCounts, FacetValues
+from peers.text.query_class import QueryClass, query_class
 
 _ENGLISH = Reader("en", False)
 
@@ -109,6 +110,7 @@ class FoundJson(msgspec.Struct, frozen=True):
     suggestion: str = ""  # a query that finds far more pages
     also_called: list[str] = []  # other names of what `q` is a name of, by links of several domains
     related: list[str] | msgspec.UnsetType = msgspec.UNSET  # queries that go beyond this one, if wanted
+    query_class: QueryClass = QueryClass.INFORMATIONAL  # as its words tell, which are wrong now and then
 
 
 def found_json(
@@ -144,6 +146,7 @@ def found_json(
         suggestion=found.suggestion,
         also_called=list(found.also_called),
         related=msgspec.UNSET if related is None else list(related),
+        query_class=query_class(query),
     )
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
 from rich.console import Console
@@ -17,7 +16,7 @@ from peers.evaluation.pool import Pool, PooledPage, PooledQuery, pool_of, write_
 from peers.evaluation.trec import Ranked, read_qrels
 
 RUN = {"1": [Ranked("http://h/a", 3.0), Ranked("http://h/b", 2.0)], "2": [Ranked("http://h/c", 1.0)]}
-POOL = pool_of([RUN], [("1", "red"), ("2", "green")], 9, 0, Random(0))
+POOL = pool_of([RUN], [("1", "red"), ("2", "green")], 9, 0)
 
 
 @pytest.fixture

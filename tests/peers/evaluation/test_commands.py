@@ -16,6 +16,8 @@ from peers.application import app
 
 ANSWERS = {"red": ["http://h/x/a.html", "http://h/x/b.html"], "green": ["http://h/x/c.html"]}
 
+ENTRIES = [(1, "a"), (2, "b"), (3, "c")]
+
 
 def ready(query: str) -> dict[str, object]:
     return {"status": "ready", "waits_for": []}
@@ -88,6 +90,16 @@ def test_a_run_is_written_and_judged_again_without_a_mesh(gateway: str, folder: 
     assert (folder / "run").read_text().startswith("1 Q0 http://h/x/a.html 1 2.0 tianmesh\n")
     report = run("--judge", folder / "run", *common)
     assert measures(report)["MRR@10"] == pytest.approx(0.5)  # query 3 has no hits
+
+
+def test_a_run_may_be_judged_by_the_pages_that_are_judged_alone(folder: Path) -> None:
+    (folder / "run").write_text(
+        "".join(f"1 Q0 http://h/x/{name}.html {rank} 1.0 t\n" for rank, name in ENTRIES)
+    )
+    common = ("--judge", folder / "run", "--qrels", folder / "pool")
+    (folder / "pool").write_text("1 0 x/b.html 0\n1 0 x/c.html 1\n")
+    assert measures(run(*common))["MRR@10"] == pytest.approx(1 / 3)
+    assert measures(run(*common, "--condensed"))["MRR@10"] == pytest.approx(1 / 2)
 
 
 def test_two_runs_are_compared(gateway: str, folder: Path) -> None:

@@ -137,6 +137,12 @@ def test_the_rate_of_queries_is_that_of_the_sets_drawn(folder: Path) -> None:
     assert abs(pair["worse"] - 1_000) < 4 * (4_000 * 3 / 16) ** 0.5
 
 
+def test_pages_that_nobody_judged_can_be_left_out(folder: Path) -> None:
+    """Then A has its good page first everywhere but for query 4, where it has none, and B everywhere."""
+    (pair,) = told(folder, "a", "b", "--qrels", "ann", "--condensed", "--measure", "MRR@10")["pairs"]
+    assert (pair["t_test"]["mean"], pair["t_test"]["other_mean"]) == (0.75, 1.0)
+
+
 def test_the_t_test_beside_is_over_all_queries(folder: Path) -> None:
     (pair,) = told(folder, "a", "b", "--qrels", "ann", "--measure", "MRR@10")["pairs"]
     test = pair["t_test"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from peers.evaluation.judgement_names import by_suffix
+from peers.evaluation.judgement_names import by_suffix, condensed
 from peers.evaluation.trec import Ranked
 
 
@@ -33,3 +33,12 @@ def test_a_page_under_two_urls_counts_once() -> None:
     hits = [Ranked("http://one/a", 3.0), Ranked("http://two/a", 2.0), Ranked("http://two/b", 1.0)]
     renamed = by_suffix({"q": hits}, {"q": {"a": 1, "b": 1}})["q"]
     assert renamed == [Ranked("a", 3.0), Ranked("b", 1.0)]
+
+
+def test_hits_without_a_judgement_are_left_out_and_the_rest_moves_up() -> None:
+    run = {"q": [Ranked(f"http://h/{name}", 1.0) for name in ("x", "a", "y", "b")], "r": [Ranked("a", 1.0)]}
+    found = condensed(run, {"q": {"a": 0, "b": 1}})
+    assert {query: [hit.document for hit in hits] for query, hits in found.items()} == {
+        "q": ["a", "b"],
+        "r": [],
+    }

@@ -105,8 +105,9 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
     assert list(reply.json) == [
         *("query", "terms", "total", "took_ms", "coverage", "hits"),
         *("is_exact", "sort", "remarks", "relaxed", "next", "is_cached", "corrected", "suggestion"),
-        "also_called",
+        *("also_called", "query_class"),
     ]
+    assert reply.json["query_class"] == "informational"
     assert reply.json["coverage"] == {"slots": 50_000, "answered": 50_000, "missing": 0}
     assert list(reply.json["hits"][0]) == [
         "url",
