@@ -154,7 +154,7 @@ STUDY: Final = Study(
         "peer crashed, half of the slots of another were handed over, and that was lost with its disk",
         "distance": "sum of the differences from exact ranks, as a share of all rank",
         "tau": "Kendall's tau-b of the 1,000 pages with the highest exact ranks",
-        "sums_page": "sums sent to other peers since the beginning, a page; repeated and lost ones, too",
+        "sums_page": "sums sent to other peers since the beginning, a page; also those that got lost",
         "envelopes": "messages sent to other peers since the beginning; each has the sums of many pages",
         "seconds": "virtual seconds since the beginning; a message takes half a second at most, a retry two",
     },

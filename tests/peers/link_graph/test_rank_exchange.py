@@ -154,6 +154,18 @@ def test_a_new_owner_that_tells_from_below_is_told_what_is_held_and_tells_again(
     assert rank(peer, 1, PAGE) == pytest.approx(LEAST + GIVEN)
 
 
+def test_whoever_holds_less_than_what_is_told_and_asks_is_told_again() -> None:
+    peer = source()
+    first = told(peer, 0.0)
+    peer.link(0, 1, links((1, PAGE), (1, PAGE + 1)))
+    second = told(peer, 1.0)
+    peer.receive(B, [SumsHeld(0, 1, second.version)])
+    peer.receive(B, [SumsHeld(0, 1, first.version)])  # late
+    assert peer.wake(2.0) == []
+    peer.receive(B, [SumsHeld(0, 1, first.version, is_asked=True)])
+    assert told(peer, 2.0) is second
+
+
 def test_a_peer_tells_itself_without_messages() -> None:
     peer = RankExchange(A, [A, A], TOLERANCE)
     for slot in (0, 1):
