@@ -1,4 +1,4 @@
-"""Where the commands `tianmesh sim`, `trace` and `log` are, which are loaded when they are called for."""
+"""Where the commands `tianmesh sim`, `trace`, `graph` and `log` are, loaded when they are called for."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ COMMANDS: Final = {
     "trace": LateCommand(
         "simulations.traces.commands:app",
         "Look at recorded crawls, cut and merge them, grow them, make them of other files.",
+    ),
+    "graph": LateCommand(
+        "simulations.link_graphs.commands:app",
+        "Look at graphs of links, as `tianmesh export graph` writes them.",
     ),
     "log": LateCommand(
         "simulations.traces.log_commands:app",

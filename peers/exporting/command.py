@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 EPILOG: Final = (
     "Examples: tianmesh export warc --config mymesh/peer-1/config.toml   "
     "tianmesh export parquet --config mymesh --out tables   (every peer below that folder)   "
-    "tianmesh export jsonl --config mymesh --site debian.org --out - | head"
+    "tianmesh export jsonl --config mymesh --site debian.org --out - | head   "
+    "tianmesh export graph --config mymesh --out graph"
 )
 
 
@@ -34,6 +35,9 @@ class ExportFormat(StrEnum):
     LINKS = "links"  # source, target and text, by tabs
     SYNTAX = "syntax"  # errors in the markup of each page, by tabs, see `parser.SyntaxErrors`
     PARQUET = "parquet"  # the columns of jsonl
+    GRAPH = "graph"  # vertices and edges of the pages, and of their hosts, by tabs
+    GRAPH_PARQUET = "graph-parquet"  # the same as tables
+    WEBGRAPH = "webgraph"  # the text form of WebGraph
     TIANWANG = "tianwang"  # Tianwang's raw store 1.0, all versions
     WEBOBJECTS = "webobjects"  # packages of web objects (.webop, with .desc; .spf has both), likewise
     SOIF = "soif"  # what jsonl says, keywords and links, as Harvest and Tianwang exchanged it
@@ -43,7 +47,9 @@ def export_files(
     form: Annotated[
         ExportFormat,
         typer.Argument(
-            metavar="FORMAT", help="warc, jsonl, links, syntax, parquet, tianwang, webobjects or soif."
+            metavar="FORMAT",
+            help="warc, jsonl, links, syntax, parquet, graph, graph-parquet, webgraph, tianwang, webobjects "
+            "or soif.",
         ),
     ],
     config: Annotated[

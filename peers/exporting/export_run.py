@@ -19,6 +19,7 @@ import msgspec
 from mesh.errors import ConfigError
 from mesh.stamp import Stamp
 from mesh.urls import canonical, host_of
+from peers.exporting.graph import ParquetGraphWriter, TsvGraphWriter, WebGraphWriter
 from peers.exporting.peer_files import ExportedVersion, PeerFiles
 from peers.exporting.revisits import Revisits
 from peers.exporting.rows import ExportTask, Taken, take_apart
@@ -45,6 +46,9 @@ WRITERS: Final[dict[str, Callable[[Path], Writer]]] = {
     "links": LinksWriter,
     "syntax": SyntaxWriter,
     "parquet": ParquetWriter,
+    "graph": TsvGraphWriter,
+    "graph-parquet": ParquetGraphWriter,
+    "webgraph": WebGraphWriter,
     "tianwang": RawWriter,
     "webobjects": PackageWriter,
     "soif": SoifWriter,

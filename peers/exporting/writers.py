@@ -34,12 +34,15 @@ ENDINGS: Final = {
     "links": (".tsv.gz", ".tsv"),
     "syntax": (".tsv.gz", ".tsv"),
     "parquet": (".parquet",),
+    "graph": (),  # several files, as those of the two that follow
+    "graph-parquet": (),
+    "webgraph": (),
     "tianwang": (".raw",),
     "webobjects": (".webop", ".spf"),
     "soif": (".soif",),
 }
 _OF_FILES: Final = frozenset(
-    (".warc", ".gz", ".zst", ".jsonl", ".tsv", ".parquet", ".raw", ".webop", ".spf", ".soif")
+    (".warc", ".gz", ".zst", ".jsonl", ".tsv", ".parquet", ".raw", ".webop", ".spf", ".soif", ".graph-txt")
 )
 
 
@@ -51,8 +54,8 @@ def make_place(out: Path, form: str) -> None:
     """
     is_file = out.name.endswith(ENDINGS[form]) and not out.is_dir()
     if out.suffix in _OF_FILES and not is_file and not out.is_dir():
-        endings = " or ".join(ENDINGS[form])
-        raise ConfigError(f"{out} is no name for {form}: end it in {endings}, or name a folder")
+        endings = "".join(f"end it in {' or '.join(ENDINGS[form])}, or " for _ in ENDINGS[form][:1])
+        raise ConfigError(f"{out} is no name for {form}: {endings}name a folder")
     try:
         (out.parent if is_file else out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -190,7 +193,7 @@ class LinesWriter(TakenWriter):
     name: ClassVar[str]
 
     def __init__(self, out: Path) -> None:
-        self._output = _PackedLines(out, self.name)
+        self._output = PackedLines(out, self.name)
         self.files = [self._output.path]
 
     def write_taken(self, taken: Taken) -> None:
@@ -238,14 +241,7 @@ class ParquetWriter(TakenWriter):
         """Raises: ConfigError: pyarrow is not there, or the output is no folder."""
         if out == STDOUT:
             raise ConfigError("Parquet cannot be written to a pipe: name a folder with --out")
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError as error:
-            raise ConfigError(
-                "Parquet needs pyarrow: pip install pyarrow, or pipx inject tianmesh pyarrow"
-            ) from error
-        self._pyarrow: Any = pyarrow
+        pyarrow = self._pyarrow = pyarrow_with_parquet()
         instant = pyarrow.timestamp("us", tz="UTC")
         dates = {"date": instant, "fetched_at": instant}
         self._schema = pyarrow.schema(
@@ -283,7 +279,23 @@ class ParquetWriter(TakenWriter):
         self._file.write_table(table, row_group_size=ROW_GROUP)
 
 
-class _PackedLines:
+def pyarrow_with_parquet() -> Any:
+    """Load pyarrow.
+
+    Raises:
+      ConfigError: it is not there.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ConfigError(
+            "Parquet needs pyarrow: pip install pyarrow, or pipx inject tianmesh pyarrow"
+        ) from error
+    return pyarrow
+
+
+class PackedLines:
     """Lines in gzip, a member for each call; as they are on stdout, and in files of a name without .gz."""
 
     def __init__(self, out: Path, name: str) -> None:

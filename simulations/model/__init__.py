@@ -1,8 +1,7 @@
 """The model: whole crawls as arrays, on the ownership and the politeness of peers, without their messages.
 
 What takes the exact simulation a minute takes this a hundredth of a second, and what that cannot hold at all
-(thousands of peers, a billion URLs) some minutes. Where the two are held against each other is
-`tests/simulations/model`.
+(thousands of peers, a billion URLs) some minutes. `tests/simulations/model` holds one against the other.
 
 `hosts`       the hosts of a web in numbers: of a trace, or drawn
 `partitions`  ways of mapping hosts to peers
@@ -11,5 +10,6 @@ What takes the exact simulation a minute takes this a hundredth of a second, and
 `flow`        pages of each peer over time, all hosts known from the start: for any number of pages
 `replay`      the same for a trace, with the discovery of pages by links
 `streamed_web` webs that do not fit into memory, some peers at a time
+`costs`       the measured costs of a peer
 `caches`      the hits of caches of results and of posting lists, by each rule of replacement
 """

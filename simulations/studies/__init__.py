@@ -7,6 +7,7 @@ all cores or a `cluster`; `figures`, `tables` and `report` show what came of it 
   `machines` (which part of them binds), `politeness` (where more stop helping), `weights` (the thesis's rule
   for queues), `partition` (of hosts)
 - crawls: `orders` (what is found first), `freshness` (policies of visiting again)
+- links: `pagerank` (the ranks of a mesh beside the exact ones)
 - searches: `search` (latency), `multicast` (at the gateway), `postings` (bytes that queries read), `cache`
   and `querylog` (the book's chapter 9)
 - faults: `recovery` (what they cost)

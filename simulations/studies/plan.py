@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from mesh.errors import ConfigError
 from peers.crawler.model.settings import CrawlSettings
+from simulations.model.costs import ANSWERS, Costs, answer_ms, drawn_costs, query_cpu_s
 from simulations.model.fluid_share import wait_seconds
 from simulations.model.pauses import turns
-from simulations.studies.costs import ANSWERS, Costs, answer_ms, drawn_costs, query_cpu_s
 from simulations.studies.crawls import SLOTS, trace_columns
 from simulations.studies.figures import lines, name_axes
 from simulations.studies.search import SearchParameters

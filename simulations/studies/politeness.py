@@ -18,9 +18,9 @@ from msgspec import Meta
 
 from peers.crawler.model.politeness import delay_s
 from peers.crawler.model.settings import CrawlSettings
+from simulations.model.costs import Costs
 from simulations.model.fluid_share import wait_seconds
 from simulations.model.hosts import SECONDS_SIGMA, power_law
-from simulations.studies.costs import Costs
 from simulations.studies.figures import lines, measure, name_axes
 from simulations.studies.plan import PlanParameters
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers

@@ -1,7 +1,7 @@
 """The shape of a web by its links: strong components, the bow-tie around the largest, and depth.
 
 The bow-tie is that of Broder et al. 2000, "Graph structure in the web". Time is linear in pages and links.
-Links to what is not in the trace do not count. It needs scipy, of the extra `simulations`.
+It needs scipy, of the extra `simulations`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mesh.errors import ConfigError
-from simulations.traces.columns import Ints, TraceColumns
+from simulations.traces.columns import Ints
 
 Flags = npt.NDArray[np.bool_]
 
@@ -34,7 +34,7 @@ class LinkStructure(msgspec.Struct, frozen=True):
 
     strong_components: int
     bow_tie: BowTie
-    depths: list[int]  # of each page: links from the nearest seed
+    depths: list[int]  # of each page: links from the nearest entrance; -1 where none leads to it
 
 
 class _Links(NamedTuple):
@@ -44,8 +44,12 @@ class _Links(NamedTuple):
     targets: Ints
 
 
-def structure_of(columns: TraceColumns) -> LinkStructure:
-    """Find components and depths of a trace with at least one page.
+def structure_of(source: Ints, target: Ints, is_entrance: Flags) -> LinkStructure:
+    """Find components and depths of a web with at least one page.
+
+    Args:
+      source, target: of each link, its pages by number.
+      is_entrance: of each page, whether depths are counted from it: of a trace the seeds.
 
     Raises:
       ConfigError: scipy is not installed.
@@ -56,9 +60,8 @@ def structure_of(columns: TraceColumns) -> LinkStructure:
         raise ConfigError(
             "the structure of links needs scipy: pip install scipy, or pipx inject tianmesh scipy"
         ) from error
-    is_there = columns.link_target >= 0
-    source, target = columns.link_page[is_there], columns.link_target[is_there]
-    links, back = _grouped(source, target, columns.page_count), _grouped(target, source, columns.page_count)
+    n_pages = len(is_entrance)
+    links, back = _grouped(source, target, n_pages), _grouped(target, source, n_pages)
     count, component = connected_components(_matrix(links), connection="strong")
     _, joined = connected_components(_matrix(links), directed=False)
     is_core = component == np.bincount(component).argmax()
@@ -70,7 +73,7 @@ def structure_of(columns: TraceColumns) -> LinkStructure:
         "tubes": _is_reached(links, is_in & ~is_core) & _is_reached(back, is_out & ~is_core),
         "tendrils": joined == joined[is_core.argmax()],
     }
-    return LinkStructure(int(count), _bow_tie(parts), _depths(links, columns.parent < 0))
+    return LinkStructure(int(count), _bow_tie(parts), _depths(links, is_entrance))
 
 
 def _bow_tie(parts: dict[str, Flags]) -> BowTie:
@@ -105,7 +108,7 @@ def _is_reached(links: _Links, is_begin: Flags) -> Flags:
 
 
 def _depths(links: _Links, is_begin: Flags) -> list[int]:
-    """Count for each page the links on the shortest way to it from where it begins; all are reached."""
+    """Count for each page the links on the shortest way to it from where it begins; -1 without a way."""
     order, before = _breadth_first(links, is_begin)
     depths = [-1] * (len(is_begin) + 1)  # the last is before those where it begins
     for page, earlier in zip(order.tolist(), before[order].tolist(), strict=True):

@@ -75,7 +75,7 @@ def info_of(pages: Sequence[TracedPage]) -> TraceInfo:
     n_links = max(1, len(columns.link_page))
     is_inside, is_there = columns.is_inside, columns.link_target >= 0
     times = np.array([page.fetched_at for page in pages])
-    structure = structure_of(columns)
+    structure = structure_of(columns.link_page[is_there], columns.link_target[is_there], columns.parent < 0)
     chars = np.array([count for page in pages for count in page.text_chars])
     return TraceInfo(
         pages=columns.page_count,

@@ -22,7 +22,7 @@ PARSE_S: Final = 0.004  # of one core for a page of ordinary size
 SYNC_S: Final = 0.005  # fsync of an SSD
 COMMIT_S: Final = 0.050  # of an index segment, and
 COMMIT_PAGE_S: Final = 0.001  # for each of its pages
-ANSWER_S: Final = 0.0012  # of one core for a question; a search of `studies.costs` has three
+ANSWER_S: Final = 0.0012  # of one core for a question; a search of `model.costs` has three
 
 
 class Station:

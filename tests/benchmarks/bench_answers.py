@@ -8,7 +8,7 @@ size to size as a peer's does; at each, the judged queries are asked of the whol
 in this process: without network, HTTP and other peers, which do not grow with the documents.
 
 Measured (2 shared vCPU AMD EPYC, load 5 to 19, one run, 2026-11-29), ms of CPU a query, means but for p50 and
-p99; `simulations.studies.costs.ANSWERS` has them:
+p99; `simulations.model.costs.ANSWERS` has them:
 
     documents  segments  counts and hits  excerpts of ten  p50   p99
     5,000      4         1.15             2.74             3.51  12.05

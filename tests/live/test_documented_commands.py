@@ -44,6 +44,7 @@ SAYS: Final = {
     "tianmesh eval pool": r"1 pages of 1 queries|pages of 2 queries",
     "tianmesh eval agreement": r"kappa",
     "tianmesh eval error-rate": r"error rate 0.00%: 1,000 repetitions",
+    "tianmesh graph report": r"strong components",
     "tianmesh sim plan": r"machines",
     "tianmesh policy show": r"rule|policy",
     "tianmesh seed": r"accepted",
@@ -129,7 +130,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
             (folder / name).parent.mkdir()
             (folder / name).write_text("a note about crawlers")
         exports = (("jsonl", "pages.jsonl.gz"), ("warc", "site.warc.gz"))
-        for kind, name in (*exports, ("tianwang", "Tianwang.raw.1"), ("webobjects", "pages.webop")):
+        older = (("tianwang", "Tianwang.raw.1"), ("webobjects", "pages.webop"))
+        for kind, name in (*exports, *older, ("graph", "graph")):
             done = shell.run(f"tianmesh export {kind} --config mymesh --out {name}")
             assert done.returncode == 0, done.stderr
         (folder / "crawl-1.warc.gz").symlink_to("site.warc.gz")

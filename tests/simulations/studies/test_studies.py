@@ -12,12 +12,11 @@ import pytest
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage, write_trace
 from peers.engine.queries.query import Mode
-from simulations.model import caches
+from simulations.model import caches, costs
 from simulations.model.flow import Flow
 from simulations.studies import (
     balance,
     cache,
-    costs,
     freshness,
     machines,
     orders,

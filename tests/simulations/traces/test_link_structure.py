@@ -25,7 +25,9 @@ def web(links: list[list[int]]) -> list[TracedPage]:
 
 
 def shape_of(links: list[list[int]]) -> LinkStructure:
-    return structure_of(columns_of(web(links)))
+    columns = columns_of(web(links))
+    is_there = columns.link_target >= 0
+    return structure_of(columns.link_page[is_there], columns.link_target[is_there], columns.parent < 0)
 
 
 def test_a_bow_tie_has_all_of_its_parts() -> None:
@@ -80,9 +82,9 @@ def test_components_and_the_bow_tie_follow_from_all_ways(links: list[list[int]])
 
 
 def test_a_long_chain_of_pages_takes_time_linear_in_its_links() -> None:
-    columns = columns_of(web([[n + 1] for n in range(30_000)]))
+    page = np.arange(30_000)
     begin = time.process_time()
-    found = structure_of(columns)
+    found = structure_of(page[:-1], page[1:], page == 0)
     assert time.process_time() - begin < 5.0
     assert found.depths[-1] == 29_999
 

@@ -1,0 +1,222 @@
+"""The conversation by which the slots of all peers come to one PageRank, through losses of all kinds.
+
+Theory of operation. The owner of a slot makes a statement for each slot that its pages link to, see
+`slot_ranks`, and tells it to the owner of that slot until it hears that this very version is held there. The
+owner of the target believes the owner of the source alone, and holds the latest version. Three things could
+go wrong, and each has its rule:
+
+- The target changes its owner, and the new one holds less: what was held is told again.
+- The source changes its owner, and the new one knows less, or nothing of this target: the target asks the new
+  owner for all that it holds from elsewhere, and is told, if nothing else that there are no such links.
+- The new owner of a source counts its versions from below: it hears of the greater one, and goes on from it.
+
+Versions and what is held are committed before a message leaves that speaks of them, as all that a peer sends.
+Ranks, and what was told, may be lost at any time. When nobody has changes, statements that are not held, or
+questions, ranks differ from the exact ones by no more than `RankExchange` says.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import inf
+from typing import Final, NamedTuple, TypeAlias
+
+from peers.link_graph.slot_ranks import PageLinks, RankSums, SlotRanks, SlotRows, Statement, Version
+
+RETRY_S: Final = 2.0
+
+
+class SumsTold(NamedTuple):
+    """The owner of a source to that of a target: all that this slot gives to that one. Answer: `SumsHeld`."""
+
+    source: int
+    target: int
+    statement: Statement
+
+
+class SumsHeld(NamedTuple):
+    """The owner of a target to that of a source: the version that is held; in `is_asked`, tell it again."""
+
+    source: int
+    target: int
+    version: Version
+    is_asked: bool = False
+
+
+RankMessage: TypeAlias = SumsTold | SumsHeld
+
+
+class RankEnvelope(NamedTuple):
+    """All that a peer has for another at the end of a turn."""
+
+    peer: str
+    messages: tuple[RankMessage, ...]
+
+
+@dataclass(slots=True)
+class _Told:
+    """The last statement for a target, and when it is to be told again."""
+
+    statement: Statement
+    due_s: float  # inf when it is held
+
+
+class RankExchange:
+    """The ranks of all slots that one peer owns.
+
+    A statement is made anew when it has changed by more than `tolerance` for each page that it names, and so
+    has a sweep. What is not told is damped once more with each link that it would have gone on by, so all
+    ranks together differ from the exact ones by at most
+
+        tolerance * (pages + links between slots) / (1 - d)
+    """
+
+    def __init__(self, me: str, owners: Sequence[str], tolerance: float) -> None:
+        """Begin without slots.
+
+        Args:
+          me: the name of this peer.
+          owners: of each slot.
+          tolerance: in units of rank, whose mean is about 1.
+        """
+        self._me = me
+        self._owners = tuple(owners)
+        self._tolerance = tolerance
+        self._slots: dict[int, SlotRanks] = {}
+        self._told: dict[int, dict[int, _Told]] = {}  # by source, which is ours, and target
+        # By source, and target, which is ours: when the source is asked (again) for its statement.
+        self._asked: dict[tuple[int, int], float] = {}
+        self._unsettled: dict[int, None] = {}
+        self._waiting: deque[RankMessage] = deque()  # from this peer to itself
+
+    @property
+    def slots(self) -> Mapping[int, SlotRanks]:
+        return self._slots
+
+    def take_slot(self, slot: int, rows: SlotRows | None = None) -> None:
+        """Become the owner of a slot, with its rows if there are any; all slots that give to it are asked."""
+        ranks = self._slots[slot] = SlotRanks(slot, rows)
+        self._told[slot] = {}
+        self._unsettled[slot] = None
+        self._asked = {pair: due_s for pair, due_s in self._asked.items() if pair[1] != slot}
+        self._asked |= {(source, slot): -inf for source in ranks.given}
+
+    def link(self, slot: int, page: int, links: PageLinks) -> None:
+        """Replace the links of a page of a slot that is ours."""
+        self._slots[slot].link(page, links)
+        self._unsettled[slot] = None
+
+    def remove(self, slot: int, page: int) -> None:
+        """Forget a page of a slot that is ours."""
+        self._slots[slot].remove(page)
+        self._unsettled[slot] = None
+
+    def change_owners(self, owners: Sequence[str]) -> None:
+        """Hear of other owners. Slots that are ours no more are dropped; for new ones comes `take_slot`."""
+        changed = {slot for slot, owner in enumerate(owners) if owner != self._owners[slot]}
+        self._owners = tuple(owners)
+        for slot in changed & self._slots.keys():
+            if owners[slot] != self._me:
+                del self._slots[slot], self._told[slot]
+                self._unsettled.pop(slot, None)
+        for told in self._told.values():
+            for target in changed & told.keys():
+                told[target].due_s = -inf
+        self._asked = {pair: due_s for pair, due_s in self._asked.items() if pair[1] in self._slots}
+        for slot, ranks in self._slots.items():
+            self._asked |= {(source, slot): -inf for source in changed & ranks.given.keys()}
+
+    def receive(self, peer: str, messages: Iterable[RankMessage]) -> list[RankEnvelope]:
+        """Take messages of a peer; return the answers to them."""
+        answers = [answer for each in messages if (answer := self._hear(peer, each)) is not None]
+        return [RankEnvelope(peer, tuple(answers))] if answers else []
+
+    def wake(self, now: float) -> list[RankEnvelope]:
+        """Settle all slots with changes; return the statements and questions that are due to other peers."""
+        while True:
+            self._settle()
+            due = list(self._due(now))
+            self._waiting += (message for owner, message in due if owner == self._me)
+            if not self._waiting:
+                break
+            while self._waiting:
+                message = self._waiting.popleft()
+                if (answer := self._hear(self._me, message)) is not None:
+                    self._waiting.append(answer)
+        by_peer: dict[str, list[RankMessage]] = {}
+        for owner, message in due:
+            self._put_off(message, now + RETRY_S)
+            by_peer.setdefault(owner, []).append(message)
+        return [RankEnvelope(peer, tuple(messages)) for peer, messages in by_peer.items()]
+
+    def wake_at(self) -> float:
+        """Return when `wake` has something to do: -inf for at once."""
+        if self._unsettled:
+            return -inf
+        told = (each.due_s for of_slot in self._told.values() for each in of_slot.values())
+        return min(chain(told, self._asked.values()), default=inf)
+
+    # --- Details
+
+    def _settle(self) -> None:
+        """Rank the slots with changes, and make statements of sums that differ by more than the tolerance."""
+        for slot in self._unsettled:
+            ranks, told = self._slots[slot], self._told[slot]
+            ranks.settle(self._tolerance)
+            for target in ranks.targets:
+                sums, last = ranks.sums_for(target), told.get(target)
+                if last is None or _is_changed(last.statement.sums, sums, self._tolerance):
+                    told[target] = _Told(ranks.state(target, self._me), -inf)
+        self._unsettled = {}
+
+    def _due(self, now: float) -> Iterable[tuple[str, RankMessage]]:
+        for source, of_slot in self._told.items():
+            for target, told in of_slot.items():
+                if told.due_s <= now:
+                    yield self._owners[target], SumsTold(source, target, told.statement)
+        for (source, target), due_s in self._asked.items():
+            if due_s <= now:
+                version = self._slots[target].given[source].version
+                yield self._owners[source], SumsHeld(source, target, version, is_asked=True)
+
+    def _put_off(self, message: RankMessage, due_s: float) -> None:
+        if isinstance(message, SumsTold):
+            self._told[message.source][message.target].due_s = due_s
+        else:
+            self._asked[message.source, message.target] = due_s
+
+    def _hear(self, peer: str, message: RankMessage) -> RankMessage | None:
+        """Take a message; one from or to a peer that is no owner has no answer, and its sender will learn."""
+        match message:
+            case SumsTold(source, target, statement):
+                if self._owners[source] != peer or target not in self._slots:
+                    return None
+                ranks = self._slots[target]
+                if ranks.hear(source, statement):
+                    self._unsettled[target] = None
+                held = ranks.given[source].version
+                if held == statement.version:
+                    self._asked.pop((source, target), None)
+                return SumsHeld(source, target, held)
+            case SumsHeld(source, target, version, is_asked):
+                if source in self._slots and self._owners[target] == peer:
+                    self._hear_held(source, target, version, is_asked)
+        return None
+
+    def _hear_held(self, source: int, target: int, version: Version, is_asked: bool) -> None:
+        told = self._told[source]
+        last = told.get(target)
+        if last is None or version > last.statement.version:  # by an owner before us
+            statement = self._slots[source].state(target, self._me, after=version.number)
+            told[target] = _Told(statement, -inf)
+        elif is_asked:
+            last.due_s = -inf
+        elif version == last.statement.version:
+            last.due_s = inf
+
+
+def _is_changed(last: RankSums, sums: RankSums, tolerance: float) -> bool:
+    return sums.distance(last) > tolerance * len(sums.names)
