@@ -22,6 +22,7 @@ HEARD_S: Final = 60.0  # who hears the liar for so long on end has found it out;
 INVENTED_MIN: Final = 5  # domains; three are enough
 DENIED_MIN: Final = 6  # pages of others; three contradictions with two members are enough
 SEARCHES_MIN: Final = 4  # in which they were denied again
+HEARD_MIN: Final = 2  # of them, with each of the members
 
 
 class _Links(Protocol):
@@ -105,7 +106,10 @@ class ConductWatch:
                 continue
             urls = kept_twice(machine.peer)
             answerers = Counter(page.answerer for page in urls.values())
-            others = answerers.keys() - {machine.peer, self.liar and self.liar.peer, None}
+            # Pages of one search are denied by one answer, and that may not have come in time.
+            times = Counter(answerer for answerer, _ in set(urls.values()))
+            others = {peer for peer, count in times.items() if count >= HEARD_MIN}
+            others -= {machine.peer, self.liar and self.liar.peer, None}
             searches = {page.again_s for page in urls.values() if page.answerer in others}
             n_searches = len(searches)  # of each one contradiction counts, and none with the denier itself
             is_found = bool(machine.conduct().offences.get(Offence.CONTRADICTED))

@@ -155,6 +155,8 @@ def test_who_is_found_out_or_denies_pages_of_one_member_only_need_not_be(lab: La
     lab.watch.judge_denials(lambda asker: denied("a", "b", n_searches=SEARCHES_MIN - 1))
     own = {f"http://liar.test/{n}": DeniedTwice("liar", n) for n in range(SEARCHES_MIN)}
     lab.watch.judge_denials(lambda asker: denied("a", "b", n_searches=SEARCHES_MIN - 1) | own)
+    of_b = {"http://b.test/": DeniedTwice("b", 1)}  # by an answer that nobody has heard, maybe
+    lab.watch.judge_denials(lambda asker: denied("a") | of_b)
     lab.other.offences = {Offence.CONTRADICTED: 1}
     lab.watch.judge_denials(lambda asker: denied("a", "b"))
     assert lab.violations == []
