@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from math import inf, isfinite
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 import msgspec
@@ -34,6 +35,9 @@ EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
 
 ExcerptOf: TypeAlias = Callable[[str], Excerpt | None]  # of a URL on the page; None when nobody sent it
 
+# In C: there is an answer of each peer.
+_IS_EXACT: Final = attrgetter("is_exact")
+_IS_CUT: Final = attrgetter("is_cut")
 _decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
 
 
@@ -123,7 +127,7 @@ class MergedHits:
         start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
         self.to_read = self._with_what_is_under()
-        self._total = total_of(answer.total for answer in found.values())
+        self._total = total_of([answer.total for answer in found.values()])
         self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""
 
     def answer(
@@ -144,7 +148,7 @@ class MergedHits:
             seconds=seconds,
             coverage=coverage,
             hits=tuple(self._found_page(each, excerpt_of) for each in self.page if not self._is_denied(each)),
-            is_exact=all(answer.is_exact for answer in self._found.values()),
+            is_exact=all(map(_IS_EXACT, self._found.values())),
             relaxed=Relaxed(step.nowhere, step.is_any, with_all),
             remarks=task.remarks + tuple(self._remarks()),
             facets=_facets(self._found) if task.order.wants_facets else None,
@@ -174,7 +178,7 @@ class MergedHits:
     @property
     def is_cut(self) -> bool:
         """Whether a share has not looked at all there is."""
-        return any(answer.is_cut for answer in self._found.values())
+        return any(map(_IS_CUT, self._found.values()))
 
     def _with_what_is_under(self) -> list[RankedHit]:
         """Return all hits to read; leave under hits only those that can be read: nothing is shown unread."""

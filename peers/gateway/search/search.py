@@ -194,7 +194,7 @@ class Search(Errand):
     def _search(self, counted: TermStage, plan: Plan, now: float) -> list[Send]:
         """Search with the statistics of this plan."""
         task, statistics = self._task, counted.statistics
-        slots = slots_spoken_for(plan, counted.edition_counted)
+        slots = slots_spoken_for(plan, counted.editions_counted)
         sums = Sums(statistics.totals(plan.slots, task.terms), slots)
         if task.may_choose:
             task.choose_words(self._doc_freqs(sums), sums.totals.document_count)
@@ -299,6 +299,6 @@ class Search(Errand):
         """Say how many slots are in the answer: counted, else the scores are of others, and searched."""
         slots = self._task.ownership.table.slot_count
         answered = min(
-            slots_spoken_for(self._plan, self._searched.edition_found), self._searched.sums.slot_count
+            slots_spoken_for(self._plan, self._searched.editions_found), self._searched.sums.slot_count
         )
         return Coverage(slots, answered, slots - answered)

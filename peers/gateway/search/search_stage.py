@@ -66,8 +66,9 @@ class SearchStage(TermStage):
         doc_freqs = dict(zip(task.terms, sums.totals.doc_freqs, strict=True))
         self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
         self._counted_by = counted_by
-        self._editions = {share: statistics.edition(share) for share in counted_by.slots}
+        self._editions = statistics.editions(counted_by.slots, ())
         self._found: dict[Share, HitsFound] = {}
+        self._editions_found: dict[Share, Edition] = {}
         self._searched = [NOBODY_ABSENT]
 
     def begin(self, now: float) -> list[Send]:
@@ -85,14 +86,14 @@ class SearchStage(TermStage):
     def plan(self) -> Plan | None:
         """The plan that gives the hits of the answer, as soon as there is one."""
         for plan in self.plans:
-            if self._is_whole(plan, self.edition_found) and self._is_counted_alike(plan):
+            if self._is_whole(plan, self.editions_found) and self._is_counted_alike(plan):
                 return plan
-        return None if self.is_open else self._best_plan(self.edition_found)
+        return None if self.is_open else self._best_plan(self.editions_found)
 
     def better_plan(self) -> Plan | None:
         """A plan that has been counted since for every slot, or for more slots, and would score otherwise."""
         for plan in self._unsearched():
-            slots = slots_spoken_for(plan, self.edition_counted)
+            slots = slots_spoken_for(plan, self.editions_counted)
             is_better = slots == self.plans[0].slot_count or slots > self.sums.slot_count
             if is_better and not self._is_counted_alike(plan):
                 return plan
@@ -108,17 +109,17 @@ class SearchStage(TermStage):
 
     def total(self, plan: Plan) -> int:
         """How many pages match, as far as the shares of a plan say."""
-        return total_of(found.total for found in self.found_by(plan).values())
+        return total_of([found.total for found in self.found_by(plan).values()])
 
-    def edition_found(self, share: Share) -> Edition | None:
-        found = self._found.get(share)
-        return edition_of(found) if found else None
+    def editions_found(self, shares: Iterable[Share]) -> Mapping[Share, Edition]:
+        """The editions that shares have searched, of those that have answered."""
+        found = self._editions_found
+        return {share: found[share] for share in shares if share in found}
 
     def forget_stale(self, plan: Plan) -> bool:
         """Forget the counts of indexes that have changed since; tell whether the plan has such."""
-        stale = [
-            share for share in self._found if self.statistics.edition(share) != self.edition_found(share)
-        ]
+        counted = self.statistics.editions(self._found, ())
+        stale = [share for share, edition in self._editions_found.items() if counted.get(share) != edition]
         for share in stale:
             self.statistics.forget(share)
         return any(share in plan.slots for share in stale)
@@ -166,16 +167,15 @@ class SearchStage(TermStage):
         if found.epoch != self._task.ownership.serving_epoch:
             self._take_as_foreign(asked, share, now)
             return
-        self._shared.cache.note_edition(share, edition_of(found), now)
+        edition = self._editions_found[share] = edition_of(found)
+        self._shared.cache.note_edition(share, edition, now)
         self._found[share] = found
         asked.round.settle(share.peer)
         self._note_missing(share, found.missing)
 
     def _is_counted_alike(self, plan: Plan) -> bool:
         """Were its hits scored by its own statistics? The same pages on another peer give the same ones."""
-        if plan is self._counted_by and self._editions == {
-            share: self.statistics.edition(share) for share in plan.slots
-        }:
+        if plan is self._counted_by and self._editions == self.statistics.editions(plan.slots, ()):
             return True
         totals = self.statistics.totals(plan.slots, self._task.terms)
         return self.is_counted(plan) and totals == self.sums.totals

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
@@ -20,7 +20,7 @@ SEARCHING_S_MAX: Final = 1.0
 READING_S_MAX: Final = 0.5
 
 Answer: TypeAlias = TermsCounted | HitsFound | ExcerptsRead
-EditionOf: TypeAlias = Callable[[Share], Edition | None]  # None where there is no answer of the share
+EditionsOf: TypeAlias = Callable[[Iterable[Share]], Mapping[Share, Edition]]  # of those that have answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Stage(ABC):
         self._open: list[AskedRound] = []  # those of them that are not over
         self._incomplete: set[str] = set()  # peers that have told that they lack slots
         # Of plans for which not all shares have answered, one that has not, as far as was looked.
-        self._awaited: dict[tuple[Plan, EditionOf], Share] = {}
+        self._awaited: dict[tuple[Plan, EditionsOf], Share] = {}
 
     @abstractmethod
     def begin(self, now: float) -> list[Send]:
@@ -166,41 +166,39 @@ class Stage(ABC):
         self._shared.foreign_epochs += 1
         asked.round.ask_again(share.peer, now)
 
-    def _is_whole(self, plan: Plan, edition: EditionOf) -> bool:
+    def _is_whole(self, plan: Plan, editions: EditionsOf) -> bool:
         """Does it speak for all slots that anybody serves?"""
         served = self.plans[0].slot_count
-        return plan.slot_count == served and self._slots_told(plan, edition) == served
+        return plan.slot_count == served and self._slots_told(plan, editions) == served
 
-    def _slots_told(self, plan: Plan, edition: EditionOf) -> int | None:
+    def _slots_told(self, plan: Plan, editions: EditionsOf) -> int | None:
         """For how many slots all its shares together speak; None while one of them has not answered.
 
         Asked with every answer, so that one which had not answered before is looked at first: to look at
         all of them each time would make a search cost the square of the number of peers.
         """
-        awaited = self._awaited.get((plan, edition))
-        if awaited is not None and edition(awaited) is None:
+        awaited = self._awaited.get((plan, editions))
+        if awaited is not None and not editions((awaited,)):
             return None
-        told = 0
+        known, told = editions(plan.slots), 0
         for share, slots in plan.slots.items():
-            of_share = edition(share)
+            of_share = known.get(share)
             if of_share is None:
-                self._awaited[plan, edition] = share
+                self._awaited[plan, editions] = share
                 return None
             told += max(slots - of_share.missing, 0)
         return told
 
-    def _best_plan(self, edition: EditionOf) -> Plan:
+    def _best_plan(self, editions: EditionsOf) -> Plan:
         """The one that speaks for most slots, of equal ones that with the fewest stand-ins."""
-        return max(self.plans, key=lambda plan: slots_spoken_for(plan, edition))
+        return max(self.plans, key=lambda plan: slots_spoken_for(plan, editions))
 
 
-def slots_spoken_for(plan: Plan, edition: EditionOf) -> int:
+def slots_spoken_for(plan: Plan, editions: EditionsOf) -> int:
     """For how many slots the answers speak that the shares of a plan gave."""
     spoken_for = 0
-    for share, slots in plan.slots.items():
-        of_share = edition(share)
-        if of_share is not None:
-            spoken_for += max(slots - of_share.missing, 0)
+    for share, of_share in editions(plan.slots).items():
+        spoken_for += max(plan.slots[share] - of_share.missing, 0)
     return spoken_for
 
 

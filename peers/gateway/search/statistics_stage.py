@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from mesh.actors.actor import Send
@@ -30,12 +30,11 @@ class TermStage(Stage):
         self.statistics = statistics
 
     def is_counted(self, plan: Plan) -> bool:
-        return self._slots_told(plan, self.edition_counted) is not None
+        return self._slots_told(plan, self.editions_counted) is not None
 
-    def edition_counted(self, share: Share) -> Edition | None:
-        """The edition of which a share has counted all terms; None if it has not."""
-        is_known = self.statistics.knows(share, self._task.terms)
-        return self.statistics.edition(share) if is_known else None
+    def editions_counted(self, shares: Iterable[Share]) -> Mapping[Share, Edition]:
+        """The editions of which shares have counted all terms, of those that have."""
+        return self.statistics.editions(shares, self._task.terms)
 
     def end(self, plan: Plan) -> None:
         waiting = self._waiting()
@@ -45,7 +44,7 @@ class TermStage(Stage):
             self._shared.bridged += plan.absent != NOBODY_ABSENT
             self._shared.punctuality.note_tardy(waiting.intersection(plan.absent))
 
-    def _ask_to_count(self, shares: Iterable[Share], absent: Absent, now: float) -> list[Send]:
+    def _ask_to_count(self, shares: Collection[Share], absent: Absent, now: float) -> list[Send]:
         """Ask those shares that have not counted all terms."""
         lacking = self.statistics.lacking(shares, self._task.terms)
         if not lacking:
@@ -132,13 +131,13 @@ class StatisticsStage(TermStage):
         """The plan to search by, as soon as there is one."""
         tardy = self._shared.punctuality.tardy
         for plan in self.plans:
-            is_whole = self._is_whole(plan, self.edition_counted)
+            is_whole = self._is_whole(plan, self.editions_counted)
             if is_whole and (not tardy or tardy.isdisjoint(share.peer for share in plan.slots)):
                 return plan
         if self.is_open:
             return None
-        plan = self._best_plan(self.edition_counted)
-        self.is_whole = self._is_whole(plan, self.edition_counted)
+        plan = self._best_plan(self.editions_counted)
+        self.is_whole = self._is_whole(plan, self.editions_counted)
         return plan
 
     def _known_late(self) -> frozenset[str]:
