@@ -19,6 +19,7 @@ from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.rescoring.explanation import Explanation
 from peers.engine.rescoring.model import Candidate, explain_mix, scale_of
 from peers.engine.searching.ranking import CollectionStatistics, RankingWeights, greatest_score
+from peers.gateway.aggregation.group_round import BEHIND_ALL
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.search.hit_list import HitList, RankedHit
@@ -61,11 +62,17 @@ def hits_of(
         if host not in share_of:
             share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
         if share_of[host] != share:
-            task.view.refuse_hit(share.peer, Offence.FOREIGN_HITS)
+            task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
-            task.view.refuse_hit(share.peer, Offence.IMPOSSIBLE_SCORES)
+            task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
         elif not task.view.policy.is_taken_down(url) and not task.witnesses.hides(url, share.peer):
             yield share, hit
+
+
+def _giver_of(share: Share, task: SearchTask) -> str:
+    """Return the peer that has said so: aggregators refuse such hits, and report none of them."""
+    reported = task.reported.get(share)
+    return reported.aggregator if reported else share.peer
 
 
 def greatest_of(task: SearchTask, query: Query, totals: TermTotals) -> float:
@@ -88,6 +95,7 @@ class MergedHits:
     Attributes:
       page: its hits, in order.
       to_read: the same, and what stands under them.
+      end: behind it, there may be further hits.
     """
 
     def __init__(
@@ -117,6 +125,7 @@ class MergedHits:
         depth = task.depth()
         hits = list(islice(hits_of(plan, found, task, greatest), depth))
         self._goes_on = len(hits) == depth
+        self.end = (-hits[-1][1].score, hits[-1][1].url) if self._goes_on else BEHIND_ALL
         self._list = HitList(
             hits,
             self._scale,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Address, Message, Send
+from peers.gateway.aggregation.group_round import GroupRound, common_question
+from peers.gateway.aggregation.wire_messages import GroupAnswered
 from peers.gateway.errands.round import REPEAT_AFTER_S, Round
 from peers.gateway.search.plan import Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask
@@ -19,7 +21,8 @@ COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0
 READING_S_MAX: Final = 0.5
 
-Answer: TypeAlias = TermsCounted | HitsFound | ExcerptsRead
+Reported: TypeAlias = TermsCounted | HitsFound
+Answer: TypeAlias = Reported | ExcerptsRead
 EditionsOf: TypeAlias = Callable[[Iterable[Share]], Mapping[Share, Edition]]  # of those that have answered
 
 
@@ -81,6 +84,16 @@ class Stage(ABC):
                 return asked
         return None
 
+    def take_group(self, source: Address, message: GroupAnswered, now: float) -> list[Send] | None:
+        """Take in the report of an aggregator; None when it was not asked. Ask members that it leaves out."""
+        for asked in self._asked:
+            round_ = asked.round
+            if isinstance(round_, GroupRound) and round_.accepts_group(source, message.request):
+                answers, sends = round_.reported(source.peer, message)
+                fitting = {peer: each for peer, each in answers.items() if isinstance(each, asked.answer)}
+                return sends + round_.ask_directly(self._take_reported(asked, source.peer, fitting, now))
+        return None
+
     def update(self, now: float) -> None:
         """See which rounds are over."""
         self._open = [asked for asked in self._asked if not asked.round.is_over(now)]
@@ -114,9 +127,15 @@ class Stage(ABC):
         """Have others answer for those that have not yet; again and again, for others may be late then."""
         if now < self.late_at:
             return []
+        letters: list[Send] = []
+        for asked in self._open:
+            if isinstance(asked.round, GroupRound):
+                letters += asked.round.ask_unheard()
         late = self._waiting()
-        self.late_at = now + self._shared.punctuality.hedge_s if late else inf
-        return self._ask_instead(late, now)
+        if letters:
+            late.difference_update([send.target.peer for send in letters])
+        self.late_at = now + self._shared.punctuality.hedge_s if late or letters else inf
+        return letters + self._ask_instead(late, now)
 
     # --- For the stages themselves ---------------------------------------------------------------
 
@@ -128,12 +147,28 @@ class Stage(ABC):
         absent: Absent,
         now: float,
     ) -> list[Send]:
-        punctuality = self._shared.punctuality
-        round_ = Round(request, "indexer", questions, punctuality.silent, now, self._limit_at - now)
-        self._asked.append(AskedRound(round_, answer, absent))
+        shared = self._shared
+        punctuality, limit_s = shared.punctuality, self._limit_at - now
+        if len(questions) >= shared.aggregated_from and (question := common_question(questions.values())):
+            round_: Round = GroupRound(question, questions, shared.apart, punctuality.silent, now, limit_s)
+        else:
+            round_ = Round(request, "indexer", questions, punctuality.silent, now, limit_s)
         if answer is not ExcerptsRead:
             punctuality.note_question(request, now, is_test=answer is HitsFound and not absent)
+        self._asked.append(AskedRound(round_, answer, absent))
         return round_.ask()
+
+    def _take_reported(
+        self, asked: AskedRound, aggregator: str, answers: Mapping[str, Reported], now: float
+    ) -> Collection[str]:
+        """Take in answers of members on the word of an aggregator, unless they have answered themselves.
+
+        Returns:
+          Members that are to be asked themselves, since of them something else is known.
+        """
+        for peer in asked.round.waiting.intersection(answers):
+            self.take(asked, answers[peer], Share(peer, asked.absent), now)
+        return ()
 
     def _waiting(self) -> set[str]:
         return {peer for asked in self._asked for peer in asked.round.waiting}

@@ -9,7 +9,7 @@ from mesh.actors.actor import Send
 from peers.engine.native.kernels import LENGTH_COUNT
 from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask
-from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of
+from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Reported, Stage, limit_of
 from peers.gateway.search.term_statistics import Edition, TermStatistics, edition_of
 from peers.index.wire_messages import CountTerms, TermsCounted
 
@@ -28,6 +28,8 @@ class TermStage(Stage):
     ) -> None:
         super().__init__(task, plans, limit_of(task, limit_s, now), now)
         self.statistics = statistics
+        # Told by which aggregator, of shares that are asked themselves instead.
+        self._doubted_counts: dict[Share, tuple[str, TermsCounted]] = {}
 
     def is_counted(self, plan: Plan) -> bool:
         return self._slots_told(plan, self.editions_counted) is not None
@@ -64,8 +66,34 @@ class TermStage(Stage):
         shape = len(counted.field_lengths), len(counted.doc_freqs)
         if shape == (LENGTH_COUNT, len(self._task.terms)):
             self.statistics.add(share, self._task.terms, counted)
+            doubted = self._doubted_counts.pop(share, None)
+            if doubted is not None and self._contradicts(share, doubted[1]):
+                self._shared.mistrust(doubted[0], share.peer)
             asked.round.settle(share.peer)
             self._note_missing(share, counted.missing)
+
+    def _take_reported(
+        self, asked: AskedRound, aggregator: str, answers: Mapping[str, Reported], now: float
+    ) -> Collection[str]:
+        """Take in counts, as long as they do not contradict those that are known, from any source."""
+        waiting, doubted = asked.round.waiting, []
+        for peer, answer in answers.items():
+            share = Share(peer, asked.absent)
+            assert isinstance(answer, TermsCounted)
+            if not self._contradicts(share, answer):
+                if peer in waiting:
+                    self.take(asked, answer, share, now)
+            elif peer in waiting:
+                self._doubted_counts[share] = aggregator, answer
+                doubted.append(peer)
+            else:
+                self._shared.mistrust(aggregator, peer)
+        return doubted
+
+    def _contradicts(self, share: Share, counted: TermsCounted) -> bool:
+        """Are these other counts than those known of the share, from the same state of its index?"""
+        is_ours = counted.epoch == self._task.ownership.serving_epoch
+        return is_ours and self.statistics.contradict(share, self._task.terms, counted)
 
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:
         plan = self._shared.plan(late | self._incomplete | self._known_late())

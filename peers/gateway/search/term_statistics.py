@@ -81,16 +81,30 @@ class TermStatistics:
         return counts.edition if counts else None
 
     def add(self, share: Share, terms: Sequence[str], counted: TermsCounted) -> None:
-        """Take in a share's counts of `terms`; those of another edition are forgotten."""
+        """Take in a share's counts of `terms`; those of another edition are forgotten.
+
+        So are those of the same that are of other documents: somebody else has told them of the share.
+        """
         assert (len(counted.field_lengths), len(counted.doc_freqs)) == (LENGTH_COUNT, len(terms))
         counts, edition = self._shares.get(share), edition_of(counted)
-        if counts is None or counts.edition != edition:
+        told = edition, counted.document_count, counted.field_lengths
+        if counts is None or (counts.edition, counts.document_count, counts.field_lengths) != told:
             self.n_forgotten += counts is not None
             counts = self._shares[share] = _Counts(counted, edition)
         counts.doc_freqs.update(zip(terms, counted.doc_freqs, strict=True))
         while len(counts.doc_freqs) > TERMS_CACHED_MAX:
             del counts.doc_freqs[next(iter(counts.doc_freqs))]
             self.n_forgotten += 1
+
+    def contradict(self, share: Share, terms: Sequence[str], counted: TermsCounted) -> bool:
+        """Are these other counts than those of the share that are known, of the same edition?"""
+        counts = self._shares.get(share)
+        if counts is None or counts.edition != edition_of(counted):
+            return False
+        known = [counts.doc_freqs.get(term, n) for term, n in zip(terms, counted.doc_freqs, strict=False)]
+        lengths = counts.field_lengths
+        told = counted.document_count, counted.field_lengths, counted.doc_freqs
+        return (counts.document_count, lengths, tuple(known)) != told
 
     def forget(self, share: Share) -> None:
         """Drop the counts of this share, to be counted anew: its index has changed."""
