@@ -56,6 +56,7 @@ from peers.crawler.model.wire_messages import (
     UrlsHastened,
     WordsSearched,
 )
+from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
 from peers.handover.wire_messages import (
     ClaimSlots,
@@ -145,6 +146,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         45: ExcerptsRead,
         46: CompleteTyped,
         47: TypedCompleted,
+        48: AskGroup,
+        49: GroupAnswered,
         # Status
         50: StatusWanted,
         51: StatusTold,

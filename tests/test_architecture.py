@@ -142,6 +142,7 @@ WIDE_CLASSES: Mapping[str, Set[str]] = {
         "FaultRun",
         "Liar",
         "Machine",
+        "SearchedMesh",
         "SimulatedCrawl",
         "SyntheticWeb",
         "Watch",

@@ -8,7 +8,7 @@ made. `meter` tells the history of what the port sees. The rooms, each over thos
 
 - `model`: messages, settings, how peers and members are
 - `errands`: what is asked of one peer, a team or all, and what its answers come to
-- `search`: an errand in stages, exact over all members
+- `aggregation`, `search`: groups that others ask for a gateway; an errand in stages, exact over all members
 - `suggesting`, `live`: how what is being typed may go on; searches that have the crawl look for more
 - `http`: the server, what a client has left and may do, metrics
 - `site`: pages, JSON, feeds and stored copies

@@ -26,6 +26,8 @@ from peers.crawler.model.wire_messages import (
     UrlsHastened,
     WordsSearched,
 )
+from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
+from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.errands.drain_errand import DrainErrand
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.hasten_errand import HastenErrand
@@ -64,7 +66,7 @@ from peers.gateway.search.readiness import Readiness
 from peers.gateway.search.search import Search
 from peers.gateway.search.search_task import reading_of
 from peers.gateway.search.searched_words import SearchedWords
-from peers.gateway.search.shared_state import SharedState
+from peers.gateway.search.shared_state import AGGREGATED_FROM, SharedState
 from peers.gateway.search.stand_in_check import SEARCHES_EACH, StandInCheck
 from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
@@ -124,6 +126,9 @@ class SearcherStatistics(Statistics, frozen=True):
     bridged: int = 0  # rounds of questions in which others answered for somebody
     hedges_denied: int = 0  # times that the budget was used up
     hedge_s: float = 0.0  # how long is waited before
+    mistrusted_peers: int = (
+        0  # of which an aggregator has told something else than they, and those aggregators
+    )
     tardy_peers: int = 0  # for which others are asked from the start
     slots_answered: int = 0  # by the index of this peer
     cache_hits: int = 0  # searches answered by a page of results that was shown before
@@ -142,6 +147,8 @@ class Searcher(Actor):
             HitsFound,
             ExcerptsRead,
             TypedCompleted,
+            AskGroup,
+            GroupAnswered,
             PageRead,
             PagesChecked,
             VersionsListed,
@@ -157,7 +164,13 @@ class Searcher(Actor):
     )
 
     def __init__(
-        self, me: str, life: int = 1, settings: GatewaySettings | None = None, ordering: CrawlOrder = PLAIN
+        self,
+        me: str,
+        life: int = 1,
+        settings: GatewaySettings | None = None,
+        ordering: CrawlOrder = PLAIN,
+        *,
+        aggregated_from: int = AGGREGATED_FROM,
     ) -> None:
         """Begin without owners: orders wait a while for the first `OwnershipChanged`.
 
@@ -167,9 +180,11 @@ class Searcher(Actor):
             of this one.
           settings: until `ChangeGateway`.
           ordering: of the crawl, where the policy of the mesh says none.
+          aggregated_from: as `SharedState` has it.
         """
         self._me = me
         self._settings = settings or GatewaySettings()
+        self._aggregated_from = aggregated_from
         self._errand_numbers = errand_numbers(life)
         self._errands: dict[int, Errand] = {}  # in the order they began
         self._due_s: dict[int, float] = {}  # when each wants to be woken
@@ -201,6 +216,7 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
             case MembersTold():
@@ -228,6 +244,8 @@ class Searcher(Actor):
             case DecreesInForce():
                 self._change_policy(message)
                 return []
+            case AskGroup():
+                return self._aggregate(source, message, now)
             case StatusWanted(request=request):
                 return self._read_meter(source, request)
             case MeterRead(request=reading, status=status):
@@ -291,6 +309,7 @@ class Searcher(Actor):
             bridged=view.bridged,
             hedges_denied=view.hedges_denied,
             hedge_s=view.punctuality.hedge_s,
+            mistrusted_peers=len(view.mistrusted),
             tardy_peers=len(view.punctuality.tardy),
             cache_hits=view.cache.hits,
             cache_misses=view.cache.misses,
@@ -390,6 +409,19 @@ class Searcher(Actor):
             sends += self._compare(view, view.to_compare, now)
         return sends + self._reports()
 
+    def _aggregate(self, gateway: Address, order: AskGroup, now: float) -> list[Send]:
+        """Ask the members of a group for another gateway, unless that is asked too much."""
+        view = self._shared
+        n_others = sum(isinstance(errand, Aggregation) for errand in self._errands.values())
+        if view is None or n_others >= AGGREGATIONS_MAX or len(self._errands) >= ERRANDS_MAX:
+            return [Send(gateway, GroupAnswered(order.question.request, ()))]
+        number = next(self._errand_numbers)
+        errand = Aggregation(number, gateway, order, view.ownership, view.refuse_hit)
+        self._errands[number] = errand
+        sends = errand.start(now)
+        self._follow(number, errand)
+        return sends
+
     def _ask_again(self, now: float) -> list[Send]:
         """Ask about pages that members differed about some time ago."""
         view = self._shared
@@ -450,7 +482,9 @@ class Searcher(Actor):
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         if self._shared is None:
-            self._shared = SharedState(ownership, self._settings.cache_bytes_max, self._policy)
+            self._shared = SharedState(
+                ownership, self._settings.cache_bytes_max, self._policy, self._aggregated_from
+            )
             early = [order for _, order in self._early]
             self._early.clear()
             return [send for order in early for send in self._begin(order, now)]

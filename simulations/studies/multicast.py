@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Meta
 
 from peers.gateway.model.messages import PagesFound
+from peers.gateway.search.shared_state import AGGREGATED_FROM
 from simulations.studies.figures import lines, measure, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.world.searched_mesh import (
@@ -49,6 +50,9 @@ class MulticastParameters(Parameters, frozen=True, kw_only=True):
         float, Meta(ge=0, le=0.5, description="Share of peers that are slow, where some are.")
     ] = 0.1
     slower: Annotated[float, Meta(ge=1, le=1e4, description="So many times.")] = 20.0
+    aggregated_from: Annotated[
+        int, Meta(ge=1, le=10_000, description="Peers from which on others merge answers for the gateway.")
+    ] = AGGREGATED_FROM
     dead: Annotated[float, Meta(ge=0, le=0.5, description="Share of peers that have died, likewise.")] = 0.05
 
 
@@ -73,6 +77,7 @@ def run(parameters: MulticastParameters, seed: int) -> list[Row]:
                 seed=seed,
                 replicas=parameters.replicas,
                 slow=SlowPeers(parameters.slow if is_sick else 0.0, parameters.slower),
+                aggregated_from=parameters.aggregated_from,
             )
             if is_sick:
                 mesh.kill(parameters.dead)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from mesh.actors.actor import Address, Message
+from mesh.actors.actor import Address, Message, Statistics
 from mesh.actors.node import Node, Outgoing
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.config import WEIGHT_DEFAULT
@@ -26,8 +26,10 @@ from mesh.urls import host_of
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
+from peers.gateway.aggregation.wire_messages import AskGroup
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.gateway.model.settings import GatewaySettings
+from peers.gateway.search.shared_state import AGGREGATED_FROM
 from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
 from peers.index.index_reader import IndexReader
@@ -38,7 +40,7 @@ from simulations.world.members import SLOT_COUNT_DEFAULT
 from simulations.world.network import Network
 from simulations.world.ports import Listener, VirtualQuestions
 from simulations.world.words import rare_word_of
-from simulations.world.world import PortAnswer, World, _Frame, _Peer
+from simulations.world.world import PortAnswer, Twist, World, _Frame, _Peer
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -121,6 +123,8 @@ class SearchedMesh:
         replicas: int = 2,
         slow: SlowPeers = NONE_SLOW,
         meter: WorkMeter | None = None,
+        aggregated_from: int = AGGREGATED_FROM,
+        loss: float = 0.0,
     ) -> None:
         """Set up the peers.
 
@@ -129,14 +133,19 @@ class SearchedMesh:
           replicas: R, members that know a document.
           slow: never the first one.
           meter: of the work of the first peer; by default one of calls.
+          aggregated_from: peers from which on it has others ask most of them.
+          loss: probability that a frame never arrives.
         """
         names = tuple(f"p{number}" for number in range(peers))
         self.peers = names
         self.answers: list[PagesFound] = []
         self._random = random_of(seed, "searched mesh")
         table = SlotTable(dict.fromkeys(names, WEIGHT_DEFAULT), SLOT_COUNT_DEFAULT, replicas)
-        network = Network(random_of(seed, "network"), delay_min_s=NETWORK_S[0], delay_mean_s=NETWORK_S[1])
+        network = Network(
+            random_of(seed, "network"), delay_min_s=NETWORK_S[0], delay_mean_s=NETWORK_S[1], loss=loss
+        )
         self._meter = meter or CallMeter()
+        self._aggregated_from = aggregated_from
         self._world = _MeteredWorld(network, names[0], self._meter)
         index = Index.open(MemoryStorage())
         index.add([(slot_of(host_of(each.url), SLOT_COUNT_DEFAULT), each) for each in documents])
@@ -150,6 +159,14 @@ class SearchedMesh:
         """Have a share of the peers, never the first one, die now; nobody has noticed it yet."""
         for name in self._random.sample(self.peers[1:], round(share * len(self.peers))):
             self._world.pause(name)
+
+    def twist(self, peer: str, twist: Twist) -> None:
+        """Have a peer say something else to others, or nothing, than its actors do."""
+        self._world.twist(peer, twist)
+
+    def observe(self, actor: str, peer: str | None = None) -> Statistics:
+        """The figures of an actor, of the first peer by default."""
+        return self._world.node(peer or self.peers[0]).observe()[actor]
 
     def search(self, text: str, k: int = 10) -> tuple[PagesFound, Cost]:
         """Have the first peer search, and wait until nothing of it is under way."""
@@ -171,7 +188,8 @@ class SearchedMesh:
         name = ownership.me
         reader = IndexReader(index)
         settings = GatewaySettings(cache_bytes_max=0)  # each search is to be carried out
-        actors = [Indexer(name, reader), Searcher(name, settings=settings)]
+        searcher = Searcher(name, settings=settings, aggregated_from=self._aggregated_from)
+        actors = [Indexer(name, reader), searcher]
         kind = Node if name != self.peers[0] else _MeteredNode
         node = kind(name, actors)
         if isinstance(node, _MeteredNode):
@@ -293,6 +311,8 @@ class _MeteredWorld(World):
     def _pack(self, source: Address, target: Address, message: Message) -> bytes:
         if source.peer != self._metered:
             return super()._pack(source, target, message)
+        if isinstance(message, AskGroup):
+            self.requests.add(message.question.request)
         if isinstance(message, CountTerms | SearchSlots | ReadExcerpts):
             self.requests.add(message.request)
         with self._meter.running():

@@ -91,6 +91,8 @@ TAGS = {
     "ExcerptsRead": 45,
     "CompleteTyped": 46,
     "TypedCompleted": 47,
+    "AskGroup": 48,
+    "GroupAnswered": 49,
     "StatusWanted": 50,
     "StatusTold": 51,
     "HistoryWanted": 52,

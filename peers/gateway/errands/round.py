@@ -61,6 +61,10 @@ class Round:
             return [Send(Address(EVERYBODY, self._actor), messages[0])]
         return [self._letter(peer) for peer in self._questions]
 
+    def ask_each(self) -> list[Send]:
+        """A letter to each, for where most peers are not asked."""
+        return [self._letter(peer) for peer in self._questions]
+
     def accepts(self, source: Address, request: int) -> bool:
         """Was this peer asked this, and is it its first answer?"""
         return request == self.request and source.actor == self._actor and source.peer in self.waiting

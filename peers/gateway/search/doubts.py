@@ -38,7 +38,11 @@ class Doubt(NamedTuple):
 
 
 class Doubts:
-    """Those of one gateway."""
+    """Those of one gateway.
+
+    Attributes:
+      suspects: members that have been wrong several times lately.
+    """
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -46,7 +50,7 @@ class Doubts:
         self._asked_at = -inf
         # With their times, the oldest in front.
         self._contradictions: deque[tuple[float, Doubt]] = deque(maxlen=CONTRADICTIONS_MAX)
-        self._suspects: frozenset[str] = frozenset()
+        self.suspects: frozenset[str] = frozenset()
 
     def note(self, doubt: Doubt, now: float) -> None:
         """A hit was denied."""
@@ -80,12 +84,8 @@ class Doubts:
             if who is not None:
                 wrong_in[who].append(doubt)
         suspects = {peer: last for peer, last in wrong_in.items() if len(last) >= SUSPECT_AFTER}
-        self._suspects = frozenset(suspects)
+        self.suspects = frozenset(suspects)
         return {peer: of_peer[-1] for peer, of_peer in suspects.items() if of_peer[-1] in doubts}
-
-    def is_suspect(self, peer: str) -> bool:
-        """Has this member been wrong several times lately?"""
-        return peer in self._suspects
 
     def _wrong_in(self, doubt: Doubt, n_of_claimant: int, n_of_witness: int) -> str | None:
         """Which of the two it is; None where that cannot be told.

@@ -23,6 +23,7 @@ class ExcerptStage(Stage):
 
     Attributes:
       has_denials: whether one of the hits has been denied.
+      disputed: shares of such hits that are known on the word of aggregators; they have denied nothing yet.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class ExcerptStage(Stage):
         self._encoded_query = encoded_query
         self._totals = totals
         self.has_denials = False
+        self.disputed: set[Share] = set()
         self._claimants = {each.hit.url: each.share.peer for each in page}
         self._unsettled: set[str] = set()  # URLs whose witnesses cannot tell; their claimants are to be asked
         self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
@@ -100,11 +102,18 @@ class ExcerptStage(Stage):
             witnesses.note_unsettled(url)
             if claimant not in self._readers[url]:
                 self._unsettled.add(url)
+        elif reported := self._reported_shares(url):
+            self.disputed |= reported
         else:
             self.has_denials = True
             self._shared.hits_denied += 1
             witnesses.note_denied(url, claimant, peer)
             self._shared.doubts.note(Doubt(url, claimant, peer), now)
+
+    def _reported_shares(self, url: str) -> set[Share]:
+        """The share that gives a hit, if that is known on the word of an aggregator."""
+        shares = {each.share for each in self._page if each.hit.url == url}
+        return shares & self._task.reported.keys()
 
     def _ask_to_read(self, wanted: Iterable[tuple[str, str]], now: float) -> list[Send]:
         """Ask for excerpts.

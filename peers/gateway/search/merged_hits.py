@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from math import inf, isfinite
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 import msgspec
@@ -19,6 +20,7 @@ from peers.engine.queries.query_parser import unquoted_oddity
 from peers.engine.rescoring.explanation import Explanation
 from peers.engine.rescoring.model import Candidate, explain_mix, scale_of
 from peers.engine.searching.ranking import CollectionStatistics, RankingWeights, greatest_score
+from peers.gateway.aggregation.group_round import BEHIND_ALL
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.search.hit_list import HitList, RankedHit
@@ -35,6 +37,9 @@ EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
 
 ExcerptOf: TypeAlias = Callable[[str], Excerpt | None]  # of a URL on the page; None when nobody sent it
 
+# In C: there is an answer of each peer.
+_IS_EXACT: Final = attrgetter("is_exact")
+_IS_CUT: Final = attrgetter("is_cut")
 _decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
 
 
@@ -58,11 +63,17 @@ def hits_of(
         if host not in share_of:
             share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
         if share_of[host] != share:
-            task.view.refuse_hit(share.peer, Offence.FOREIGN_HITS)
+            task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
-            task.view.refuse_hit(share.peer, Offence.IMPOSSIBLE_SCORES)
+            task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
         elif not task.view.policy.is_taken_down(url) and not task.witnesses.hides(url, share.peer):
             yield share, hit
+
+
+def _giver_of(share: Share, task: SearchTask) -> str:
+    """Return the peer that has said so: aggregators refuse such hits, and report none of them."""
+    reported = task.reported.get(share)
+    return reported.aggregator if reported else share.peer
 
 
 def greatest_of(task: SearchTask, query: Query, totals: TermTotals) -> float:
@@ -85,6 +96,7 @@ class MergedHits:
     Attributes:
       page: its hits, in order.
       to_read: the same, and what stands under them.
+      end: behind it, there may be further hits.
     """
 
     def __init__(
@@ -114,6 +126,7 @@ class MergedHits:
         depth = task.depth()
         hits = list(islice(hits_of(plan, found, task, greatest), depth))
         self._goes_on = len(hits) == depth
+        self.end = (-hits[-1][1].score, hits[-1][1].url) if self._goes_on else BEHIND_ALL
         self._list = HitList(
             hits,
             self._scale,
@@ -124,7 +137,7 @@ class MergedHits:
         start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
         self.to_read = self._with_what_is_under()
-        self._total = total_of(answer.total for answer in found.values())
+        self._total = total_of([answer.total for answer in found.values()])
         self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""
 
     def answer(
@@ -145,7 +158,7 @@ class MergedHits:
             seconds=seconds,
             coverage=coverage,
             hits=tuple(self._found_page(each, excerpt_of) for each in self.page if not self._is_denied(each)),
-            is_exact=all(answer.is_exact for answer in self._found.values()),
+            is_exact=all(map(_IS_EXACT, self._found.values())),
             relaxed=Relaxed(step.nowhere, step.is_any, with_all),
             remarks=task.remarks + tuple(self._remarks()),
             facets=_facets(self._found) if task.order.wants_facets else None,
@@ -175,7 +188,7 @@ class MergedHits:
     @property
     def is_cut(self) -> bool:
         """Whether a share has not looked at all there is."""
-        return any(answer.is_cut for answer in self._found.values())
+        return any(map(_IS_CUT, self._found.values()))
 
     def _with_what_is_under(self) -> list[RankedHit]:
         """Return all hits to read; leave under hits only those that can be read: nothing is shown unread."""

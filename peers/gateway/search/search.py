@@ -22,11 +22,17 @@ Statistics and hits are those of one plan: its stand-ins count, too, before thei
 no plan can be whole, the one with the most slots is taken, when nobody is waited for any more: so an
 answerer with missing slots is replaced by stand-ins if they miss fewer, and not otherwise.
 `punctuality` says who is bridged from the start, after what time the others are, and how often.
+
+*Aggregators.* A question to many peers goes to the aggregators of groups (`aggregation`), whose reports are
+taken as the answers of their members, each of which counts in plans by itself. Their word is enough for hits
+that nobody denies and for counts that nobody contradicts. Members are asked themselves where their aggregator
+is late, where a hit of the group is denied or of no use, as others in it may have better ones then, and where
+it has told something else than is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from math import inf
 
 import msgspec
@@ -34,6 +40,7 @@ import msgspec
 from mesh.actors.actor import Address, Message, Send
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_parser import ParsedQuery as QueryReading
+from peers.gateway.aggregation.wire_messages import GroupAnswered
 from peers.gateway.errands.errand import Errand
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.search.correction import beside, mistyped_in
@@ -90,7 +97,7 @@ class Search(Errand):
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         if not isinstance(message, TermsCounted | HitsFound | ExcerptsRead):
-            return None
+            return self._take_group(source, message, now) if isinstance(message, GroupAnswered) else None
         stage = self._stage
         asked = stage.asked_for(source, message)
         if asked is None:
@@ -115,6 +122,10 @@ class Search(Errand):
             return []
         self._shared.restarts += 1
         return self._count(now)
+
+    def _take_group(self, source: Address, message: GroupAnswered, now: float) -> list[Send] | None:
+        sends = self._stage.take_group(source, message, now)
+        return None if sends is None else sends + self._advance(now)
 
     def _end_without_asking(self) -> list[Send]:
         """A query without a letter in it matches nothing, wherever one looks."""
@@ -194,7 +205,7 @@ class Search(Errand):
     def _search(self, counted: TermStage, plan: Plan, now: float) -> list[Send]:
         """Search with the statistics of this plan."""
         task, statistics = self._task, counted.statistics
-        slots = slots_spoken_for(plan, counted.edition_counted)
+        slots = slots_spoken_for(plan, counted.editions_counted)
         sums = Sums(statistics.totals(plan.slots, task.terms), slots)
         if task.may_choose:
             task.choose_words(self._doc_freqs(sums), sums.totals.document_count)
@@ -269,10 +280,17 @@ class Search(Errand):
         self._merged = MergedHits(
             task, plan, found, searched.sums.totals, searched.greatest, step, self._step_number
         )
+        if task.reported and (doubtful := searched.doubtful(plan, self._merged.end)):
+            return self._ask_directly(searched, doubtful, now)
         if self._merged.is_short and task.may_go_deeper():
             return self._search_by(searched.sums, searched, plan, now)
         page, query, totals = self._merged.to_read, searched.encoded_query, searched.sums.totals
         return self._begin(ExcerptStage(task, searched.plans, page, query, totals, now), now)
+
+    def _ask_directly(self, searched: SearchStage, shares: Set[Share], now: float) -> list[Send]:
+        """Go back to searching: these are not to be known on the word of aggregators any longer."""
+        self._stage = searched
+        return searched.ask_directly(shares, now)
 
     def _end_reading(self, stage: ExcerptStage, now: float) -> list[Send]:
         plan, searched = self._plan, self._searched
@@ -280,6 +298,9 @@ class Search(Errand):
         if self._policy is not self._shared.policy:  # what has been taken down since is not to be shown
             return self._read(searched, plan, now)
         witnesses = self._task.witnesses
+        if stage.disputed:
+            doubtful = searched.doubtful(plan, self._merged.end, stage.disputed)
+            return self._ask_directly(searched, doubtful, now)
         if stage.has_denials and self._task.may_read_again():
             return self._read(searched, plan, now)
         coverage = self._coverage()
@@ -299,6 +320,6 @@ class Search(Errand):
         """Say how many slots are in the answer: counted, else the scores are of others, and searched."""
         slots = self._task.ownership.table.slot_count
         answered = min(
-            slots_spoken_for(self._plan, self._searched.edition_found), self._searched.sums.slot_count
+            slots_spoken_for(self._plan, self._searched.editions_found), self._searched.sums.slot_count
         )
         return Coverage(slots, answered, slots - answered)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from itertools import islice
 from math import inf
 from typing import NamedTuple
@@ -11,11 +11,13 @@ import msgspec
 
 from mesh.actors.actor import Send
 from peers.engine.queries.query import Sort
+from peers.gateway.aggregation.group_round import GroupRound, Place, ReportedHits, end_of
+from peers.gateway.errands.round import REPEAT_AFTER_S, Round
 from peers.gateway.search.merged_hits import greatest_of, hits_of
 from peers.gateway.search.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.search.relaxation import Step
 from peers.gateway.search.search_task import SearchTask
-from peers.gateway.search.stage import SEARCHING_S_MAX, Answer, AskedRound, slots_spoken_for
+from peers.gateway.search.stage import SEARCHING_S_MAX, Answer, AskedRound, Reported, slots_spoken_for
 from peers.gateway.search.statistics_stage import TermStage
 from peers.gateway.search.term_statistics import Edition, TermStatistics, TermTotals, edition_of, total_of
 from peers.index.wire_messages import HitsFound, SearchSlots, TermsCounted
@@ -66,9 +68,13 @@ class SearchStage(TermStage):
         doc_freqs = dict(zip(task.terms, sums.totals.doc_freqs, strict=True))
         self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
         self._counted_by = counted_by
-        self._editions = {share: statistics.edition(share) for share in counted_by.slots}
+        self._editions = statistics.editions(counted_by.slots, ())
         self._found: dict[Share, HitsFound] = {}
+        self._editions_found: dict[Share, Edition] = {}
         self._searched = [NOBODY_ABSENT]
+        self._has_doubted = False
+        self._doubted: dict[Share, ReportedHits] = {}  # that are asked themselves, instead of being believed
+        task.reported = {}
 
     def begin(self, now: float) -> list[Send]:
         sends = self._ask_to_search(self.plans[0].slots, self.plans[0], now)
@@ -85,14 +91,14 @@ class SearchStage(TermStage):
     def plan(self) -> Plan | None:
         """The plan that gives the hits of the answer, as soon as there is one."""
         for plan in self.plans:
-            if self._is_whole(plan, self.edition_found) and self._is_counted_alike(plan):
+            if self._is_whole(plan, self.editions_found) and self._is_counted_alike(plan):
                 return plan
-        return None if self.is_open else self._best_plan(self.edition_found)
+        return None if self.is_open else self._best_plan(self.editions_found)
 
     def better_plan(self) -> Plan | None:
         """A plan that has been counted since for every slot, or for more slots, and would score otherwise."""
         for plan in self._unsearched():
-            slots = slots_spoken_for(plan, self.edition_counted)
+            slots = slots_spoken_for(plan, self.editions_counted)
             is_better = slots == self.plans[0].slot_count or slots > self.sums.slot_count
             if is_better and not self._is_counted_alike(plan):
                 return plan
@@ -108,17 +114,59 @@ class SearchStage(TermStage):
 
     def total(self, plan: Plan) -> int:
         """How many pages match, as far as the shares of a plan say."""
-        return total_of(found.total for found in self.found_by(plan).values())
+        return total_of([found.total for found in self.found_by(plan).values()])
 
-    def edition_found(self, share: Share) -> Edition | None:
-        found = self._found.get(share)
-        return edition_of(found) if found else None
+    def doubtful(self, plan: Plan, end: Place, disputed: Set[Share] = frozenset()) -> set[Share]:
+        """Return the shares that are to be asked themselves; when it was so before, all that were not.
+
+        An aggregator gives the best hits of a group. Where some of these are of no use, because a plan leaves
+        their member out, or they are refused, denied or taken down, worse ones may take their places.
+
+        Args:
+          end: the place of the last hit of those merged.
+          disputed: shares with hits that are denied.
+        """
+        reported = self._task.reported
+        groups = {reported[share].group for share in disputed}
+        groups |= {each.group for each in reported.values() if each.end < end}
+        if not groups:
+            return set()
+        return {
+            share
+            for share in plan.slots
+            if share in reported and (self._has_doubted or reported[share].group in groups)
+        }
+
+    def ask_directly(self, shares: Set[Share], now: float) -> list[Send]:
+        """Ask shares themselves that are known on the word of aggregators; those are believed no more."""
+        sends: list[Send] = []
+        self._has_doubted = True
+        for share in shares:
+            del self._found[share], self._editions_found[share]
+            self._doubted[share] = self._task.reported.pop(share)
+        self._limit_at = max(self._limit_at, now + REPEAT_AFTER_S)
+        self.late_at = now + self._shared.punctuality.hedge_s
+        for absent in sorted({share.absent for share in shares}):
+            request = self._task.number_question()
+            question = msgspec.structs.replace(self.question, request=request, absent=absent, floor=-inf)
+            questions = {share.peer: question for share in sorted(shares) if share.absent == absent}
+            silent = self._shared.punctuality.silent
+            round_ = Round(request, "indexer", questions, silent, now, self._limit_at - now)
+            self._asked.append(AskedRound(round_, HitsFound, absent))
+            self._shared.punctuality.note_question(request, now, is_test=False)
+            sends += round_.ask_each()
+        self.update(now)
+        return sends
+
+    def editions_found(self, shares: Iterable[Share]) -> Mapping[Share, Edition]:
+        """The editions that shares have searched, of those that have answered."""
+        found = self._editions_found
+        return {share: found[share] for share in shares if share in found}
 
     def forget_stale(self, plan: Plan) -> bool:
         """Forget the counts of indexes that have changed since; tell whether the plan has such."""
-        stale = [
-            share for share in self._found if self.statistics.edition(share) != self.edition_found(share)
-        ]
+        counted = self.statistics.editions(self._found, ())
+        stale = [share for share, edition in self._editions_found.items() if counted.get(share) != edition]
         for share in stale:
             self.statistics.forget(share)
         return any(share in plan.slots for share in stale)
@@ -166,16 +214,36 @@ class SearchStage(TermStage):
         if found.epoch != self._task.ownership.serving_epoch:
             self._take_as_foreign(asked, share, now)
             return
-        self._shared.cache.note_edition(share, edition_of(found), now)
+        edition = self._editions_found[share] = edition_of(found)
+        self._shared.cache.note_edition(share, edition, now)
         self._found[share] = found
+        doubted = self._doubted.pop(share, None)
+        if doubted is not None and doubted.differs_from(found):
+            self._shared.mistrust(doubted.aggregator, share.peer)
         asked.round.settle(share.peer)
         self._note_missing(share, found.missing)
 
+    def _take_reported(
+        self, asked: AskedRound, aggregator: str, answers: Mapping[str, Reported], now: float
+    ) -> Collection[str]:
+        round_, reported = asked.round, self._task.reported
+        if asked.answer is not HitsFound or not isinstance(round_, GroupRound):
+            return super()._take_reported(asked, aggregator, answers, now)
+        end = end_of(answers.values(), round_.question)
+        for peer, answer in answers.items():
+            assert isinstance(answer, HitsFound)
+            share, of_share = Share(peer, asked.absent), ReportedHits(aggregator, answer, end)
+            if peer in round_.waiting:
+                self.take(asked, answer, share, now)
+                if self._found.get(share) is answer:
+                    reported[share] = of_share
+            elif share in self._found and share not in reported and of_share.differs_from(self._found[share]):
+                self._shared.mistrust(aggregator, peer)
+        return ()
+
     def _is_counted_alike(self, plan: Plan) -> bool:
         """Were its hits scored by its own statistics? The same pages on another peer give the same ones."""
-        if plan is self._counted_by and self._editions == {
-            share: self.statistics.edition(share) for share in plan.slots
-        }:
+        if plan is self._counted_by and self._editions == self.statistics.editions(plan.slots, ()):
             return True
         totals = self.statistics.totals(plan.slots, self._task.terms)
         return self.is_counted(plan) and totals == self.sums.totals

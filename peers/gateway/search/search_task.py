@@ -11,11 +11,13 @@ from peers.engine.queries.query import LiteralKind, Sort
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import ParsedQuery, read_query
 from peers.engine.rescoring.model import MODEL_DEPTH
+from peers.gateway.aggregation.group_round import ReportedHits
 from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.correction import Mended
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.search.deduplication import needed_for
 from peers.gateway.search.page_words import with_telling_words
+from peers.gateway.search.plan import Share
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, TERMS_MAX
@@ -55,6 +57,7 @@ class SearchTask:
       started: when it began.
       number_question: gives the next request number.
       witnesses: of its hits.
+      reported: the answers of shares that are known on the word of aggregators.
       may_choose: whether the words of a page that tell most of it are to be chosen.
       may_mend: whether mistyped words are to be looked for.
       mended: the query that was meant, where that is another one (`correction`).
@@ -86,6 +89,7 @@ class SearchTask:
         self.started = 0.0
         self.number_question = number_question
         self.witnesses = Witnesses(me, view)
+        self.reported: dict[Share, ReportedHits] = {}
         self.may_choose = bool(order.page_words)
         self.terms = reading.terms
         if order.page_words:

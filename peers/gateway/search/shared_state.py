@@ -16,6 +16,9 @@ from peers.index.wire_messages import ABSENT_MAX, SearchSlots
 from peers.policy.rules import EVERYTHING, Policy
 from peers.text.synonyms import synonyms_of
 
+# Peers, from which on aggregators ask most of them: until then a gateway is at least as fast without, and
+# none of them is believed; from then on ten searches a second take a fifth of a core and more.
+AGGREGATED_FROM: Final = 200
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
 
 
@@ -30,10 +33,19 @@ class SharedState:
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
       synonyms: that it lists.
+      aggregated_from: peers that a question goes to, from which on aggregators ask most of them.
+      mistrusted: aggregators that reported another answer than the member gave itself, and these members.
     """
 
-    def __init__(self, ownership: Ownership, cache_bytes_max: int, policy: Policy = EVERYTHING) -> None:
+    def __init__(
+        self,
+        ownership: Ownership,
+        cache_bytes_max: int,
+        policy: Policy = EVERYTHING,
+        aggregated_from: int = AGGREGATED_FROM,
+    ) -> None:
         self.ownership = ownership
+        self.aggregated_from = aggregated_from
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
@@ -60,6 +72,21 @@ class SharedState:
     def blame(self, peer: str, offence: Offence, evidence: str = "") -> None:
         """Note an offence of a member, to be reported."""
         self.blamed.setdefault((peer, offence), evidence)
+
+    def mistrust(self, aggregator: str, member: str) -> None:
+        """Note that an aggregator reports another answer of a member than its own: one of them lies.
+
+        Neither is blamed, since it cannot be told which; but both are asked directly from now on. Where one
+        was mistrusted before, that explains it; so no more honest members are mistrusted than there are
+        liars.
+        """
+        if self.mistrusted.isdisjoint((aggregator, member)):
+            self.mistrusted |= {aggregator, member}
+
+    @property
+    def apart(self) -> Set[str]:
+        """The peers that are in no group of an aggregator: this one, and those that are late or in doubt."""
+        return self.punctuality.tardy | self.doubts.suspects | self.mistrusted | {self.ownership.me}
 
     def note_contradictions(self, doubts: Sequence[Doubt], now: float) -> None:
         """Members still differ about these pages: blame those that must be wrong."""
@@ -99,6 +126,7 @@ class SharedState:
         self.statistics = TermStatistics()
         self.cache.clear()
         self._plans: dict[Absent, Plan] = {}
+        self.mistrusted: set[str] = set()
 
     def _forget_plans(self) -> None:
         """Forget all plans but the one without stand-ins, and the counts of stand-ins."""

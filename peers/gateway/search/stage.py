@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Address, Message, Send
+from peers.gateway.aggregation.group_round import GroupRound, common_question
+from peers.gateway.aggregation.wire_messages import GroupAnswered
 from peers.gateway.errands.round import REPEAT_AFTER_S, Round
 from peers.gateway.search.plan import Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask
@@ -19,8 +21,9 @@ COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0
 READING_S_MAX: Final = 0.5
 
-Answer: TypeAlias = TermsCounted | HitsFound | ExcerptsRead
-EditionOf: TypeAlias = Callable[[Share], Edition | None]  # None where there is no answer of the share
+Reported: TypeAlias = TermsCounted | HitsFound
+Answer: TypeAlias = Reported | ExcerptsRead
+EditionsOf: TypeAlias = Callable[[Iterable[Share]], Mapping[Share, Edition]]  # of those that have answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Stage(ABC):
         self._open: list[AskedRound] = []  # those of them that are not over
         self._incomplete: set[str] = set()  # peers that have told that they lack slots
         # Of plans for which not all shares have answered, one that has not, as far as was looked.
-        self._awaited: dict[tuple[Plan, EditionOf], Share] = {}
+        self._awaited: dict[tuple[Plan, EditionsOf], Share] = {}
 
     @abstractmethod
     def begin(self, now: float) -> list[Send]:
@@ -79,6 +82,16 @@ class Stage(ABC):
         for asked in self._asked:
             if isinstance(message, asked.answer) and asked.round.accepts(source, message.request):
                 return asked
+        return None
+
+    def take_group(self, source: Address, message: GroupAnswered, now: float) -> list[Send] | None:
+        """Take in the report of an aggregator; None when it was not asked. Ask members that it leaves out."""
+        for asked in self._asked:
+            round_ = asked.round
+            if isinstance(round_, GroupRound) and round_.accepts_group(source, message.request):
+                answers, sends = round_.reported(source.peer, message)
+                fitting = {peer: each for peer, each in answers.items() if isinstance(each, asked.answer)}
+                return sends + round_.ask_directly(self._take_reported(asked, source.peer, fitting, now))
         return None
 
     def update(self, now: float) -> None:
@@ -114,9 +127,15 @@ class Stage(ABC):
         """Have others answer for those that have not yet; again and again, for others may be late then."""
         if now < self.late_at:
             return []
+        letters: list[Send] = []
+        for asked in self._open:
+            if isinstance(asked.round, GroupRound):
+                letters += asked.round.ask_unheard()
         late = self._waiting()
-        self.late_at = now + self._shared.punctuality.hedge_s if late else inf
-        return self._ask_instead(late, now)
+        if letters:
+            late.difference_update([send.target.peer for send in letters])
+        self.late_at = now + self._shared.punctuality.hedge_s if late or letters else inf
+        return letters + self._ask_instead(late, now)
 
     # --- For the stages themselves ---------------------------------------------------------------
 
@@ -128,12 +147,28 @@ class Stage(ABC):
         absent: Absent,
         now: float,
     ) -> list[Send]:
-        punctuality = self._shared.punctuality
-        round_ = Round(request, "indexer", questions, punctuality.silent, now, self._limit_at - now)
-        self._asked.append(AskedRound(round_, answer, absent))
+        shared = self._shared
+        punctuality, limit_s = shared.punctuality, self._limit_at - now
+        if len(questions) >= shared.aggregated_from and (question := common_question(questions.values())):
+            round_: Round = GroupRound(question, questions, shared.apart, punctuality.silent, now, limit_s)
+        else:
+            round_ = Round(request, "indexer", questions, punctuality.silent, now, limit_s)
         if answer is not ExcerptsRead:
             punctuality.note_question(request, now, is_test=answer is HitsFound and not absent)
+        self._asked.append(AskedRound(round_, answer, absent))
         return round_.ask()
+
+    def _take_reported(
+        self, asked: AskedRound, aggregator: str, answers: Mapping[str, Reported], now: float
+    ) -> Collection[str]:
+        """Take in answers of members on the word of an aggregator, unless they have answered themselves.
+
+        Returns:
+          Members that are to be asked themselves, since of them something else is known.
+        """
+        for peer in asked.round.waiting.intersection(answers):
+            self.take(asked, answers[peer], Share(peer, asked.absent), now)
+        return ()
 
     def _waiting(self) -> set[str]:
         return {peer for asked in self._asked for peer in asked.round.waiting}
@@ -166,41 +201,39 @@ class Stage(ABC):
         self._shared.foreign_epochs += 1
         asked.round.ask_again(share.peer, now)
 
-    def _is_whole(self, plan: Plan, edition: EditionOf) -> bool:
+    def _is_whole(self, plan: Plan, editions: EditionsOf) -> bool:
         """Does it speak for all slots that anybody serves?"""
         served = self.plans[0].slot_count
-        return plan.slot_count == served and self._slots_told(plan, edition) == served
+        return plan.slot_count == served and self._slots_told(plan, editions) == served
 
-    def _slots_told(self, plan: Plan, edition: EditionOf) -> int | None:
+    def _slots_told(self, plan: Plan, editions: EditionsOf) -> int | None:
         """For how many slots all its shares together speak; None while one of them has not answered.
 
         Asked with every answer, so that one which had not answered before is looked at first: to look at
         all of them each time would make a search cost the square of the number of peers.
         """
-        awaited = self._awaited.get((plan, edition))
-        if awaited is not None and edition(awaited) is None:
+        awaited = self._awaited.get((plan, editions))
+        if awaited is not None and not editions((awaited,)):
             return None
-        told = 0
+        known, told = editions(plan.slots), 0
         for share, slots in plan.slots.items():
-            of_share = edition(share)
+            of_share = known.get(share)
             if of_share is None:
-                self._awaited[plan, edition] = share
+                self._awaited[plan, editions] = share
                 return None
             told += max(slots - of_share.missing, 0)
         return told
 
-    def _best_plan(self, edition: EditionOf) -> Plan:
+    def _best_plan(self, editions: EditionsOf) -> Plan:
         """The one that speaks for most slots, of equal ones that with the fewest stand-ins."""
-        return max(self.plans, key=lambda plan: slots_spoken_for(plan, edition))
+        return max(self.plans, key=lambda plan: slots_spoken_for(plan, editions))
 
 
-def slots_spoken_for(plan: Plan, edition: EditionOf) -> int:
+def slots_spoken_for(plan: Plan, editions: EditionsOf) -> int:
     """For how many slots the answers speak that the shares of a plan gave."""
     spoken_for = 0
-    for share, slots in plan.slots.items():
-        of_share = edition(share)
-        if of_share is not None:
-            spoken_for += max(slots - of_share.missing, 0)
+    for share, of_share in editions(plan.slots).items():
+        spoken_for += max(plan.slots[share] - of_share.missing, 0)
     return spoken_for
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from mesh.actors.actor import Send
 from peers.engine.native.kernels import LENGTH_COUNT
 from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask
-from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Stage, limit_of
+from peers.gateway.search.stage import COUNTING_S_MAX, Answer, AskedRound, Reported, Stage, limit_of
 from peers.gateway.search.term_statistics import Edition, TermStatistics, edition_of
 from peers.index.wire_messages import CountTerms, TermsCounted
 
@@ -28,14 +28,15 @@ class TermStage(Stage):
     ) -> None:
         super().__init__(task, plans, limit_of(task, limit_s, now), now)
         self.statistics = statistics
+        # Told by which aggregator, of shares that are asked themselves instead.
+        self._doubted_counts: dict[Share, tuple[str, TermsCounted]] = {}
 
     def is_counted(self, plan: Plan) -> bool:
-        return self._slots_told(plan, self.edition_counted) is not None
+        return self._slots_told(plan, self.editions_counted) is not None
 
-    def edition_counted(self, share: Share) -> Edition | None:
-        """The edition of which a share has counted all terms; None if it has not."""
-        is_known = self.statistics.knows(share, self._task.terms)
-        return self.statistics.edition(share) if is_known else None
+    def editions_counted(self, shares: Iterable[Share]) -> Mapping[Share, Edition]:
+        """The editions of which shares have counted all terms, of those that have."""
+        return self.statistics.editions(shares, self._task.terms)
 
     def end(self, plan: Plan) -> None:
         waiting = self._waiting()
@@ -45,7 +46,7 @@ class TermStage(Stage):
             self._shared.bridged += plan.absent != NOBODY_ABSENT
             self._shared.punctuality.note_tardy(waiting.intersection(plan.absent))
 
-    def _ask_to_count(self, shares: Iterable[Share], absent: Absent, now: float) -> list[Send]:
+    def _ask_to_count(self, shares: Collection[Share], absent: Absent, now: float) -> list[Send]:
         """Ask those shares that have not counted all terms."""
         lacking = self.statistics.lacking(shares, self._task.terms)
         if not lacking:
@@ -65,8 +66,34 @@ class TermStage(Stage):
         shape = len(counted.field_lengths), len(counted.doc_freqs)
         if shape == (LENGTH_COUNT, len(self._task.terms)):
             self.statistics.add(share, self._task.terms, counted)
+            doubted = self._doubted_counts.pop(share, None)
+            if doubted is not None and self._contradicts(share, doubted[1]):
+                self._shared.mistrust(doubted[0], share.peer)
             asked.round.settle(share.peer)
             self._note_missing(share, counted.missing)
+
+    def _take_reported(
+        self, asked: AskedRound, aggregator: str, answers: Mapping[str, Reported], now: float
+    ) -> Collection[str]:
+        """Take in counts, as long as they do not contradict those that are known, from any source."""
+        waiting, doubted = asked.round.waiting, []
+        for peer, answer in answers.items():
+            share = Share(peer, asked.absent)
+            assert isinstance(answer, TermsCounted)
+            if not self._contradicts(share, answer):
+                if peer in waiting:
+                    self.take(asked, answer, share, now)
+            elif peer in waiting:
+                self._doubted_counts[share] = aggregator, answer
+                doubted.append(peer)
+            else:
+                self._shared.mistrust(aggregator, peer)
+        return doubted
+
+    def _contradicts(self, share: Share, counted: TermsCounted) -> bool:
+        """Are these other counts than those known of the share, from the same state of its index?"""
+        is_ours = counted.epoch == self._task.ownership.serving_epoch
+        return is_ours and self.statistics.contradict(share, self._task.terms, counted)
 
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:
         plan = self._shared.plan(late | self._incomplete | self._known_late())
@@ -132,13 +159,13 @@ class StatisticsStage(TermStage):
         """The plan to search by, as soon as there is one."""
         tardy = self._shared.punctuality.tardy
         for plan in self.plans:
-            is_whole = self._is_whole(plan, self.edition_counted)
+            is_whole = self._is_whole(plan, self.editions_counted)
             if is_whole and (not tardy or tardy.isdisjoint(share.peer for share in plan.slots)):
                 return plan
         if self.is_open:
             return None
-        plan = self._best_plan(self.edition_counted)
-        self.is_whole = self._is_whole(plan, self.edition_counted)
+        plan = self._best_plan(self.editions_counted)
+        self.is_whole = self._is_whole(plan, self.editions_counted)
         return plan
 
     def _known_late(self) -> frozenset[str]:

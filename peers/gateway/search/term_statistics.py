@@ -44,8 +44,8 @@ def total_of(counts: Iterable[int]) -> int:
 class _Counts:
     """The counts of one share over one edition of its documents."""
 
-    def __init__(self, counted: TermsCounted) -> None:
-        self.edition = edition_of(counted)
+    def __init__(self, counted: TermsCounted, edition: Edition) -> None:
+        self.edition = edition
         self.document_count = counted.document_count
         self.field_lengths = counted.field_lengths
         self.doc_freqs: dict[str, int] = {}
@@ -58,14 +58,22 @@ class TermStatistics:
         self.n_forgotten = 0  # times that counts were dropped
         self._shares: dict[Share, _Counts] = {}
 
-    def knows(self, share: Share, terms: Collection[str]) -> bool:
-        """Has it counted all these terms?"""
-        counts = self._shares.get(share)
-        return counts is not None and all(map(counts.doc_freqs.__contains__, terms))
+    def editions(self, shares: Iterable[Share], terms: Iterable[str]) -> dict[Share, Edition]:
+        """Return the editions that shares have counted, of those that have counted all these terms.
 
-    def lacking(self, shares: Iterable[Share], terms: Collection[str]) -> list[Share]:
+        In one pass without a call for each: all that a gateway asks are looked at with every search.
+        """
+        wanted, known = set(terms), self._shares
+        return {
+            share: counts.edition
+            for share in shares
+            if (counts := known.get(share)) is not None and wanted <= counts.doc_freqs.keys()
+        }
+
+    def lacking(self, shares: Collection[Share], terms: Iterable[str]) -> list[Share]:
         """Those of the shares that have not yet counted all these terms."""
-        return [share for share in shares if not self.knows(share, terms)]
+        known = self.editions(shares, terms)
+        return [share for share in shares if share not in known]
 
     def edition(self, share: Share) -> Edition | None:
         """The edition that a share has counted; None when it has counted nothing."""
@@ -73,16 +81,30 @@ class TermStatistics:
         return counts.edition if counts else None
 
     def add(self, share: Share, terms: Sequence[str], counted: TermsCounted) -> None:
-        """Take in a share's counts of `terms`; those of another edition are forgotten."""
+        """Take in a share's counts of `terms`; those of another edition are forgotten.
+
+        So are those of the same that are of other documents: somebody else has told them of the share.
+        """
         assert (len(counted.field_lengths), len(counted.doc_freqs)) == (LENGTH_COUNT, len(terms))
-        counts = self._shares.get(share)
-        if counts is None or counts.edition != edition_of(counted):
+        counts, edition = self._shares.get(share), edition_of(counted)
+        told = edition, counted.document_count, counted.field_lengths
+        if counts is None or (counts.edition, counts.document_count, counts.field_lengths) != told:
             self.n_forgotten += counts is not None
-            counts = self._shares[share] = _Counts(counted)
+            counts = self._shares[share] = _Counts(counted, edition)
         counts.doc_freqs.update(zip(terms, counted.doc_freqs, strict=True))
         while len(counts.doc_freqs) > TERMS_CACHED_MAX:
             del counts.doc_freqs[next(iter(counts.doc_freqs))]
             self.n_forgotten += 1
+
+    def contradict(self, share: Share, terms: Sequence[str], counted: TermsCounted) -> bool:
+        """Are these other counts than those of the share that are known, of the same edition?"""
+        counts = self._shares.get(share)
+        if counts is None or counts.edition != edition_of(counted):
+            return False
+        known = [counts.doc_freqs.get(term, n) for term, n in zip(terms, counted.doc_freqs, strict=False)]
+        lengths = counts.field_lengths
+        told = counted.document_count, counted.field_lengths, counted.doc_freqs
+        return (counts.document_count, lengths, tuple(known)) != told
 
     def forget(self, share: Share) -> None:
         """Drop the counts of this share, to be counted anew: its index has changed."""
@@ -95,13 +117,13 @@ class TermStatistics:
 
     def totals(self, shares: Iterable[Share], terms: Sequence[str]) -> TermTotals:
         """Add up the counts of those shares that have counted all these terms."""
-        counts = [self._shares[share] for share in shares if self.knows(share, terms)]
+        counts = [self._shares[share] for share in self.editions(shares, terms)]
         if not counts:
             return TermTotals(0, (0,) * LENGTH_COUNT, (0,) * len(terms))
         lengths = [of_share.field_lengths for of_share in counts]
         doc_freqs = [map(of_share.doc_freqs.__getitem__, terms) for of_share in counts]
         return TermTotals(
-            total_of(of_share.document_count for of_share in counts),
+            total_of([of_share.document_count for of_share in counts]),
             tuple(map(total_of, zip(*lengths, strict=True))),
             tuple(map(total_of, zip(*doc_freqs, strict=True))),
         )

@@ -42,10 +42,8 @@ class Witnesses:
         if self._me in team:
             return self._me
         useless = self._shared.punctuality.tardy
-        doubts = self._shared.doubts
-        others = (
-            peer for peer in team if peer != claimant and peer not in useless and not doubts.is_suspect(peer)
-        )
+        suspects = self._shared.doubts.suspects
+        others = (peer for peer in team if peer != claimant and peer not in useless and peer not in suspects)
         return next(others, None)
 
     def note_known(self, url: str) -> None:

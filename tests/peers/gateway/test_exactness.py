@@ -36,6 +36,7 @@ from peers.engine.queries.query_parser import parse_query
 from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.engine.segments.live_segment import COPY, FOLDED
 from peers.gateway.model.messages import FoundPage, PagesFound, SearchPages
+from peers.gateway.search.shared_state import AGGREGATED_FROM
 from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
 from peers.index.answerer import Answerer
@@ -71,10 +72,14 @@ def documents(count: int) -> list[Document]:
 class Mesh:
     """Peers that share an index of documents; messages between them arrive at once, encoded."""
 
-    def __init__(self, peers: Iterable[str], stack: ExitStack) -> None:
+    def __init__(
+        self, peers: Iterable[str], stack: ExitStack, aggregated_from: int = AGGREGATED_FROM
+    ) -> None:
         self.indexes = {peer: stack.enter_context(Index.open(MemoryStorage())) for peer in sorted(peers)}
         self.nodes = {
-            peer: Node(peer, [Indexer(peer, IndexReader(index)), Searcher(peer)])
+            peer: Node(
+                peer, [Indexer(peer, IndexReader(index)), Searcher(peer, aggregated_from=aggregated_from)]
+            )
             for peer, index in self.indexes.items()
         }
         self.answerers = {
@@ -203,6 +208,31 @@ def test_every_gateway_of_any_mesh_answers_as_one_peer_would(stack: ExitStack, c
                 assert found.relaxed == expected.relaxed
                 assert is_total_right(found, count_of(alone, text))
                 assert found.coverage.missing == 0
+
+
+@pytest.mark.parametrize("count", [9, 16])
+def test_answers_that_aggregators_merge_are_those_of_one_peer(stack: ExitStack, count: int) -> None:
+    pages = skewed_documents(700)
+    pages += [msgspec.structs.replace(page, url=f"{page.url}/index.html") for page in pages[:150]]
+    alone, mesh = Mesh(["solo"], stack), Mesh([f"peer{n}" for n in range(count)], stack, aggregated_from=4)
+    for each in (alone, mesh):
+        each.index(pages)
+        each.name_copies(pages)
+    random = Random(count)
+    n_by_cursor = 0
+    for _ in range(150):
+        text, wishes = random_query(random)
+        expected = alone.search("solo", text, **wishes)
+        found = mesh.search(random.choice(sorted(mesh.nodes)), text, **wishes)
+        assert told(found) == told(expected), (text, wishes)
+        assert is_total_right(found, count_of(alone, text)), (text, wishes)
+        assert found.coverage.missing == 0
+        if expected.next:
+            n_by_cursor += 1
+            wishes |= {"cursor": expected.next}
+            behind = mesh.search("peer0", text, **wishes)
+            assert told(behind) == told(alone.search("solo", text, **wishes)), (text, wishes)
+    assert n_by_cursor > 30
 
 
 def test_answers_are_exact_after_every_commit_and_loss(stack: ExitStack) -> None:

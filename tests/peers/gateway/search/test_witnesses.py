@@ -224,8 +224,8 @@ def test_the_one_that_is_in_all_contradictions_is_suspect(liar_is: str) -> None:
     pairs = [("liar", other) if liar_is == "claimant" else (other, "liar") for other in others]
     wrong = doubts.note_contradictions([Doubt("http://a.test/", *pair) for pair in pairs], 0.0)
     assert set(wrong) == {"liar"}
-    assert doubts.is_suspect("liar")
-    assert not any(doubts.is_suspect(other) for other in others)
+    assert "liar" in doubts.suspects
+    assert not any(other in doubts.suspects for other in others)
 
 
 def test_members_that_all_differ_with_each_other_are_not_suspect() -> None:
@@ -239,7 +239,7 @@ def test_contradictions_are_forgotten_with_time() -> None:
     pairs = [Doubt("http://a.test/", "liar", other) for other in ("ann", "bob")]
     doubts.note_contradictions(pairs, 0.0)
     assert doubts.note_contradictions(pairs[:1], 1_000.0) == {}
-    assert not doubts.is_suspect("liar")
+    assert "liar" not in doubts.suspects
 
 
 def test_a_suspect_is_no_witness() -> None:
