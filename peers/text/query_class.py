@@ -51,33 +51,40 @@ _ADDRESS: Final = re.compile(
 )
 
 
-def _any_of(english: str, chinese: str) -> re.Pattern[str]:
-    """Return a pattern of words: whole ones in English, anywhere in Chinese."""
+def _any_of(english: str, chinese: str) -> str:
+    """Return the pattern of words: whole ones in English, anywhere in Chinese."""
     words, phrases = ("|".join(text.split()) for text in (english, chinese))
-    return re.compile(rf"\b(?:{words.replace('_', ' ')})\b|{phrases}")
+    return rf"\b(?:{words.replace('_', ' ')})\b|{phrases}"
 
 
-_QUESTION: Final = _any_of(
-    "how what whats why who whos when where which meaning definition define "
-    "^(?:is|are|was|were|does|do|did|can|should)",
-    "什么 为何 如何 怎么 怎样 怎麽 谁 哪 多少 几个 几次 吗$ 呢$ 意思 原因 是不是 能否 有没有",
+_QUESTION: Final = re.compile(
+    _any_of(
+        "how what whats why who whos when where which meaning definition define "
+        "^(?:is|are|was|were|does|do|did|can|should)",
+        "什么 为何 如何 怎么 怎样 怎麽 谁 哪 多少 几个 几次 吗$ 呢$ 意思 原因 是不是 能否 有没有",
+    )
 )
-_SITE: Final = _any_of(
-    "home_?page official_site official_website web_?site log_?in sign_?in webmail intranet customer_service "
-    "(?:university|college|bank|airlines?|inc|corp|library|school_district|credit_union)$",
-    """官网 官方网 网站 网址 主页 首页 论坛 贴吧 博客 邮箱 登录 登陆 导航 社区
+_SITE: Final = re.compile(
+    _any_of(
+        "home_?page official_site official_website web_?site log_?in sign_?in webmail intranet "
+        "customer_service "
+        "(?:university|college|bank|airlines?|inc|corp|library|school_district|credit_union)$",
+        """官网 官方网 网站 网址 主页 首页 论坛 贴吧 博客 邮箱 登录 登陆 导航 社区
     (?:网|之家|吧|搜索|大学|学院|公司|集团|银行|政府|医院|中学|小学|协会|基金会|图书馆|出版社|日报|卫视|电视台)$""",
+    )
 )
 _NO_SITE: Final = re.compile("(?:上网|联网|酒吧|网吧|电网|宽带网)$")
-_TRANSACTION: Final = _any_of(
-    """downloads? buy purchase order shop shopping store coupons? tickets? for_sale cheap free online watch
-    listen play games software torrents? crack apk exe mp3 mp4 mv avi rmvb gif jpe?g png videos? movies?
+_TRANSACTION: Final = re.compile(
+    _any_of(
+        """downloads? buy purchase order shop shopping store coupons? tickets? for_sale cheap free online
+    watch listen play games software torrents? crack apk exe mp3 mp4 mv avi rmvb gif jpe?g png videos? movies?
     songs? lyrics music images pictures pics photos wallpapers? calculator converter translate translator
     printable forms? register registration sign_up apply booking book reservations? chat radio""",
-    """下载 在线 观看 免费 视频 视屏 图片 照片 图库 彩图 壁纸 桌面 试听 铃声 彩铃 歌曲 舞曲 伴奏 专辑 新歌
+        """下载 在线 观看 免费 视频 视屏 图片 照片 图库 彩图 壁纸 桌面 试听 铃声 彩铃 歌曲 舞曲 伴奏 专辑 新歌
     歌词 电影 影片 电视剧 连续剧 全集 小说 全文 动漫 漫画 游戏 外挂 软件 播放器 浏览器 输入法 驱动 补丁 破解
     序列号 注册 许可 皮肤 主题 代码 模板 素材 课件 试卷 试题 范文 翻译器 计算器 万年历 查询 查分 购买 订票
     团购 出租 租房 出售 转让 招聘 求职 报名 申请表 聊天 占卜 算命 测试""",
+    )
 )
 
 
