@@ -126,9 +126,7 @@ class SearcherStatistics(Statistics, frozen=True):
     bridged: int = 0  # rounds of questions in which others answered for somebody
     hedges_denied: int = 0  # times that the budget was used up
     hedge_s: float = 0.0  # how long is waited before
-    mistrusted_peers: int = (
-        0  # of which an aggregator has told something else than they, and those aggregators
-    )
+    mistrusted_peers: int = 0  # aggregators, and members of which they told something else than these do
     tardy_peers: int = 0  # for which others are asked from the start
     slots_answered: int = 0  # by the index of this peer
     cache_hits: int = 0  # searches answered by a page of results that was shown before

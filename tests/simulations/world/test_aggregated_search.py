@@ -40,7 +40,7 @@ def of_searcher(mesh: SearchedMesh) -> SearcherStatistics:
 
 
 def blamed_by(mesh: SearchedMesh, peer: str) -> dict[str, dict[str, int]]:
-    """Whom a peer blames, and for what."""
+    """The offences that a peer blames on others, by member."""
     told = mesh.observe("conduct", peer)
     assert isinstance(told, ConductStatistics)
     return {each.peer: each.offences for each in told.members}

@@ -1,4 +1,4 @@
-"""What a peer does that is to ask a group of members for another gateway."""
+"""An aggregator asks the members of a group, and tells the gateway the best of their answers."""
 
 from __future__ import annotations
 
