@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from math import inf
 from operator import neg
@@ -22,7 +23,7 @@ import numpy as np
 from xxhash import xxh3_128_digest
 
 from mesh.slot_set import SlotMask
-from peers.engine.excerpts.shared_titles import shown_title
+from peers.engine.excerpts.shared_titles import SITES_KEPT, shared_titles, shown_title
 from peers.engine.matching.facets import Facets, facets_of, sum_facets
 from peers.engine.matching.matching import matching
 from peers.engine.matching.matching_cost import matching_cost
@@ -102,6 +103,7 @@ class View:
         self.document_count = sum(view.document_count for view in self._segments)
         totals = [sum(view.field_lengths[field] for view in self._segments) for field in range(LENGTH_COUNT)]
         self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
+        self._shared_titles = lru_cache(SITES_KEPT)(partial(shared_titles, self._segments))
 
     def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
         """Count the documents, the lengths of their fields, and the documents with each term.
@@ -263,7 +265,7 @@ class View:
 
     def shown_title(self, document: Document) -> str:
         """Return the text that tells a page of the view from others of its site: title, or else heading."""
-        return shown_title(document, self._segments)
+        return shown_title(document, self._shared_titles)
 
     def urls(self) -> Iterator[str]:
         """Return the URLs of all documents, segment by segment."""

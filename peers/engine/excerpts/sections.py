@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, compress, count
 from typing import Final, NamedTuple
 
 from peers.engine.excerpts.snippet import SearchedText, line_told
@@ -94,7 +94,7 @@ class Outline:
         if len(numbers_of) < 2:
             return [], []
         lines = self._text.split("\n")
-        places = [place for place, line in enumerate(lines) if line in numbers_of]
+        places = list(compress(count(), map(numbers_of.__contains__, lines)))
         ends = list(accumulate(map(len, lines), initial=0))  # without the line breaks before them
         starts = [ends[place] + place for place in places]
         numbers: list[int] = []

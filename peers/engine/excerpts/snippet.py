@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise, starmap
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -126,8 +126,10 @@ class SearchedText:
     def _fold(self, bounds: list[int]) -> tuple[Stretch, ...]:
         """Fold the pieces between these places."""
         even = fold_evenly(self.codes[bounds[0] : bounds[-1]])
+        if even is None and len(bounds) == 2:
+            return (self._fold_piece(*bounds),)
         if even is None:
-            return tuple(starmap(self._fold_piece, pairwise(bounds)))
+            return tuple(chain.from_iterable(map(self._fold, map(list, pairwise(bounds)))))
         ends = [end - bounds[0] for end in bounds[1:]]
         chars = [end - start for start, end in pairwise(bounds)]
         return (Stretch(even, _NO_ORIGINS, _NO_ORIGINS, ends, chars),)
@@ -204,11 +206,13 @@ def line_told(lines: SearchedText, title: SearchedText, query: Query) -> int:
     """
     typed = tuple(entry for entry in query.scoring if entry >= " " or entry.startswith(FORM_PREFIX))
     wanted, forms, effort = _wanted(typed, query.language), _forms_in(query.language), Effort()
+    matches = _matches(lines.folded_lines, wanted, forms, _ALL_OF_IT, effort)
+    if not len(matches):
+        return -1
     in_title = _matches(title.stretches(), wanted, forms, len(title.text), effort)
     asked = wanted.worths.copy()
     asked[in_title & TERM_MASK] = 0
     half = asked.sum() / 2
-    matches = _matches(lines.folded_lines, wanted, forms, _ALL_OF_IT, effort)
     terms = matches & TERM_MASK
     if asked[np.unique(terms)].sum() <= half:  # nor has any line more
         return -1

@@ -49,11 +49,12 @@ def synopsis_of(name: str, title: str, headings: Sequence[str], text: str, besid
       text: with the headings as lines; of a page whose text is not to be shown "".
       beside: text that does not count as main text, as lines of code often do not.
     """
-    known = frozenset(headings)
-    lines = text.split("\n")
     if any(_is_named(name, each) for each in (title, *headings[:1])):
+        known = frozenset(headings)
+        of_synopsis = {each for each in known if _is_of_synopsis(each)}
+        lines = text.split("\n") if of_synopsis else []
         for number, line in enumerate(lines):
-            if line in known and _is_of_synopsis(line):
+            if line in of_synopsis:
                 below = _until_heading(lines[number + 1 : number + 1 + SYNOPSIS_LINES_MAX], known)
                 return _shown(below or [each for each in beside.split("\n") if _begins_with(name, each)])
     called = next((each for each in headings if "(" in each and _is_named(name, each)), "")

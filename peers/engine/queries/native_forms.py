@@ -67,13 +67,15 @@ def native_forms(text: str, wanted: str = "") -> tuple[NativeForms, ...]:
     languages = [spoken] if spoken else list(NATIVE_STEMMERS)
     found: list[NativeForms] = []
     entries: set[str] = set()
-    natives = [(form_of(word), _natives_of(word)) for word in words]
+    forms_in: dict[str, list[tuple[str, str]]] = {}
+    for word in words:
+        form = form_of(word)
+        for language, native in _natives_of(word).items():
+            forms_in.setdefault(language, []).append((form, native))
     for language in languages if words else ():
-        if language not in NATIVE_STEMMERS:
-            continue
-        forms = [(form, of_word[language]) for form, of_word in natives if language in of_word]
-        ways = [_parts_of(word, language) for word in words] if language in COMPOUNDING else []
-        compounds = tuple(filter(None, ways))
+        forms = forms_in.get(language, [])
+        is_compounding = language in COMPOUNDING
+        compounds = tuple(filter(None, [_parts_of(w, language) for w in words])) if is_compounding else ()
         if forms or compounds:
             parts = chain.from_iterable(chain.from_iterable(compounds))
             to_count = (_ENGLISH, LANGUAGE_PREFIX + language, *[native for _, native in forms], *parts)
