@@ -11,5 +11,6 @@ What takes the exact simulation a minute takes this a hundredth of a second, and
 `replay`      the same for a trace, with the discovery of pages by links
 `streamed_web` webs that do not fit into memory, some peers at a time
 `costs`       the measured costs of a peer
+`sessions`    peers that come and go, and the copies of slots
 `caches`      the hits of caches of results and of posting lists, by each rule of replacement
 """

@@ -7,6 +7,7 @@ from typing import Any, Final
 from simulations.studies import (
     balance,
     cache,
+    churn,
     freshness,
     machines,
     multicast,
@@ -31,6 +32,7 @@ STUDIES: Final[dict[str, Study]] = {
         speedup,
         machines,
         partition,
+        churn,
         weights,
         politeness,
         freshness,
@@ -53,6 +55,7 @@ QUICK: Final[dict[str, dict[str, Any]]] = {
     "speedup": {"peers": "1,2,4", "pages": 2_000, "fetches": 2},
     "machines": {"peers": "1,4", "pages": 600},
     "partition": {"pages": 2_000, "slots": 5_000, "storm": 2},
+    "churn": {"peers": 6, "slots": 30, "days": 3.0},
     "weights": {"peers": 3, "slow": 1, "pages": 60_000, "rate": 20.0, "minutes": 20, "threshold": 1_000},
     "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500, "pages": 20_000},
     "freshness": {"pages": 1_000, "days": 120, "periods": "5,20", "policies": "fixed,cho"},

@@ -1,7 +1,8 @@
 """Repetitions of experiments, and values of their parameters, on all cores or on a Dask cluster. [io]
 
 What is done is kept, a file for each run, in a folder; a sweep that was stopped goes on from there, and one
-that is asked for more seeds runs only these.
+that is asked for more seeds runs only these. Workers of a cluster, which others have set up, need this
+version of tianmesh, and the files that parameters name (traces, queries) under the same path.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from importlib.metadata import version
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from xxhash import xxh3_64_hexdigest
@@ -20,10 +21,10 @@ from xxhash import xxh3_64_hexdigest
 from mesh.errors import ConfigError
 from mesh.process.cores import core_count
 from simulations.studies.catalogue import STUDIES
-from simulations.studies.cluster import run_on_cluster
 from simulations.studies.study import Outcome, Parameters, Row, Study
 
 Progress = Callable[[int, int], None]
+PATIENCE_S: Final = 15.0  # a cluster that is being started has its first workers some seconds later
 
 
 def sweep(
@@ -146,3 +147,62 @@ def _write(path: Path, rows: list[Row]) -> None:
     part = path.with_suffix(".part")
     part.write_bytes(msgspec.json.encode(rows))
     part.replace(path)
+
+
+def run_on_cluster(
+    address: str,
+    study: Study,
+    parameters: Sequence[Parameters],
+    tasks: Sequence[tuple[int, int]],
+    *,
+    patience_s: float = PATIENCE_S,
+) -> Iterable[tuple[tuple[int, int], list[Row]]]:
+    """Run an experiment with parameters and seeds; yield the results in the order of getting done.
+
+    Args:
+      address: of the scheduler, such as `tcp://10.0.0.7:8786`.
+      tasks: place among the parameters, and seed.
+      patience_s: until the scheduler has answered, and then until there is a worker.
+
+    Raises:
+      ConfigError: Dask is not installed, there is no scheduler at the address, it has no workers, or these
+        have another version or die.
+    """
+    try:
+        from distributed import Client, KilledWorker, as_completed
+    except ImportError as error:
+        raise ConfigError(
+            "--scheduler needs Dask: pip install distributed, or pipx inject tianmesh distributed"
+        ) from error
+    try:
+        client = Client(address, timeout=patience_s)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"no Dask scheduler answers at {address}: {error}; give another address") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=patience_s)
+        except TimeoutError as error:
+            raise ConfigError(f"the scheduler at {address} has no workers; start some") from error
+        check_versions(client.run(_own_version, on_error="return"))
+        futures = {
+            client.submit(study.run, parameters[at], seed, pure=False): (at, seed) for at, seed in tasks
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except KilledWorker as error:
+            raise ConfigError(
+                f"workers of {address} have died: {error}; see what they have logged"
+            ) from error
+        finally:
+            client.cancel(list(futures))
+
+
+def _own_version() -> str:
+    return version("tianmesh")
+
+
+def check_versions(versions: dict[str, str | Exception]) -> None:
+    for worker, other in versions.items():
+        if other != _own_version():
+            raise ConfigError(f"worker {worker} has not tianmesh {_own_version()}: {other}; install it there")

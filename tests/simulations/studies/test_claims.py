@@ -147,6 +147,20 @@ PLANTED: dict[tuple[str, str], tuple[Values, ...]] = {
         lambda row: {"cross_share": 0.9 if row["by"] == "URL" else 0.05},
         lambda row: {"cross_share": 0.9},
     ),
+    ("churn", "one copy of each slot"): (
+        lambda row: {"covered": row["present"]},
+        lambda row: {"covered": row["present"] + 0.02},
+    ),
+    ("churn", "most who are present"): (
+        lambda row: {"long_sessions": 0.2, "long_time": 0.8},
+        lambda row: {"long_sessions": 0.6, "long_time": 0.8},
+        lambda row: {"long_sessions": 0.2, "long_time": 0.4},
+    ),
+    ("churn", "with the same means"): (
+        lambda row: {"copied_gb": 10.0 * row["shape"]},
+        lambda row: {"copied_gb": 10.0},
+        lambda row: {"copied_gb": 10.0 / row["shape"]},
+    ),
     ("weights", "moving from the longest"): (longest, lambda row: {"longest": 2.0}),
     ("politeness", "where hosts want"): (
         lambda row: {"pages_s": 10.0},
