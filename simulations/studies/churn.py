@@ -89,6 +89,7 @@ def draw(figure: Figure, outcome: Outcome) -> None:
         for row in outcome.summary()
     ]
     lines(missing, rows, "shape", "replicas", "uncovered", _shape_named)
+    missing.set_yscale("symlog", linthresh=0.01)
     missing.set_ylim(bottom=0)
     name_axes(missing, "Slots that nobody present has", "copies, R", "% of all, mean over time")
     lines(copied, rows, "shape", "replicas", "copied_gb", _shape_named)

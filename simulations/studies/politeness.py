@@ -185,7 +185,9 @@ def draw(figure: Figure, outcome: Outcome) -> None:
         right.plot([row["peers"] for row in of], [row["planned_hours"] for row in of], ":", color="0.5")
     for crawler, pages_s in PUBLISHED.items():
         left.axhline(pages_s, color="0.5", linestyle="-.", linewidth=0.8)
-        left.annotate(crawler, (0.02, pages_s), xycoords=("axes fraction", "data"), fontsize=7, va="bottom")
+        left.annotate(
+            crawler, (0.98, pages_s), xycoords=("axes fraction", "data"), fontsize=7, ha="right", va="bottom"
+        )
     name_axes(left, "To nine tenths of the pages", "peers", "pages/s of the mesh")
     name_axes(middle, "What one peer adds", "peers", "pages/s and peer")
     name_axes(right, "Last page (dotted: plan)", "peers", "hours")
