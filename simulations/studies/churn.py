@@ -1,4 +1,4 @@
-"""What does a mesh have, and what does it copy, whose peers come and go by the lengths of their sessions?
+"""How much is missing of a mesh, and how much does it copy, if peers come and go by sessions?
 
 Peers of labs are switched off, those of volunteers come and go: half of the sessions that were watched in
 networks of peers end within minutes, a few last for weeks. How that is spread is what `--shapes` says, beside
@@ -27,7 +27,7 @@ FEW: Final = 0.01  # difference of shares that is none
 
 
 class ChurnParameters(Parameters, frozen=True, kw_only=True):
-    """A mesh; shapes of sessions of BitTorrent were .34 to .59 in what was watched."""
+    """A mesh; sessions of BitTorrent that were watched had shapes of .34 to .59."""
 
     peers: Annotated[int, Meta(ge=2, le=500, description="Of the mesh, present or not.")] = 20
     replicas: Annotated[str, Meta(description="R, copies of every slot, by comma.")] = "1,2,3"
@@ -139,7 +139,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
 
 STUDY: Final = Study(
     name="churn",
-    question="What does a mesh have, and copy, whose peers come and go?",
+    question="How much is missing, and how much is copied, if peers come and go by sessions?",
     source=STUTZBACH,
     parameters=ChurnParameters,
     run=run,

@@ -54,6 +54,7 @@ class MachinesParameters(Parameters, frozen=True, kw_only=True):
     outlet: Annotated[float, Meta(gt=0, description="Mbit/s of the site, where it binds.")] = 8.0
     page_ms: Annotated[float, Meta(gt=0, description="Of a core for a page, where processors bind.")] = 250.0
     syncs: Annotated[float, Meta(gt=0, description="A second of a disk, where disks bind.")] = 12.0
+    searches: Annotated[float, Meta(ge=0, le=1e4, description="A second of the mesh, while it crawls.")] = 0.0
 
 
 class _Short(NamedTuple):
@@ -115,6 +116,7 @@ def _crawled(parameters: MachinesParameters, short: _Short, count: int, seed: in
             syncs_per_s=short.syncs_per_s,
             outlet=outlet,
             bytes_per_s=short.mbits * 1e6 / 8,
+            searches_per_s=parameters.searches,
         )
         for number in range(count)
     }

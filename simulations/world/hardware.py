@@ -22,7 +22,8 @@ PARSE_S: Final = 0.004  # of one core for a page of ordinary size
 SYNC_S: Final = 0.005  # fsync of an SSD
 COMMIT_S: Final = 0.050  # of an index segment, and
 COMMIT_PAGE_S: Final = 0.001  # for each of its pages
-ANSWER_S: Final = 0.0012  # of one core for a question; a search of `model.costs` has three
+ANSWER_S: Final = 0.0012  # of one core for a question
+QUESTIONS: Final = 3  # to a machine, of a search: counts, hits, excerpts, as in `model.costs`
 
 
 class Station:
@@ -89,7 +90,14 @@ class FiniteHardware(Hardware):
     """A machine whose processors, disk and outlet do one thing after the other."""
 
     def __init__(
-        self, *, cores: int, speed: float, syncs_per_s: float, outlet: Station, bytes_per_s: float
+        self,
+        *,
+        cores: int,
+        speed: float,
+        syncs_per_s: float,
+        outlet: Station,
+        bytes_per_s: float,
+        searches_per_s: float = 0.0,
     ) -> None:
         """Put a machine together.
 
@@ -97,19 +105,24 @@ class FiniteHardware(Hardware):
           speed: of a core, as a multiple of that by which the costs were measured.
           outlet: of the site; all its machines have the same.
           bytes_per_s: that it carries.
+          searches_per_s: of the mesh, one after the other and as far apart; each asks every machine.
         """
         self.processors, self.disk, self.outlet = Station(cores), Station(), outlet
         self._speed = speed
         self._sync_s = 1.0 / syncs_per_s
         self._bytes_per_s = bytes_per_s
+        self._search_every_s = 1.0 / searches_per_s if searches_per_s else inf
+        self._next_search = self._search_every_s
 
     def sync_from(self) -> float:
         return self.disk.free_at
 
     def parse(self, now: float) -> float:
+        self._search(now)
         return self.processors.take(PARSE_S / self._speed, now)
 
     def commit(self, pages: int, now: float) -> float:
+        self._search(now)
         built_s = self.processors.take(COMMIT_PAGE_S * pages / self._speed, now)
         return COMMIT_S + max(built_s, self.sync(now))
 
@@ -121,3 +134,9 @@ class FiniteHardware(Hardware):
 
     def receive(self, n_bytes: int, now: float) -> float:
         return self.outlet.take(n_bytes / self._bytes_per_s, now)
+
+    def _search(self, now: float) -> None:
+        """Answer the searches since the last work: they came before that of now."""
+        while self._next_search <= now:
+            self.processors.take_urgent(QUESTIONS * ANSWER_S / self._speed, self._next_search)
+            self._next_search += self._search_every_s

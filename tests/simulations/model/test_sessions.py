@@ -1,4 +1,4 @@
-"""What peers that come and go have and copy, by hand and by closed forms."""
+"""Slots that are there, and copied, where peers come and go: by hand and by closed forms."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ from simulations.studies.catalogue import QUICK, STUDIES
 from simulations.studies.commands import check
 from simulations.studies.study import Outcome, Parameters, Row, Study, interval_of, numbers
 from simulations.studies.tables import seeds_in_words
+from simulations.world.hardware import ANSWER_S, COMMIT_PAGE_S, PARSE_S, QUESTIONS
 from simulations.world.posting_lists import bytes_read, posting_lists
 from tests.simulations.traces.test_columns import recorded
 
@@ -69,6 +70,21 @@ def test_book_6_7_a_mesh_is_as_fast_as_the_part_that_binds() -> None:
         assert rows[machines.PROCESSORS, n]["rate"] == pytest.approx(given.cores * per_core * n, rel=0.1)
         assert rows[machines.DISKS, n]["rate"] <= given.syncs * n  # a page or more for each sync
     assert rows[machines.OUTLET, 4]["rate"] < 2 * rows[machines.OUTLET, 1]["rate"]
+
+
+def test_searches_take_from_a_crawl_what_they_cost_on_each_machine() -> None:
+    given = machines.MachinesParameters()
+    speed = 1e3 * (PARSE_S + COMMIT_PAGE_S) / given.page_ms
+    half = given.cores / 2 / (QUESTIONS * ANSWER_S / speed)
+    meshes = [
+        {(row["web"], row["machines"]): row for row in small(machines.STUDY, searches=each).summary()}
+        for each in (0.0, half)
+    ]
+    alone, beside = (of_meshes[machines.PROCESSORS, 1]["rate"] for of_meshes in meshes)
+    assert beside / alone == pytest.approx(0.5, rel=0.1)
+    for n in (1, 4):  # however many there are, each answers every search
+        alone, beside = (of_meshes[machines.HOSTS, n][machines.PROCESSORS] for of_meshes in meshes)
+        assert beside - alone == pytest.approx(speed / 2, rel=0.05)
 
 
 def test_an_interval_is_students_where_values_are_nearly_alike_or_may_be_negative() -> None:
