@@ -210,6 +210,9 @@ class Copies(StoreActor):
     def _note_change(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
         """Have the index go by a page's naming, and tell the content that it has lost, whichever peer saw it.
 
+        Where another peer saw that, the index here may keep the old content: of this version it may have been
+        brought another text. Nobody names the page for that any more, so its mark is taken back.
+
         What others kept of a page while they answered for it is told, too: they have told it to who answered
         for its content then, and nobody else knows it if we did not see that others answered.
         """
@@ -222,8 +225,11 @@ class Copies(StoreActor):
             self._reports.tell([left], self._now)
         if known is not None and row.content and not self._is_own_word and self._answers(slot):
             self._reports.tell([_told(slot, name, row, content=row.content)], self._now)
-        n_before = known.n_copies if known is not None and known.content == row.content else 0
-        if row.content and row.n_copies != n_before:
+        is_marked = known is not None and known.n_copies != 0
+        is_same = known is not None and known.content == row.content
+        n_before = known.n_copies if known is not None and is_same else 0
+        is_behind = is_marked and not is_same and not self._is_own_word
+        if is_behind or (row.content and row.n_copies != n_before):
             self._mark(slot, name, row)
 
     def _mark(self, slot: int, name: bytes, row: ContentRow) -> bool:

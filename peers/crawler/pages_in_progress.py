@@ -203,6 +203,7 @@ class PagesInProgress:
         before = taken.before
         assert before is not None, "it was asked for by the validators of its row"
         conclusion = concluded_by(self.settings, "D304", before, Finding.SAME, now)._replace(
+            at_s=fetched.started_at,
             digest=before.digest,
             etag=before.etag,
             last_modified=before.last_modified,
@@ -334,6 +335,7 @@ class PagesInProgress:
         if self.is_withdrawn(page.state, page.taken, reason):
             return self.withdraw_unseen(page.state, page.taken, f"F{reason}", now)
         conclusion = concluded_by(self.settings, f"F{reason}", page.taken.before, Finding.NOTHING, now)
+        conclusion = conclusion._replace(at_s=page.stamp.fetched_at)
         self._frontier.settle(page.state, page.taken, conclusion)
         return []
 
@@ -341,11 +343,11 @@ class PagesInProgress:
         """Be done with a page that the policy does not want as it is; versions stored before stay."""
         page = self._take_out(url)
         if page is not None:
-            self._settle_left_out(page.state, page.taken, reason, now)
+            self._settle_left_out(page.state, page.taken, reason, now, page.stamp.fetched_at)
 
     def leave_out_unseen(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         """Be done with a URL that the policy does not want to be visited, until another one does."""
-        self._settle_left_out(state, taken, reason, now)
+        self._settle_left_out(state, taken, reason, now, now)
         self._links.own.leave_out(link_to(taken.url, taken, hops=taken.hops))
 
     def leave_to_representative(self, state: HostState, taken: QueuedUrl, now: float) -> None:
@@ -357,11 +359,13 @@ class PagesInProgress:
             self._links.route(taken.url, page.links, now)
         self._finish(page, now)
 
-    def _settle_left_out(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
+    def _settle_left_out(
+        self, state: HostState, taken: QueuedUrl, reason: str, now: float, at_s: float
+    ) -> None:
         """Look again in a day, by the same policy too: a page may change, and its host move."""
         due_s = due_at(now + politeness.POLICY_REVIEW_S)
         conclusion = concluded_by(self.settings, f"X{reason}", taken.before, Finding.NOTHING, now)
-        self._frontier.settle(state, taken, conclusion._replace(due_s=due_s))
+        self._frontier.settle(state, taken, conclusion._replace(at_s=at_s, due_s=due_s))
 
     def address_of(self, url: str) -> str:
         """Where the host of a page in progress was found; "" when that is not known."""
@@ -499,8 +503,9 @@ def _record_of(page: Page) -> RecordPage:
 def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusion:
     is_gone = page.status not in PAGE_STATUSES and page.finding is not Finding.MISSED
     finding = Finding.GONE if is_gone and page.finding is Finding.NOTHING else page.finding
-    before, visit = page.taken.before, page.stamp.visit
-    conclusion = concluded_by(settings, page.outcome, before, finding, now, page.text)._replace(visit=visit)
+    before, (visit, at_s) = page.taken.before, page.stamp
+    conclusion = concluded_by(settings, page.outcome, before, finding, now, page.text)
+    conclusion = conclusion._replace(at_s=at_s, visit=visit)  # in the order of versions, however late it ends
     if page.outcome == f"X{politeness.ALIAS}":
         return conclusion._replace(due_s=due_at(now + politeness.POLICY_REVIEW_S))
     if page.is_list:

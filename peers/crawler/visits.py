@@ -339,7 +339,8 @@ class Visits:
             self.costs.hand_out(taken.url, state)
             return self._pages.withdraw(state, taken, fetched, failure)
         if failure:
-            self._frontier.settle(state, taken, self._concluded(taken, f"F{failure}", now, finding))
+            conclusion = self._concluded(taken, f"F{failure}", now, finding)
+            self._frontier.settle(state, taken, conclusion._replace(at_s=fetched.started_at))
         else:
             self._pages.follow(state, taken, fetched, finding, now)
         return []
@@ -351,7 +352,7 @@ class Visits:
             return
         self.outcomes[FailureReason.UNASKED_304] += 1
         conclusion = self._concluded(visit.taken, f"F{FailureReason.UNASKED_304}", now)
-        self._frontier.settle(visit.state, visit.taken, conclusion)
+        self._frontier.settle(visit.state, visit.taken, conclusion._replace(at_s=fetched.started_at))
 
     def failed(self, failed: FetchFailed, now: float) -> list[Send]:
         """Take in that there is no answer."""

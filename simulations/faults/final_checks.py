@@ -1,8 +1,9 @@
 """The rules for a mesh at rest after its faults: nothing is lost, all have the same, all is found.
 
-A page that was missed is shown as it was until it has been missed again, a while later. That is not before
-the end of a run where the clock of the peer that asks for it next is an hour behind: due times stand in rows
-by the clock of the visit before (`peers.crawler.model.url_rows`).
+A page that was missed is shown as it was until it has been missed again, a while later, and one whose answer
+was lost with a disk until it is asked for again. That is not before the end of a run where the clock of the
+peer that asks for it next is an hour behind: due times stand in rows by the clock of the visit before
+(`peers.crawler.model.url_rows`). Of visits that knew nothing of each other clocks decide, too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from xxhash import xxh3_64_digest
 
 from mesh.actors.ownership import Ownership
 from mesh.errors import CorruptionError
+from mesh.stamp import BEFORE_ALL
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier.keys import url_key
@@ -27,6 +29,7 @@ from peers.storage.ledger.extent import Extent
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import Place, place_in
+from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.faults.faults import FaultPlan
 from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner
@@ -39,6 +42,7 @@ from simulations.world.world import World
 ASKED_AT_A_TIME: Final = 40
 WORDS_OF_SEARCH: Final = 7  # of as many pages; with more the gateway looks for words that go with them
 _URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
+_CELL: Final = b"S"
 VERSIONS_MAX: Final = 1_000_000  # of all pages on a peer
 ANSWERED_S: Final = 6.0  # for a batch of searches
 
@@ -100,19 +104,56 @@ def _wrong(run: RestingRun) -> Iterator[str]:
 
 def _ruling(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine], url: str) -> AnsweredRequest:
     """The answer by which a page is shown: the last one, or that before it was missed for the first time."""
-    answered = run.watch.last[url]
     slot = ownership.slot_of(host_of(url))
     owner = by_peer[ownership.owner_of(slot) or ""]
+    newest = StoredVersions(TableSection(owner.disk.table, _CELL)).newest(slot, url)
+    answered = last_by_clocks(run.watch.last[url], newest)
     value = owner.disk.table.get(_URL_ROWS + url_key(slot, fingerprint(url)))
-    if answered.body != GONE or value is None:
+    row = None if value is None else row_in(value)
+    is_due = row is None or owner.local_time() >= row.due_s
+    if row is not None and not is_due:
+        answered = last_not_lost(answered, max(row.visit, 0 if newest is None else newest.visit))
+    if answered.body != GONE or row is None:
         return answered
-    row = row_in(value)
     is_missed_once = row.is_stored and row.outcome[0] == "F" and row.memory.misses == 1
-    is_due_soon = row.due_s <= row.visited_s + run.missed_again_s + 1.0
-    if is_missed_once and is_due_soon and owner.local_time() < row.due_s:
+    # Both by one clock, and in whole seconds.
+    is_due_soon = row.due_s <= row.memory.missed_s + run.missed_again_s + 2.0
+    if is_missed_once and is_due_soon and not is_due:
         while answered.body == GONE and answered.before is not None:
             answered = answered.before
     return answered
+
+
+def last_by_clocks(last: AnsweredRequest, newest: Place | None) -> AnsweredRequest:
+    """Return the answer of the newest version, if clocks alone have it be later than those after it.
+
+    Of visits by peers that knew nothing of each other the one with the later date counts, whoever's clock
+    said so. An older version is no excuse for anything else: a visit after it by the same clock, or by
+    somebody who knew of it, has the greater stamp.
+
+    Args:
+      newest: the version that is kept.
+    """
+    answered: AnsweredRequest | None = last
+    greatest = BEFORE_ALL  # of those after it
+    while answered is not None and newest is not None:
+        if answered.stamp.fetched_at == newest.fetched_at:
+            return answered if answered.stamp > greatest else last
+        greatest, answered = max(greatest, answered.stamp), answered.before
+    return last
+
+
+def last_not_lost(last: AnsweredRequest, visit: int) -> AnsweredRequest:
+    """Return the last answer that did not die with the peer that asked, before it told anybody.
+
+    It is asked for again when it is due, and the clock of an owner without its disk may be hours behind then.
+
+    Args:
+      visit: the number of the last one that the owner of the page knows of.
+    """
+    while last.before is not None and visit < last.stamp.visit and last.machine.changed_s > last.at:
+        last = last.before
+    return last
 
 
 def _pins_that_do_not_hold(present: Iterable[Machine], pins: Mapping[int, str]) -> Iterator[str]:
@@ -220,7 +261,7 @@ def documents_on(machine: Machine) -> Iterator[str]:
 
 def ledger_of(machine: Machine) -> Ledger:
     """Return the ledger on the disk of a peer; making it reads all over the table, so it is made once."""
-    return Ledger(TableSection(machine.disk.table, b"S"))
+    return Ledger(TableSection(machine.disk.table, _CELL))
 
 
 def digests_on(machine: Machine, ledger: Ledger, slot: int, url: str) -> set[bytes]:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 _Statistics = TypeVar("_Statistics", bound=Statistics)
 
 DRAIN_S_MAX: Final = 20.0  # as `peers.peer` waits for pages in progress before it ends
+CLOCKS_APART_S: Final = 1e-6
 LEAVE_S_MAX: Final = 300.0  # for slots to be handed over before a peer leaves
 
 # fetched(machine, url, what was served): something was asked of a web server just now.
@@ -252,6 +253,13 @@ class Machine:
         """Return the time on its mesh clock; it is running."""
         return self._world.local_time(self.peer)
 
+    def wall_time(self) -> float:
+        """Return the time on its wall clock, by which answers are dated, and never two at one microsecond.
+
+        Due times are whole seconds: simulated peers ask at them without the delays that tell real ones apart.
+        """
+        return self._world.now + self.clock.wall_offset_s + self.number * CLOCKS_APART_S
+
     @property
     def ownership(self) -> Ownership | None:
         """Return the ownership of the slots, as far as it knows."""
@@ -377,7 +385,7 @@ class _Fetcher(VirtualFetcher):
         return answers
 
     def dated(self, now: float) -> float:
-        return self._world.now + self._machine.clock.wall_offset_s
+        return self._machine.wall_time()
 
 
 class _Network:

@@ -36,9 +36,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.slots import slot_of
+from mesh.stamp import BEFORE_ALL, Stamp
+from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of, origin_of
 from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, url_key
 from peers.crawler.model.url_rows import is_new_row, row_in
+from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.faults.doubtful_versions import DoubtfulVersions
 from simulations.faults.machine import Machine
 from simulations.webs.web import Served, Web
@@ -57,6 +60,7 @@ VIOLATIONS_MAX: Final = 20
 _PASSING: Final = frozenset((0, 408, 425, 429, 500, 502, 503, 504))
 
 _URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
+_CELL: Final = b"S"
 
 
 class AnsweredRequest(NamedTuple):
@@ -67,6 +71,7 @@ class AnsweredRequest(NamedTuple):
     until: float
     body: bytes = b""
     before: AnsweredRequest | None = None  # of the same URL
+    stamp: Stamp = BEFORE_ALL  # of the visit: above all that its machine knew of, and the date of the answer
 
 
 class Settled(NamedTuple):
@@ -174,7 +179,8 @@ class Watch:
         self._urls[fingerprint(url)] = url
         self.doubts.requested(machine, url, served, now)
         before = self.last.get(url)
-        self.last[url] = AnsweredRequest(machine, now, now + served.seconds, served.body, before)
+        stamp = self._stamp_now(machine, url)
+        self.last[url] = AnsweredRequest(machine, now, now + served.seconds, served.body, before, stamp)
         if before is not None:
             self._judge_repetition(machine, url, before, now)
 
@@ -359,6 +365,14 @@ class Watch:
         if row is None or is_new_row(row):
             return self.settled[machine.number].get(key)
         return self._settled_by(machine, key, row)
+
+    def _stamp_now(self, machine: Machine, url: str) -> Stamp:
+        """Return the stamp of a visit that a machine makes now: its table says how many it knows of."""
+        known = self._known_now(machine, url, fingerprint(url))
+        slot = slot_of(host_of(url), machine.config.slot_count)
+        newest = StoredVersions(TableSection(machine.disk.table, _CELL)).newest(slot, url)
+        visits = 0 if known is None else known.visit[0], 0 if newest is None else newest.visit
+        return Stamp(max(visits) + 1, machine.wall_time())
 
     # --- Commits ---
 

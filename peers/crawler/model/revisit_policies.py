@@ -73,7 +73,7 @@ def concluded_by(
     after_s = POLICIES[settings.revisit](memory, finding, now, settings)
     memory = memory._replace(interval_s=0 if after_s == inf else whole_s(after_s))
     due_s = 0.0 if finding is Finding.LOST else min(after_s, _grace(finding, settings).pause_s)
-    return concluded(outcome, now, due_s)._replace(memory=memory)
+    return concluded(outcome, now, due_s, memory)
 
 
 def finding_of(before: UrlRow | None, digest: bytes, text: int) -> Finding:

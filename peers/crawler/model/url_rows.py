@@ -20,8 +20,11 @@ visit is news nobody tells it in the name of another (`frontier.store`).
 The memory is of `visit_memory`, the course of `course`. The course is no part of what tells two rows apart
 (`without_course`): a decree on the order of visits changes it at one peer sooner than at another.
 
-Times are by the mesh clock of who made the visit, and stand in all copies as he wrote them: clocks of
-machines differ by seconds, due times by hours.
+A visit is dated as its answer is (`web_request.PageFetched.started_at`), and the version of the page with it,
+however late it is stored: what changed meanwhile is news, and of two visits with the same number row and
+version tell the same one as the later. A visit without an answer is dated by its end. Other times are by the
+mesh clock of who made the visit. All stand in all copies as he wrote them: clocks of machines differ by
+seconds, due times by hours.
 """
 
 from __future__ import annotations
@@ -102,7 +105,7 @@ class Conclusion(NamedTuple):
     """The result of a visit, to be written into the row of its URL."""
 
     outcome: str  # `D200`, `F404`, `Xrobots`
-    at_s: float = 0.0  # mesh clock
+    at_s: float = 0.0  # the date of the answer; mesh clock where there was none
     due_s: float = inf  # when the next one is due, rounded up to whole seconds
     digest: bytes = b""  # of the body of a page that was stored; empty when none was
     etag: str = ""
@@ -112,9 +115,11 @@ class Conclusion(NamedTuple):
     memory: VisitMemory | None = None  # None: as it was
 
 
-def concluded(outcome: str, now: float, again_after_s: float) -> Conclusion:
+def concluded(
+    outcome: str, now: float, again_after_s: float, memory: VisitMemory | None = None
+) -> Conclusion:
     """Conclude a visit now, and have the next one after an interval; inf for none."""
-    return Conclusion(outcome, now, due_at(now + again_after_s))
+    return Conclusion(outcome, now, due_at(now + again_after_s), memory=memory)
 
 
 def due_at(at_s: float) -> float:

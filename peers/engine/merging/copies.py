@@ -2,7 +2,8 @@
 
 A page of another peer may be the one that stands for a document, so an index cannot know it by itself. It
 is told, of a document with some content, and keeps it as long as the document has that: when it is replaced
-by one that says the same, too. Who searches leaves copies out; statistics are of all documents.
+by one that says the same, too. A document with another content than it is told of is marked no more, since
+nobody names it for what it says. Who searches leaves copies out; statistics are of all documents.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ class CopyMark(NamedTuple):
 
 
 def mark_copies(segments: Iterable[WorkingSegment], marks: Mapping[bytes, CopyMark]) -> None:
-    """Set the copy marks of documents by URL (UTF-8), where a document still has the content of its mark."""
+    """Set the copy marks of documents, by URL (UTF-8); to 0 where a document has another content."""
     urls = list(marks)
     for each in segments:
         numbers: dict[int, int] = {}
         for url, document in zip(urls, each.segment.find_urls(urls).tolist(), strict=True):
-            if document >= 0 and each.segment.contents[document] == marks[url].content:
-                numbers[document] = marks[url].n_copies
+            if document >= 0:
+                is_meant = each.segment.contents[document] == marks[url].content
+                numbers[document] = marks[url].n_copies if is_meant else 0
         each.mark_copies(numbers)
 
 

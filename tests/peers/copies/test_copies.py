@@ -14,7 +14,7 @@ from mesh.slots import SlotTable
 from mesh.stamp import Stamp
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint, host_of
-from peers.copies.content_row import VERSION_BYTES, row_in
+from peers.copies.content_row import VERSION_BYTES, row_after, row_in
 from peers.copies.copies import Copies
 from peers.copies.groups import FOLDED_MAX
 from peers.copies.wire_messages import (
@@ -330,6 +330,23 @@ def test_what_others_named_a_page_while_its_answerer_was_cut_off_is_named_anew()
     mesh.tell(peer, PagesCommitted(()))
     mesh.rest()
     assert mesh.shown(OTHER) == [OTHER.url]
+
+
+def test_a_page_whose_version_others_have_with_another_text_is_no_copy_for_the_text_that_is_here() -> None:
+    mesh, _, hidden = mesh_with_a_copy()
+    slot, name = slot_of(hidden), fingerprint(hidden.url)
+    peer = VIEW.team_of(slot)[0]
+    store = mesh.actors[peer]._store
+    value = store.get(slot, name)
+    assert value is not None
+    row = row_in(value)
+    assert row.n_copies == COPY
+    other = row_after(row, row.stamp, msgspec.structs.replace(hidden, text="as others have it"))
+    assert other is not None
+    told = msgspec.msgpack.encode([Item(slot, name, other.encode())])
+    assert store.merge_changes("other", told, lambda _: True, 0.0) == 1
+    mesh.rest()
+    assert mesh.marks[peer][hidden.url] == CopyMark(other.content, 0)
 
 
 @pytest.mark.parametrize("rank", [0, 1])

@@ -116,7 +116,8 @@ def test_url_waits_for_its_robots_txt_which_is_being_asked_for() -> None:
 
 def test_stored_page_has_its_visit_its_next_one_and_its_versions() -> None:
     desk = Desk(revisit_after_s=3_600.0).with_home_asked()
-    desk.store(HOME)
+    asked_s = desk.now
+    desk.store(HOME, at=asked_s)
     facts = url_facts(desk, HOME)
     assert facts.state is UrlState.IN_PROGRESS
     desk.wake(1.0)
@@ -126,7 +127,7 @@ def test_stored_page_has_its_visit_its_next_one_and_its_versions() -> None:
         ledger.keep(identity_of(slot, HOME), Place(HOME, at, 200, 1, visit * 1_000, 100, visit, True, visit))
     facts = url_facts(desk, HOME)
     assert (facts.state, facts.outcome, facts.visits) == (UrlState.STORED, "200", 1)
-    assert (facts.visited_s, facts.due_by, facts.interval_s) == (desk.now, DueBy.INTERVAL, 3_600.0)
+    assert (facts.visited_s, facts.due_by, facts.interval_s) == (asked_s, DueBy.INTERVAL, 3_600.0)
     assert facts.due_s == desk.now + 3_600.0
     assert holds(facts)[-1] is Hold.NOT_DUE
     assert facts.archive is not None

@@ -11,8 +11,8 @@ from peers.crawler.model.politeness import INDEXES_MAX, LISTS_PER_HOST_MAX
 from peers.crawler.model.url_rows import LISTS_BIT, NO_DIGEST, UrlRow, hops_from_list
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.model.wire_messages import FoundLink, LinksFound
-from peers.storage.messages import StorePage
-from tests.helpers import ME, fetched, owned_by, redirect
+from peers.storage.messages import PageStored, StorePage
+from tests.helpers import ME, fetched, owned_by, parsed, redirect
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, THEIRS, Desk, asked, of_kind
 
 SITEMAP = f"{ORIGIN}/sitemap.xml"
@@ -157,6 +157,19 @@ def test_a_page_is_due_at_once_when_a_sitemap_says_that_it_has_changed_since_its
     desk.seed(HOME, changed_s=int(visited_s + 300.0))
     assert asked(desk.wake(100.0)) == [], "it was visited since"
     assert due_s_of(desk, HOME) > desk.now + 9e5
+
+
+def test_a_page_that_changed_after_its_answer_and_before_it_was_stored_is_due_at_once() -> None:
+    desk = Desk(revisit_after_s=1e6).with_home_asked()
+    answered_s = desk.now
+    sends = desk.tell(fetched(HOME, started_at=answered_s)) + desk.tell(parsed(HOME), "parser")
+    (stored,) = of_kind(sends, StorePage)
+    desk.now += 90.0
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(2.0)
+    assert due_s_of(desk, HOME) > desk.now + 9e5
+    desk.seed(HOME, changed_s=int(answered_s + 30.0))
+    assert due_s_of(desk, HOME) <= desk.now + 1.0
 
 
 def test_what_a_site_says_of_the_future_or_of_the_past_or_of_what_it_forbids_makes_nothing_due() -> None:

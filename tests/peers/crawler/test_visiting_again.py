@@ -14,7 +14,7 @@ from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.controller import IDLE_HORIZON_S
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.model.url_rows import UrlRow
+from peers.crawler.model.url_rows import UrlRow, join_rows
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
 from peers.crawler.parsing.extraction import extract
@@ -50,7 +50,7 @@ def test_a_page_is_visited_again_when_it_is_due_and_not_before() -> None:
     desk = stored_once()
     row = row_at(desk, HOME)
     assert (row.visit, row.outcome) == (1, "D200")
-    assert AGAIN_S <= row.due_s - row.visited_s < AGAIN_S + 1.0
+    assert AGAIN_S <= row.due_s - desk.now < AGAIN_S + 1.0
     assert desk.observe().is_idle
     assert desk.controller.wake_at() == row.due_s
     desk.now = row.due_s - 0.1
@@ -60,6 +60,37 @@ def test_a_page_is_visited_again_when_it_is_due_and_not_before() -> None:
     desk.store(HOME, f"{ORIGIN}/new", at=desk.now)
     assert asked(desk.wake(2.0)) == [f"{ORIGIN}/new"]
     assert row_at(desk, HOME).visit == 2
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_visit_has_the_date_of_its_version_however_late_that_is_stored(status: int) -> None:
+    desk = stored_once()
+    desk.now = row_at(desk, HOME).due_s
+    assert asked(desk.wake()) == [HOME]
+    desk.tell(fetched(HOME, status, started_at=desk.now - 0.5))
+    (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
+    desk.now += 53.0
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    row = row_at(desk, HOME)
+    assert row.outcome in ("D200", "F404")
+    assert (row.visit, row.visited_s) == stored.page.stamp
+    assert AGAIN_S <= row.due_s - desk.now < AGAIN_S + 1.0
+
+
+def test_of_two_visits_with_one_number_rows_and_versions_tell_the_same_one_as_the_later() -> None:
+    rows, stamps = [], []
+    for asked_s, delay_s in ((0.0, 53.0), (10.0, 0.0)):
+        desk = Desk(revisit_after_s=AGAIN_S).with_home_asked()
+        desk.tell(fetched(HOME, started_at=1_000.0 + asked_s))
+        (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
+        desk.now = 1_000.0 + asked_s + delay_s
+        desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+        desk.wake(FLUSH_S)
+        rows.append(row_at(desk, HOME))
+        stamps.append(stored.page.stamp)
+    joined = join_rows(*rows)
+    assert (joined.visit, joined.visited_s) == max(stamps) == stamps[1]
 
 
 def test_a_crawl_is_not_idle_while_a_page_that_is_due_waits_for_the_turn_of_its_host() -> None:
@@ -302,7 +333,7 @@ def test_a_page_that_is_not_modified_is_neither_parsed_nor_stored_and_stays_as_i
         desk.start()  # validators survive the process
         question = question_in(desk.started)
         assert (question.etag, question.last_modified) == ('"7"', VALIDATED[1][1])
-        assert of_kind(desk.tell(fetched(HOME, 304, headers=())), ParsePage) == []
+        assert of_kind(desk.tell(fetched(HOME, 304, headers=(), started_at=desk.now)), ParsePage) == []
         desk.wake(FLUSH_S)
         row = row_at(desk, HOME)
         assert (row.outcome, row.visit, row.is_stored) == ("D304", visit, True)

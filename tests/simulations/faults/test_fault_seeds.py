@@ -159,6 +159,18 @@ def test_seed_in_which_a_page_was_named_by_others_while_its_peer_was_cut_off_pas
     assert_passes(83000003, Sizes(6, 6), has_liar=True)
 
 
+# A peer had the text that who lies had invented for a version, and the page was named a copy for that; then
+# others told it what they had of that version, and nobody told its index, which kept that text, of this. And
+# two visited a page that knew nothing of each other: the clock that was behind had the later one.
+def test_seed_in_which_a_page_stayed_a_copy_for_an_invented_text_passes() -> None:
+    assert_passes(69417979, Sizes(3, 3), has_liar=True)
+
+
+# The only peer that had an answer lost its disk, and was to ask again in two hours, by its clock set back.
+def test_seed_in_which_an_answer_was_lost_and_not_due_by_a_clock_that_was_behind_passes() -> None:
+    assert_passes(831203439, Sizes(3, 3), has_liar=True)
+
+
 # Not the newest version either, when it said that it was stored and lost its disk (12286).
 @pytest.mark.parametrize(("seed", "peers"), [(4006, 6), (4009, 3), (12286, 3)])
 def test_pages_that_only_who_lies_has_had_need_not_be_found(seed: int, peers: int) -> None:

@@ -39,6 +39,9 @@ class FakeMachine:
     def local_time(self) -> float:
         return self.now
 
+    def wall_time(self) -> float:
+        return self.now
+
     is_crawler: bool = False
     lends_to: str = ""
     peer: str = "p0"

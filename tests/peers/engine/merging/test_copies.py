@@ -106,6 +106,16 @@ def test_mark_for_another_content_changes_nothing_and_one_can_be_taken_back() ->
     assert found(index) == ALL
 
 
+def test_a_copy_is_shown_when_its_page_is_told_to_have_another_content() -> None:
+    index = index_of(MemoryStorage())
+    index.mark_copies({b"http://a.test/index.html": CopyMark(CONTENT + 1, 0)})
+    index.commit()
+    assert found(index) == ALL
+    index.mark_copies({b"http://a.test/index.html": CopyMark(CONTENT + 1, COPY)})
+    index.commit()
+    assert found(index) == ALL, "it is named for what it does not say"
+
+
 def test_marks_set_while_segments_are_merged_are_in_the_merged_one() -> None:
     index = Index(MemoryStorage())
     for number, page in enumerate(PAGES):
