@@ -8,7 +8,8 @@ them. Who comes back has its copies of before, and copies of each what has chang
 is there that has a slot, an old copy is taken as it is. A copy that belongs to nobody is given up when the R
 are whole. A disk may be lost with a session: then its peer comes back with nothing.
 
-Left out: the lines of the senders, who are many, and how long peers take to agree.
+Left out: the lines of the senders, who are many, how long peers take to agree, and that many go at once, as
+machines of a lab may in the evening: here each comes and goes for itself.
 """
 
 from __future__ import annotations

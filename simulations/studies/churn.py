@@ -1,9 +1,8 @@
 """How much is missing of a mesh, and how much does it copy, if peers come and go by sessions?
 
-Peers of labs are switched off, those of volunteers come and go: half of the sessions that were watched in
-networks of peers end within minutes, a few last for weeks. How that is spread is what `--shapes` says, beside
-sessions that forget how long they have lasted, as models mostly have them. `simulations.model.sessions` has
-what happens.
+Machines are switched off, and volunteers come and go. Of the sessions that were watched in networks of peers
+most took minutes, and a few took weeks: `--shapes` says how unlike they are, 1 for exponential ones, as most
+models have them. What happens then is in `simulations.model.sessions`.
 """
 
 from __future__ import annotations
