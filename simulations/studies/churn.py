@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STUTZBACH: Final = "Stutzbach and Rejaie 2006, understanding churn in peer-to-peer networks"
 RENEWAL: Final = "renewal theory: the share of the time that a peer is there is that of its session"
-FEW: Final = 0.01  # difference of shares that is none
+FEW: Final = 0.01  # difference of shares that is none, if chance leaves room for it
 
 
 class ChurnParameters(Parameters, frozen=True, kw_only=True):
@@ -106,14 +106,14 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
     rows = {(row["shape"], row["replicas"]): row for row in outcome.summary()}
     shapes = sorted({shape for shape, _ in rows})
     most = max(replicas for _, replicas in rows)
-    single = [row for (_, replicas), row in rows.items() if replicas == 1]
+    single = [{"shape": shape, "replicas": 1} for shape in shapes if (shape, 1) in rows]
     if single:
-        told = ", ".join(f"{row['covered']:.3f} and {row['present']:.3f}" for row in single)
+        differences = [outcome.paired("covered", keys, keys, "present") for keys in single]
         yield Claim(
             RENEWAL,
             "one copy of each slot is there as often as its peer",
-            f"slots, and peers: {told}",
-            all(abs(row["covered"] - row["present"]) < FEW for row in single),
+            f"share of the slots less that of the peers: {', '.join(map(str, differences))}",
+            all(each.low < FEW and each.high > -FEW for each in differences),
         )
     row = rows[shapes[0], most]
     if shapes[0] < 1:

@@ -84,14 +84,17 @@ class Outcome:
         """Those rows of the summary that a table shows."""
         return [row for row in self.summary() if self.study.is_headline(row)]
 
-    def paired(self, name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> SchemeDifference:
+    def paired(
+        self, name: str, first: Mapping[str, Any], second: Mapping[str, Any], other: str = ""
+    ) -> SchemeDifference:
         """Compare two schemes seed by seed, so that chance which is the same for both cancels out.
 
         Args:
           name: of the column that is compared.
           first, second: values of the key columns that choose one row of each run.
+          other: the column of the second, if it is another.
         """
-        values = [_value(run, name, first) - _value(run, name, second) for run in self.runs]
+        values = [_value(run, name, first) - _value(run, other or name, second) for run in self.runs]
         low, high = interval_of(values, may_be_negative=True) or (values[0], values[0])
         return SchemeDifference(sum(values) / len(values), low, high)
 
