@@ -41,7 +41,7 @@ from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.auditing.auditor import Auditor
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.frontier.text_rows import KeptTexts
-from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings, Tuning
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover
@@ -58,6 +58,7 @@ from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.settings import CellSettings
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
+URL_ROWS_SECTION: Final = CONTROLLER_SECTION + FRONTIER_SECTION
 CELL_SECTION: Final = b"S"
 HISTORIAN_SECTION: Final = b"H"
 COPIES_SECTION: Final = b"K"
@@ -84,6 +85,7 @@ def make_actors(
     further: MakeHolders = lambda me, table, life: [],
     cell: CellSettings | None = None,
     secret: bytes = b"",
+    tuning: Tuning | None = None,
 ) -> list[Actor]:
     """Make the actors of a peer, which go on from the state that the table keeps.
 
@@ -97,12 +99,13 @@ def make_actors(
       life: of the peer, as `mesh.tables.lives` counts them; the numbers of its questions follow from it.
       secret: that nobody else knows, in this life; by it the pages are drawn that are looked at once more.
       further: makes holders of stores that a peer does not have by itself.
+      tuning: limits of the controller; None for the defaults.
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
     section = TableSection(table, CELL_SECTION)
     frontier = TableSection(crawl, FRONTIER_SECTION)
     holders: list[StoreActor] = [
-        Controller(me, crawl, settings, StoredVersions(section), life),
+        Controller(me, crawl, settings, StoredVersions(section), life, tuning),
         Cell(me, section, KeptTexts(frontier), cell, life, Sampling(settings.audit_rate, secret)),
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),

@@ -18,9 +18,8 @@ from mesh.process.member import MEMBERSHIP_SECTION
 from mesh.tables.layout import check_layout
 from mesh.tables.lmdb_reader import LmdbReader
 from mesh.tables.table import TableSection
-from peers.actors import CELL_SECTION, CONTROLLER_SECTION
+from peers.actors import CELL_SECTION, URL_ROWS_SECTION
 from peers.config import PeerConfig
-from peers.crawler.controller import FRONTIER_SECTION
 from peers.crawler.frontier.keys import url_key
 from peers.crawler.model.url_rows import UrlRow, row_in
 from peers.storage.archive.archive import read_all, segment_path
@@ -60,7 +59,7 @@ class PeerFiles:
             self._table = opening.enter_context(LmdbReader(data / "table"))
             check_layout(self._table)
             self._ledger = Ledger(TableSection(self._table, CELL_SECTION))
-            self._frontier = TableSection(TableSection(self._table, CONTROLLER_SECTION), FRONTIER_SECTION)
+            self._frontier = TableSection(self._table, URL_ROWS_SECTION)
             self._decrees = Decrees(TableSection(self._table, MEMBERSHIP_SECTION))
             self._closing = opening.pop_all()
 

@@ -20,6 +20,7 @@ from mesh.errors import CorruptionError
 from mesh.stamp import BEFORE_ALL
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
+from peers.actors import CELL_SECTION, URL_ROWS_SECTION
 from peers.crawler.frontier.keys import url_key
 from peers.crawler.model.url_rows import row_in
 from peers.engine.files.storage import MemoryStorage
@@ -41,8 +42,6 @@ from simulations.world.world import World
 
 ASKED_AT_A_TIME: Final = 40
 WORDS_OF_SEARCH: Final = 7  # of as many pages; with more the gateway looks for words that go with them
-_URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
-_CELL: Final = b"S"
 VERSIONS_MAX: Final = 1_000_000  # of all pages on a peer
 ANSWERED_S: Final = 6.0  # for a batch of searches
 
@@ -106,9 +105,9 @@ def _ruling(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine], 
     """The answer by which a page is shown: the last one, or that before it was missed for the first time."""
     slot = ownership.slot_of(host_of(url))
     owner = by_peer[ownership.owner_of(slot) or ""]
-    newest = StoredVersions(TableSection(owner.disk.table, _CELL)).newest(slot, url)
+    newest = StoredVersions(TableSection(owner.disk.table, CELL_SECTION)).newest(slot, url)
     answered = last_by_clocks(run.watch.last[url], newest)
-    value = owner.disk.table.get(_URL_ROWS + url_key(slot, fingerprint(url)))
+    value = owner.disk.table.get(URL_ROWS_SECTION + url_key(slot, fingerprint(url)))
     row = None if value is None else row_in(value)
     is_due = row is None or owner.local_time() >= row.due_s
     if row is not None and not is_due:
@@ -186,7 +185,7 @@ def _states(
     """
     for url in run.watch.last:
         slot = ownership.slot_of(host_of(url))
-        key = _URL_ROWS + url_key(slot, fingerprint(url))
+        key = URL_ROWS_SECTION + url_key(slot, fingerprint(url))
         rows = {}
         for peer in ownership.team_of(slot):
             machine = by_peer[peer]
@@ -261,7 +260,7 @@ def documents_on(machine: Machine) -> Iterator[str]:
 
 def ledger_of(machine: Machine) -> Ledger:
     """Return the ledger on the disk of a peer; making it reads all over the table, so it is made once."""
-    return Ledger(TableSection(machine.disk.table, _CELL))
+    return Ledger(TableSection(machine.disk.table, CELL_SECTION))
 
 
 def digests_on(machine: Machine, ledger: Ledger, slot: int, url: str) -> set[bytes]:

@@ -39,6 +39,7 @@ from mesh.slots import slot_of
 from mesh.stamp import BEFORE_ALL, Stamp
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of, origin_of
+from peers.actors import CELL_SECTION, URL_ROWS_SECTION
 from peers.crawler.frontier.keys import HOST, URL, kind_in, name_in, url_key
 from peers.crawler.model.url_rows import is_new_row, row_in
 from peers.storage.ledger.stored_versions import StoredVersions
@@ -58,9 +59,6 @@ VIOLATIONS_MAX: Final = 20
 
 # Answers after which a crawler may ask again.
 _PASSING: Final = frozenset((0, 408, 425, 429, 500, 502, 503, 504))
-
-_URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
-_CELL: Final = b"S"
 
 
 class AnsweredRequest(NamedTuple):
@@ -361,7 +359,7 @@ class Watch:
     def _known_now(self, machine: Machine, url: str, key: bytes) -> Settled | None:
         """The entry in the table of a machine for a URL, be it committed or not: it goes by that."""
         slot = slot_of(host_of(url), machine.config.slot_count)
-        row = machine.disk.table.get(_URL_ROWS + url_key(slot, key))
+        row = machine.disk.table.get(URL_ROWS_SECTION + url_key(slot, key))
         if row is None or is_new_row(row):
             return self.settled[machine.number].get(key)
         return self._settled_by(machine, key, row)
@@ -370,7 +368,7 @@ class Watch:
         """Return the stamp of a visit that a machine makes now: its table says how many it knows of."""
         known = self._known_now(machine, url, fingerprint(url))
         slot = slot_of(host_of(url), machine.config.slot_count)
-        newest = StoredVersions(TableSection(machine.disk.table, _CELL)).newest(slot, url)
+        newest = StoredVersions(TableSection(machine.disk.table, CELL_SECTION)).newest(slot, url)
         visits = 0 if known is None else known.visit[0], 0 if newest is None else newest.visit
         return Stamp(max(visits) + 1, machine.wall_time())
 
@@ -379,10 +377,10 @@ class Watch:
     def _committed(self, machine: Machine, before: Mapping[bytes, bytes | None]) -> None:
         table = machine.disk.table
         for key in before:
-            if not key.startswith(_URL_ROWS) or len(key) < 6:
+            if not key.startswith(URL_ROWS_SECTION) or len(key) < 6:
                 continue
             value = table.get(key)
-            row_key = key.removeprefix(_URL_ROWS)
+            row_key = key.removeprefix(URL_ROWS_SECTION)
             if kind_in(row_key) == URL:
                 self._note_url(machine, name_in(row_key), value)
             elif kind_in(row_key) == HOST:

@@ -9,6 +9,7 @@ from typing import cast
 from mesh.config import MeshConfig
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
+from peers.actors import URL_ROWS_SECTION
 from peers.crawler.frontier.items import host_hash
 from peers.crawler.frontier.keys import url_key
 from peers.crawler.model.url_rows import UrlRow, row_bytes
@@ -56,7 +57,7 @@ class FakeMachine:
         """Write that a visit has ended now."""
         key = url_key(slot_of(host_of(URL), self.config.slot_count), fingerprint(URL))
         row = UrlRow(host_hash(host_of(URL)), 0, 0, 0, "D200", number, due_s, self.now, url=URL)
-        self.disk.table.put(b"Cf" + key, row_bytes(row))
+        self.disk.table.put(URL_ROWS_SECTION + key, row_bytes(row))
 
 
 def watched() -> tuple[Watch, FakeMachine]:
