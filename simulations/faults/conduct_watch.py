@@ -8,6 +8,7 @@ from math import inf
 from typing import Final, Protocol
 
 from mesh.actors.conduct import ConductSettings, Offence
+from peers.crawler.model.settings import Tuning
 from simulations.faults.false_answers import DeniedTwice
 from simulations.faults.false_texts import FalseTexts, domain_of
 from simulations.faults.machine import Machine
@@ -16,6 +17,7 @@ from simulations.faults.watch import Looked
 CONDUCT_LOOK_S: Final = 2.0  # between two looks
 # As much less as the meshes are smaller: no honest member comes near it, and a flood beyond.
 CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000)
+TUNING: Final = Tuning(passed_on_per_minute=CONDUCT.links_per_minute // 8)  # as by default
 HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
 HEARD_S: Final = 60.0  # who hears the liar for so long on end has found it out; of 40 all had after 40
 

@@ -22,7 +22,7 @@ from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings, Revisit
 from peers.handover.wire_messages import ItemsSent
 from simulations.faults.clock import VirtualClock
-from simulations.faults.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWatch
+from simulations.faults.conduct_watch import CONDUCT, CONDUCT_LOOK_S, TUNING, ConductWatch
 from simulations.faults.false_answers import LASTS_S, FalseAnswers
 from simulations.faults.false_leases import FalseLeases
 from simulations.faults.false_roles import FalseRoles
@@ -380,6 +380,7 @@ class FaultRun:
             looked=self.watch.looked,
             told=self.users.told,
             conduct=CONDUCT,
+            tuning=TUNING,
         )
 
     def _make_web(self) -> SyntheticWeb:

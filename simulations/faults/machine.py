@@ -30,7 +30,7 @@ from peers.charges import conduct_of
 from peers.crawler.auditing.auditor import Auditor, AuditorStatistics
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.model.messages import ChangeSettings, StopCrawl
-from peers.crawler.model.settings import CrawlSettings
+from peers.crawler.model.settings import CrawlSettings, Tuning
 from peers.crawler.model.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage
 from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
@@ -81,6 +81,7 @@ class Machine:
         looked: Fetched = lambda machine, url, served: None,
         further: MakeHolders = lambda me, table, life: [],
         conduct: ConductSettings | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
         """Set up a machine on which nothing runs yet.
 
@@ -89,6 +90,7 @@ class Machine:
           looked: is told instead of `fetched` of a second look at a page of another peer.
           further: makes the actors of stores that its peer has besides those of every peer.
           conduct: what its peer takes of others; None for the defaults.
+          tuning: limits of its controller, likewise.
         """
         self.number = number
         self.name = f"p{number}"
@@ -110,6 +112,7 @@ class Machine:
         self._told = told
         self._further = further
         self._conduct_settings = conduct
+        self._tuning = tuning
         self._starts = 0
 
     @property
@@ -143,7 +146,14 @@ class Machine:
         reader = IndexReader(index)
         secret = self._members.chance_of(peer, self._starts).randbytes(16)
         actors = make_actors(
-            peer, disk.table, self._settings, reader, life, further=self._further, secret=secret
+            peer,
+            disk.table,
+            self._settings,
+            reader,
+            life,
+            further=self._further,
+            secret=secret,
+            tuning=self._tuning,
         )
         controller, *others = actors
         self._controller = Overheard(controller)

@@ -8,13 +8,14 @@ accepted them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Send
+from mesh.actors.allowance import Allowance
 from mesh.actors.conduct import CONDUCT, Misbehaved, Offence
 from mesh.actors.ownership import Ownership
 from mesh.urls import host_of, is_canonical, looks_like_trap
@@ -40,6 +41,15 @@ from peers.policy.rules import Policy
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 LOOK_S: Final = 5.0  # between two looks for members that accept no links
+
+
+class _Placement(NamedTuple):
+    """Links of one member, sorted by the peer that is to take them."""
+
+    teller: int  # its `visitor_tag`
+    ours: list[Placed]
+    elsewhere: dict[str, list[FoundLink]]  # by the peer that takes them
+    moved: list[str]  # URLs among them that stand for one of an alias
 
 
 class Links:
@@ -76,6 +86,7 @@ class Links:
         self.look_at_s = inf  # when `look_for_deaf` is to be called
         self._unsent: dict[str, list[FoundLink]] = defaultdict(list)  # by owner
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
+        self._passed_on = Allowance()  # of what others bring, by the peer that takes it
         self._memory = LinkMemory(tuning.links_remembered)
         self.flush_at_s = inf  # when `pack` is to be called
         self._policy, self._policy_number = tuning.policy, 0
@@ -145,7 +156,7 @@ class Links:
         if self._policy.is_of_domains:
             links = marked(page, links)
         ours: list[Placed] = []
-        for link in self._memory.new(self._and_moved(links)):
+        for link in self._memory.new(self._and_moved(links, self._memory.note)):
             if looks_like_trap(link.url):
                 continue
             host = host_of(link.url)
@@ -192,15 +203,16 @@ class Links:
             for link in sound
             if link.depth <= depth_max
         ]
-        if (source, batch) in self._accepting or self._is_too_much(wanted):
+        if (source, batch) in self._accepting:
+            return []
+        placement = self._place(wanted, visitor_tag(source.peer), is_instead=message.is_instead)
+        if placement.elsewhere and not self._may_pass_on(placement, source.peer, now):
             return []
         self.received_count += len(links)
         self.refused_count += len(links) - len(wanted)
         # What is for others goes out after a pause: two peers whose tables differ must not throw links at
         # each other as fast as they can.
-        passed_on = self._keep(
-            wanted, now, visitor_tag(source.peer), hold_off_s=RESEND_S, is_instead=message.is_instead
-        )
+        passed_on = self._keep(placement, now, hold_off_s=RESEND_S)
         promise = Send(source, LinksAccepted(batch))
         blame = [] if are_links else [Send(self._conduct, Misbehaved(source.peer, Offence.ODD_LINKS))]
         if not passed_on and self._frontier.changes is None:
@@ -228,22 +240,26 @@ class Links:
             self.look_at_s = inf
         return self._mirror.accepted(batch)
 
-    def _is_too_much(self, links: list[FoundLink]) -> bool:
-        """Should we keep links for others, and already wait with so many that they are to wait elsewhere?"""
-        if len(self._accepting) < self._tuning.accepting_max and not self._outbox.is_full:
-            return False
-        return any(self.place_of(host_of(link.url))[1] != self._me for link in links)
+    def _may_pass_on(self, placement: _Placement, source: str, now: float) -> bool:
+        """Tell whether links for others that another brings may wait here; else they wait where they are.
 
-    def _keep(
-        self,
-        links: Iterable[FoundLink],
-        now: float,
-        teller: int,
-        *,
-        hold_off_s: float = 0.0,
-        is_instead: bool = False,
-    ) -> list[int]:
-        """Put links into the table at once: ours into the frontier, those of others into batches.
+        One member takes of what others have brought here so much in a minute that, with all repetitions, its
+        quotas let it through, and it blames us for no flood of theirs.
+        """
+        if len(self._accepting) >= self._tuning.accepting_max or self._outbox.is_full:
+            return False
+        if source == self._me:
+            return True
+        passed_on, most = self._passed_on, self._tuning.passed_on_per_minute
+        counts = [(owner, min(len(links), most)) for owner, links in placement.elsewhere.items()]
+        if not all(passed_on.may_spend(owner, n_links, most, now) for owner, n_links in counts):
+            return False
+        for owner, n_links in counts:
+            passed_on.spend(owner, n_links, most, now)
+        return True
+
+    def _place(self, links: Iterable[FoundLink], teller: int, *, is_instead: bool = False) -> _Placement:
+        """Sort links by the peer that is to take them.
 
         Args:
           teller: `visitor_tag` of the member that brings them.
@@ -251,7 +267,8 @@ class Links:
         """
         ours: list[Placed] = []
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
-        for link in self._and_moved(links):
+        moved: list[str] = []
+        for link in self._and_moved(links, moved.append):
             host = host_of(link.url)
             slot, owner = self.place_of(host)
             if owner == self._me or (is_instead and self._is_kept(slot)):
@@ -261,22 +278,33 @@ class Links:
             else:
                 tellers = (link.tellers + tag_of(teller))[-TELLERS_CHARS_MAX:]
                 elsewhere[owner].append(replace(link, tellers=tellers))
-        self.own.add(ours, now, teller)
+        return _Placement(teller, ours, elsewhere, moved)
+
+    def _keep(self, placement: _Placement, now: float, *, hold_off_s: float = 0.0) -> list[int]:
+        """Put links into the table at once: ours into the frontier, those of others into batches."""
+        for url in placement.moved:  # that of the alias says so again, once it is its turn
+            self._memory.note(url)
+        self.own.add(placement.ours, now, placement.teller)
         return [
             batch
-            for peer, theirs in elsewhere.items()
+            for peer, theirs in placement.elsewhere.items()
             for batch in self._outbox.add(peer, theirs, now, hold_off_s=hold_off_s)
         ]
 
-    def _and_moved(self, links: Iterable[FoundLink]) -> Iterable[FoundLink]:
+    def _and_moved(self, links: Iterable[FoundLink], note: Callable[[str], None]) -> Iterable[FoundLink]:
         """Return links, and after each to a page of an alias of ours one to the same page elsewhere.
 
         That of the alias stays known, in case it turns out to be none. Where a redirect leads is meant.
+
+        Args:
+          note: is told the URLs of the latter.
         """
         aliases = self._frontier.hosts.aliases if self._settings.finds_aliases else {}
-        return self._with_moved(links, aliases) if aliases else links
+        return self._with_moved(links, aliases, note) if aliases else links
 
-    def _with_moved(self, links: Iterable[FoundLink], aliases: Mapping[str, str]) -> Iterator[FoundLink]:
+    def _with_moved(
+        self, links: Iterable[FoundLink], aliases: Mapping[str, str], note: Callable[[str], None]
+    ) -> Iterator[FoundLink]:
         for link in links:
             yield link
             url, seen = link.url, link
@@ -287,7 +315,7 @@ class Links:
                     break
                 url = there
                 yield replace(link, url=url)
-                self._memory.note(url)  # that of the alias says so again, once it is its turn
+                note(url)
 
     # --- to other peers ---
 
@@ -322,7 +350,8 @@ class Links:
                 )
                 continue
             self._outbox.remove(batch)
-            self._mirror.replaced(batch.number, self._keep(batch.links, now, self._frontier.visitor))
+            placement = self._place(batch.links, self._frontier.visitor)
+            self._mirror.replaced(batch.number, self._keep(placement, now))
         return sends
 
     def _review(self, now: float) -> None:
@@ -331,7 +360,7 @@ class Links:
             self._left_out.review_at_s = now + REVIEW_PAUSE_S
         else:
             links = self._left_out.review(self._policy, now)
-            self._keep(links, now, self._frontier.visitor)
+            self._keep(self._place(links, self._frontier.visitor), now)
             for link in links:
                 self._ask_again(link.url, now)
 

@@ -31,6 +31,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     links_remembered: int = 1 << 16  # as sent, per generation: about 20 MB
     links_left_out_max: int = 1 << 20  # by the policy, that are kept for another one: 200 MB on the disk
     accepting_max: int = 4_096  # batches with links for others that we have still to promise
+    # Links of one member that others bring us. An eighth of the quota of links that members have: what is
+    # not answered is repeated five times in a minute, and we have links of our own.
+    passed_on_per_minute: int = 150_000
     measure_s: float = 1.0  # between two reports of the queue's length
     policy: Policy = OF_SEEDS  # until a decree is heard of
 

@@ -1074,6 +1074,21 @@ def test_links_for_others_are_not_taken_while_too_many_wait() -> None:
     assert of_kind(accepted, LinksAccepted) == [LinksAccepted(3)], "but ours is taken"
 
 
+def test_no_member_gets_more_of_what_another_floods_us_with_than_it_lets_through() -> None:
+    desk = Desk(peers=(ME, OTHER), tuning=Tuning(passed_on_per_minute=3))
+    links = [(FoundLink(f"{THEIRS}/{number}a"), FoundLink(f"{THEIRS}/{number}b")) for number in range(3)]
+    for number, pair in enumerate(links):
+        desk.tell(LinksFound(number, pair), "controller", "third")
+    assert desk.observe().outbox == 2, "the others are to wait where they are"
+    accepted = desk.tell(LinksFound(3, (FoundLink(f"{MINE}/1"),)), "controller", "third")
+    assert of_kind(accepted, LinksAccepted) == [LinksAccepted(3)], "but ours is taken"
+    desk.tell(LinksFound(4, links[1]), "controller", ME)
+    assert desk.observe().outbox == 4, "what this peer itself brings is no flood"
+    desk.wake(60.0)
+    desk.tell(LinksFound(1, links[1]), "controller", "third")
+    assert desk.observe().outbox == 6
+
+
 def test_hostile_links_are_refused_one_by_one_and_counted() -> None:
     desk = Desk()
     hostile = [

@@ -166,6 +166,11 @@ def test_seed_in_which_a_page_stayed_a_copy_for_an_invented_text_passes() -> Non
     assert_passes(69417979, Sizes(3, 3), has_liar=True)
 
 
+# A member that had started again passed a flood of links on for the second time, all of it, and was blamed.
+def test_seed_in_which_a_flood_was_passed_on_twice_passes() -> None:
+    assert_passes(831203433, Sizes(3, 3), has_liar=True)
+
+
 # The only peer that had an answer lost its disk, and was to ask again in two hours, by its clock set back.
 def test_seed_in_which_an_answer_was_lost_and_not_due_by_a_clock_that_was_behind_passes() -> None:
     assert_passes(831203439, Sizes(3, 3), has_liar=True)
