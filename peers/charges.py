@@ -17,6 +17,7 @@ from mesh.membership.model.wire_messages import (
 )
 from peers.copies.wire_messages import ContentsTold, RolesTold
 from peers.crawler.model.wire_messages import (
+    DemandTold,
     ExplainCrawl,
     ExplainUrl,
     HomesTold,
@@ -25,7 +26,6 @@ from peers.crawler.model.wire_messages import (
     LinksFound,
     LookAtPage,
     MarksWanted,
-    WordsSearched,
 )
 from peers.importing.wire_messages import ImportPage
 from peers.query_log.wire_messages import LogWanted, SearchesTold
@@ -72,7 +72,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     ImportPage: _each(Quota.IMPORTS),
     ExplainUrl: _each(Quota.QUESTIONS),
     ExplainCrawl: _each(Quota.QUESTIONS),
-    WordsSearched: _each(Quota.QUESTIONS),
+    DemandTold: _each(Quota.QUESTIONS),
     LendTurn: _each(Quota.QUESTIONS),
     LookAtPage: _each(Quota.QUESTIONS),
     LogWanted: _each(Quota.QUESTIONS),
@@ -88,7 +88,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
 CONTENT: Final[frozenset[type[Message]]] = frozenset(
-    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, WordsSearched, SearchesTold}
+    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, DemandTold, SearchesTold}
 )
 
 

@@ -36,6 +36,7 @@ from peers.crawler.model.wire_messages import (
     AddressLeased,
     AddressReturned,
     CrawlExplained,
+    DemandTold,
     ExplainCrawl,
     ExplainUrl,
     HastenUrls,
@@ -54,7 +55,6 @@ from peers.crawler.model.wire_messages import (
     TurnLent,
     UrlExplained,
     UrlsHastened,
-    WordsSearched,
 )
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
@@ -184,7 +184,7 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         106: HomeTold,
         107: HomesTold,
         # What people search for in vain
-        120: WordsSearched,
+        120: DemandTold,
         # Second looks at pages
         121: LendTurn,
         122: TurnLent,

@@ -50,13 +50,13 @@ from peers.crawler.model.settings import CrawlSettings, Tuning
 from peers.crawler.model.url_rows import visitor_tag
 from peers.crawler.model.web_request import FetchFailed, PageFetched
 from peers.crawler.model.wire_messages import (
+    DemandTold,
     ExplainCrawl,
     ExplainUrl,
     HastenUrls,
     LendTurn,
     LinksAccepted,
     LinksFound,
-    WordsSearched,
 )
 from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
@@ -116,6 +116,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     is_shared: bool  # the others of the teams have kept all that has changed here
     is_idle: bool  # nothing is due and nothing is on its way
     searched_words: tuple[str, ...]  # guide words that are there since searchers want them
+    brought_forward: int  # visits that come sooner, since several searchers were shown the page
     pages_max: int  # that the policy lets the whole mesh visit, when that is why no fetch begins; else 0
     policy_late_s: float  # for how long the policy should have been followed by another
 
@@ -126,7 +127,7 @@ class Controller(StoreActor):
     name: ClassVar[str] = "controller"
     keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
     remote_messages: ClassVar[frozenset[type[Message]]] = (
-        QUESTIONS | STORE_MESSAGES | {LendTurn, LinksFound, LinksAccepted, WordsSearched, HastenUrls}
+        QUESTIONS | STORE_MESSAGES | {LendTurn, LinksFound, LinksAccepted, DemandTold, HastenUrls}
     )
 
     def __init__(
@@ -194,7 +195,7 @@ class Controller(StoreActor):
             case LinksFound():
                 sends = self._links.take_in(source, message, now)
                 self._visits.clocks.recall_seeds(message.links, now)
-            case WordsSearched() | HastenUrls():
+            case DemandTold() | HastenUrls():
                 sends = self._wishes.take(source, message, now)
             case LinksAccepted(batch):
                 sends = self._redeem(self._links.accepted(source.peer, batch, now))
@@ -321,6 +322,7 @@ class Controller(StoreActor):
             is_shared=self._mirror.is_idle,
             is_idle=self._is_idle(),
             searched_words=frontier.order.searched_words,
+            brought_forward=self._wishes.brought_forward,
             pages_max=(self._limit.pages_max or 0) if self._limit.is_reached(visits.page_count) else 0,
             policy_late_s=self._policy.late_s(self._store.now),
         )

@@ -164,7 +164,7 @@ class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
     due_by: DueBy | None = None
     interval_s: Seconds | None = None
     revisit: Name = ""  # the policy by which it is due again
-    is_out_of_turn: bool = False  # it is due sooner than that: its site says that it has changed
+    is_out_of_turn: bool = False  # it is due sooner: its site says that it has changed, or many ask for it
     checks: Count = 0  # visits that told whether it had changed, the last ones
     changes: Count = 0  # of these, it had
     misses: Count = 0  # visits in a row that have not shown it, while searchers see it

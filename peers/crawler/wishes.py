@@ -1,10 +1,11 @@
-"""The wishes of searchers: words that go into guide words, and pages that a search waits for. Pure.
+"""The wishes of searchers: guide words, pages that a search waits for, and those that many ask for. Pure.
 
 A live search (`peers.gateway.live`) names links of the best pages it has. Those of them that were never
 visited, and promise most by the texts of links to them and by their paths, move to the front of their hosts'
 queues: so many in all, and of a host no more than have a turn within the time told. Nothing else changes.
 A host is asked no sooner and no more often, robots.txt, policy and budgets say what they always say, and a
-URL that the frontier does not know stays unknown: who wishes brings nothing into the crawl.
+URL that the frontier does not know stays unknown: who wishes brings nothing into the crawl. Pages that
+several were shown are visited again after half of their interval, if the policy wants that.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from peers.crawler.frontier.relevance import GuideWords
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.links.links import Links
 from peers.crawler.model.course import plain_course
-from peers.crawler.model.wire_messages import WEIGHT_MAX, HastenUrls, UrlsHastened, WordsSearched
+from peers.crawler.model.revisit_policies import sooner_due
+from peers.crawler.model.wire_messages import WEIGHT_MAX, DemandTold, HastenUrls, UrlsHastened
 from peers.engine.pages.linkers import is_linker, is_text
 from peers.policy.crawl_order import CrawlOrder, Order
 
@@ -51,17 +53,36 @@ class SearchersWishes:
         self._clocks = clocks
         self._links = links
         self._allowance = Allowance()
+        self._asked = Allowance()  # of pages that members say are asked for
+        self.brought_forward = 0  # count: visits, since several ask for the page
 
-    def take(self, source: Address, message: WordsSearched | HastenUrls, now: float) -> list[Send]:
-        """Note words, or move pages forward and tell which these are."""
-        if isinstance(message, WordsSearched):
+    def take(self, source: Address, message: DemandTold | HastenUrls, now: float) -> list[Send]:
+        """Note words, or move pages forward; those of a live search are told."""
+        if isinstance(message, DemandTold):
             self._links.note_searched(source.peer, message.words, now)
+            self._bring_forward(message.pages, source.peer, now)
             return []
         hastened: tuple[tuple[int, int], ...] = ()
         amount = max(message.count, len(message.links) / 10)
         if message.words and self._allowance.spend(source.peer, amount, HASTENED_A_MINUTE_MAX, now):
             hastened = tuple(self._hasten(message, now))
         return [Send(source, UrlsHastened(message.request, hastened))]
+
+    def _bring_forward(self, pages: tuple[str, ...], peer: str, now: float) -> None:
+        """Have pages that several ask for visited again sooner, within the turns of their hosts."""
+        most = self._frontier.order.ordering.asked_pages_max
+        pages = pages[:most]
+        if not pages or not self._asked.spend(peer, len(pages), most, now):
+            return
+        for url in pages:
+            state = self._frontier.find(host_of(url)) if has_host(url) else None
+            row = None if state is None else self._frontier.row_of(url, state.slot)
+            if state is None or row is None or self._frontier.is_taken(fingerprint(url)):
+                continue
+            sooner = sooner_due(row, now, self._frontier.visitor, self._links.own.settings)
+            if sooner is not None:
+                self._links.own.merge(state.slot, sooner, url)
+                self.brought_forward += 1
 
     def _hasten(self, message: HastenUrls, now: float) -> list[tuple[int, int]]:
         """Move the best pages forward; return the number and the promise of each, the best first."""

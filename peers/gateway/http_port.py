@@ -52,7 +52,7 @@ from peers.gateway.model.messages import (
     PagesHastened,
     ReadinessTold,
     RequestRefused,
-    SearchedInVain,
+    Searched,
     SearchPages,
     SeedsAdded,
     StatusGathered,
@@ -66,7 +66,6 @@ from peers.gateway.model.quantity import Kind
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.status import PeerStatus
 from peers.gateway.routes import application
-from peers.gateway.search.searched_words import words_in_vain
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.gateway.site.stored_reader import StoredReader
@@ -273,7 +272,7 @@ class Http:
             self._asks -= 1
         if isinstance(message, SearchPages):
             self._search_s.note(trio.current_time() - began)
-            self._note_vain(client, message, found)
+            self._tell_searched(client, message, found)
             if self._policy.query_log is not None and client != ADMINISTRATOR:
                 assert isinstance(found, PagesFound)
                 self.shown_log.note_shown(client, message, found)
@@ -292,14 +291,12 @@ class Http:
         hidden = self._policy.hidden_from(client)
         return msgspec.structs.replace(order, hidden=hidden) if hidden else order
 
-    def _note_vain(self, client: str, order: SearchPages, found: Message) -> None:
-        """Tell which words a client has searched for and found little of, and of the client only a digest."""
+    def _tell_searched(self, client: str, order: SearchPages, found: Message) -> None:
+        """Tell the searcher of a query and its answer, and of the client only a digest."""
         if self._deliver is None or not isinstance(found, PagesFound) or order.offset or order.cursor:
             return
-        words = words_in_vain(order.text, found)
-        if words:
-            digest = blake2b(client.encode(), digest_size=8, key=self._asker_key).digest()
-            self._deliver(self.address, "searcher", SearchedInVain(int.from_bytes(digest), words))
+        digest = blake2b(client.encode(), digest_size=8, key=self._asker_key).digest()
+        self._deliver(self.address, "searcher", Searched(int.from_bytes(digest), order.text, found))
 
     def _turns_for(self, order: Message, client: str) -> FairLimiter | None:
         """Those that an order waits for; None for one of an administrator."""

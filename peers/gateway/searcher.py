@@ -24,7 +24,6 @@ from peers.crawler.model.wire_messages import (
     LinksAccepted,
     UrlExplained,
     UrlsHastened,
-    WordsSearched,
 )
 from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
@@ -56,16 +55,16 @@ from peers.gateway.model.messages import (
     ReadLog,
     ReadMeter,
     RequestRefused,
-    SearchedInVain,
+    Searched,
     SearchPages,
     SuggestTexts,
 )
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
+from peers.gateway.search.demand import Demand
 from peers.gateway.search.readiness import Readiness
 from peers.gateway.search.search import Search
 from peers.gateway.search.search_task import reading_of
-from peers.gateway.search.searched_words import SearchedWords
 from peers.gateway.search.shared_state import AGGREGATED_FROM, SharedState
 from peers.gateway.search.stand_in_check import SEARCHES_EACH, StandInCheck
 from peers.gateway.search.witness_recheck import WitnessRecheck
@@ -86,7 +85,7 @@ STARTING: Final = (
     "and why none opens"
 )
 EARLY_S: Final = 5.0  # so long an order waits for a peer that is starting; joining takes a second or two
-TELL_WORDS_S: Final = 300.0  # between two messages to the controllers, if the crawl goes by searches
+TELL_DEMAND_S: Final = 300.0  # between two messages to the controllers, if the crawl goes by searches
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
 
 Order: TypeAlias = (
@@ -196,8 +195,8 @@ class Searcher(Actor):
         self._searches = self._refused = self._ignored = 0
         self._n_compared, self._comparing = 0, -1  # searches, and the number of the errand
         self._own_ordering = ordering
-        self._searched = SearchedWords()
-        self._tell_words_s = inf
+        self._demand = Demand(PLAIN)
+        self._tell_demand_s = inf
         self._follow_ordering()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -253,9 +252,9 @@ class Searcher(Actor):
             case ChangeGateway(settings):
                 self._change_settings(settings)
                 return []
-            case SearchedInVain(asker, words):
-                if self._tell_words_s < inf:
-                    self._searched.note(asker, words, now)
+            case Searched(asker, text, found):
+                if self._tell_demand_s < inf:
+                    self._demand.note(asker, text, found, now)
                 return []
             case _:
                 raise LocalProtocolError(f"the searcher got {type(message).__name__} from {source}")
@@ -268,14 +267,14 @@ class Searcher(Actor):
             errand = self._errands[number]
             sends += errand.wake(now)
             self._follow(number, errand)
-        if self._tell_words_s <= now:
-            self._tell_words_s = now + TELL_WORDS_S
-            told = WordsSearched(self._searched.wanted(now))
-            sends += [Send(Address(EVERYBODY, "controller"), told)] if self._shared is not None else []
+        if self._tell_demand_s <= now:
+            self._tell_demand_s = now + TELL_DEMAND_S
+            told = Send(Address(EVERYBODY, "controller"), self._demand.told(now))
+            sends += [told] if self._shared is not None else []
         return sends + self._ask_again(now) + self._reports()
 
     def wake_at(self) -> float:
-        at = min(self._early[0][0], self._tell_words_s) if self._early else self._tell_words_s
+        at = min(self._early[0][0], self._tell_demand_s) if self._early else self._tell_demand_s
         if self._shared is not None:
             at = min(at, self._shared.doubts.wake_at())
             if self._shared.punctuality.silent != self._silent:
@@ -517,12 +516,14 @@ class Searcher(Actor):
             self._shared.change_policy(policy)
 
     def _follow_ordering(self) -> None:
-        """Count the searches in vain if the crawl goes by them; else forget the counts."""
+        """Count the demand of searchers if the crawl goes by it; else forget the counts."""
         ordering = self._policy.ordering or self._own_ordering
-        if not ordering.goes_by_searches:
-            self._searched, self._tell_words_s = SearchedWords(), inf
-        elif self._tell_words_s == inf:
-            self._tell_words_s = -inf
+        if not ordering.goes_by_demand:
+            self._demand, self._tell_demand_s = Demand(PLAIN), inf
+            return
+        self._demand.ordering = ordering
+        if self._tell_demand_s == inf:
+            self._tell_demand_s = -inf
 
     # --- Our own status, for other gateways ------------------------------------------------------
 

@@ -90,6 +90,23 @@ class CrawlOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         ),
     ] = 0
 
+    counts_all_searches: Annotated[
+        bool,
+        Meta(
+            description="of these words: those of all searches count, as what most ask for; false: of "
+            "searches that found little alone"
+        ),
+    ] = False
+    asked_pages_max: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=256,
+            description="pages that several searchers were shown first are visited again after half of their "
+            "interval, so many at most of each gateway; 0 counts none",
+        ),
+    ] = 0
+
     def __post_init__(self) -> None:
         if self.order in (Order.FISH, Order.FOCUSED) and not self.guide_words:
             raise ValueError(f"the order {self.order} goes by guide_words, and there are none")
@@ -98,6 +115,11 @@ class CrawlOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     def goes_by_searches(self) -> bool:
         """Are words that searchers want guide words, too?"""
         return self.searched_words_max > 0 and self.order in GUIDED
+
+    @property
+    def goes_by_demand(self) -> bool:
+        """Does the crawl go by the demand of searchers, in words or in pages?"""
+        return self.goes_by_searches or self.asked_pages_max > 0
 
     def with_searched(self, words: tuple[str, ...]) -> CrawlOrder:
         """Return it with those guide words as well that searchers want, as far as it goes by them.

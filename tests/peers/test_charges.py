@@ -7,10 +7,10 @@ import pytest
 from mesh.actors.actor import Message
 from mesh.actors.conduct import ConductSettings, Quota
 from peers.charges import conduct_of
-from peers.crawler.model.wire_messages import ExplainCrawl, ExplainUrl, WordsSearched
+from peers.crawler.model.wire_messages import DemandTold, ExplainCrawl, ExplainUrl
 
 
-@pytest.mark.parametrize("question", [ExplainUrl(1, "http://a.test/"), ExplainCrawl(1), WordsSearched()])
+@pytest.mark.parametrize("question", [ExplainUrl(1, "http://a.test/"), ExplainCrawl(1), DemandTold()])
 def test_member_has_so_many_questions_a_minute_and_its_others_nothing_of_that(question: Message) -> None:
     settings = ConductSettings(questions_per_minute=3)
     conduct = conduct_of(settings)

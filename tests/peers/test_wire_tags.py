@@ -122,7 +122,7 @@ TAGS = {
     "MarksTold": 105,
     "HomeTold": 106,
     "HomesTold": 107,
-    "WordsSearched": 120,
+    "DemandTold": 120,
     "LendTurn": 121,
     "TurnLent": 122,
     "LookAtPage": 123,

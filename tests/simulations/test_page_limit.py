@@ -20,9 +20,10 @@ PAGES_MAX, MORE = 120, 180
 class Mesh:
     """Machines that crawl one web, and what they have visited."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: CrawlSettings | None = None) -> None:
         self.world = World(Network(random_of(SEED, "network")), start_s=1_000.0)
         self.members = Members(SEED, PEERS, replicas=2, slot_count=64)
+        self.visited_s: dict[str, list[float]] = {}  # by URL
         self.doors: dict[str, VirtualDoor] = {}
         self.visits = 0
         self.web = SyntheticWeb(SEED, pages=500, shape=WebShape(pages_per_host=20.0, dead_hosts_share=0.0))
@@ -32,7 +33,7 @@ class Mesh:
                 self.world,
                 self.members,
                 self.web,
-                CrawlSettings(delay_s=0.2),
+                settings or CrawlSettings(delay_s=0.2),
                 self.doors,
                 clock=VirtualClock(0.0, 0.0),
                 fetched=lambda machine, url, served: self._count(url),
@@ -47,6 +48,7 @@ class Mesh:
 
     def _count(self, url: str) -> None:
         self.visits += not url.endswith("/robots.txt")
+        self.visited_s.setdefault(url, []).append(self.world.now)
 
     def pass_time(self, seconds: float) -> None:
         self.world.run(until=self.world.now + seconds)

@@ -112,6 +112,19 @@ def made_due(row: UrlRow, changed_s: float, now: float, visitor: int) -> UrlRow 
     return due_now(row, now, visitor)
 
 
+def sooner_due(row: UrlRow, now: float, visitor: int, settings: CrawlSettings) -> UrlRow | None:
+    """Have a page that searchers ask for visited after half of its interval; None when it is as soon due.
+
+    Args:
+      visitor: as for `due_now`.
+    """
+    after_s = max(row.memory.interval_s / 2, settings.revisit_min_s)
+    due_s = due_at(max(row.visited_s + after_s, now))
+    if not row.is_stored or not row.memory.interval_s or row.due_s <= due_s:
+        return None
+    return due_now(row, now, visitor)._replace(due_s=due_s)
+
+
 def due_now(row: UrlRow, now: float, visitor: int) -> UrlRow:
     """Return a row that is due at once, and wins over the old row: as if its visit were a bit later.
 

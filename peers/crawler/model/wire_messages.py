@@ -24,6 +24,7 @@ HOMES_MAX: Final = 8  # hosts that are told of with one home page
 WORD_CHARS_MAX: Final = 64
 MOMENT_S_MAX: Final = 1e12
 WORDS_TOLD_MAX: Final = 16  # by one gateway
+PAGES_TOLD_MAX: Final = 256  # likewise
 HASTENED_MAX: Final = 200  # links named in one wish of a live search
 PAUSE_S_MAX: Final = 600.0  # that a member can have an address left alone for, whatever a policy wants
 
@@ -211,13 +212,14 @@ class HomesTold(Message, frozen=True, array_like=True, tag=107):
     others: Annotated[tuple[HostName, ...], Meta(max_length=HOMES_MAX)]
 
 
-class WordsSearched(Message, frozen=True, array_like=True, tag=120):
-    """A gateway to every controller: several searched here for each of these words, and found little.
+class DemandTold(Message, frozen=True, array_like=True, tag=120):
+    """A gateway to every controller: several asked here for each of these.
 
-    Those that most searched for first. Repeated, with none too, as long as the crawl goes by it.
+    What most asked for first. Repeated, with nothing too, as long as the crawl goes by it.
     """
 
     words: Annotated[tuple[Word, ...], Meta(max_length=WORDS_TOLD_MAX)] = ()
+    pages: Annotated[tuple[Url, ...], Meta(max_length=PAGES_TOLD_MAX)] = ()  # that they were shown first
 
 
 class HastenUrls(Message, frozen=True, array_like=True, tag=125):

@@ -31,7 +31,7 @@ from peers.crawler.model.course import Course
 from peers.crawler.model.wire_messages import HASTENED_MAX, FoundLink, LinkUse
 from peers.engine.pages.linkers import linker_of
 from peers.gateway.model.messages import PagesFound
-from peers.gateway.search.searched_words import words_of_query
+from peers.gateway.search.demand import words_of_query
 from peers.policy.crawl_order import CrawlOrder, Order
 from peers.storage.wire_messages import PAGES_CHECKED_MAX
 

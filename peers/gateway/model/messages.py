@@ -35,13 +35,6 @@ class SearchPages(Message, frozen=True):
     page_words: tuple[tuple[str, float], ...] = ()
 
 
-class SearchedInVain(Message, frozen=True):
-    """HTTP to searcher: a client has searched for these words and found little."""
-
-    asker: int  # a digest of who it is
-    words: tuple[str, ...]
-
-
 class FoundPage(msgspec.Struct, frozen=True):
     """One result as the JSON of /api/search shows it."""
 
@@ -105,6 +98,14 @@ class PagesFound(Message, frozen=True):
     suggestion: str = ""  # a query that finds far more pages
     # Other names of what was typed: texts of the links of several domains to one of the first hits.
     also_called: tuple[str, ...] = ()
+
+
+class Searched(Message, frozen=True):
+    """HTTP to searcher: a client has searched for something, and this is its first page."""
+
+    asker: int  # a digest of who it is
+    text: str
+    found: PagesFound
 
 
 class SuggestTexts(Message, frozen=True):

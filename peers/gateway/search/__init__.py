@@ -7,5 +7,5 @@ that is mistyped is asked as it was meant (`correction`, `correction_stage`), on
 less (`relaxation`), one for pages like a stored one by `page_words`. What all searches share is the
 `shared_state`: `punctuality` of members, `doubts` about them, the `result_cache`. Hits are confirmed by
 `witnesses`; where members differ, `stand_in_check` and `witness_recheck` find out who is wrong. `readiness`
-tells whether all slots answer, `searched_words` counts what was searched for in vain.
+tells whether all slots answer, `demand` counts what several ask for.
 """

@@ -98,7 +98,7 @@ def _order_text(facts: UrlFacts) -> str:
 def _interval_text(facts: UrlFacts) -> str:
     policy = f", by the policy {facts.revisit}" if facts.revisit else ""
     if facts.is_out_of_turn:
-        return "its site says that it has changed, in a sitemap, a header or to a gateway"
+        return "its site says that it has changed, or several searchers were shown it"
     found = f": {facts.changes} of its last {facts.checks} visits found it changed" if facts.checks else ""
     return f"{DueBy.INTERVAL} of {span(facts.interval_s or 0)}{policy}{found}"
 

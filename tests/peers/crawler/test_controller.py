@@ -1323,6 +1323,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
     assert desk.observe() == CrawlStatistics(
         store=desk.observe().store,
         searched_words=(),
+        brought_forward=0,
         pages_fetched=2,
         pages_stored=1,
         urls_seen=5,

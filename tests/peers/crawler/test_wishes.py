@@ -1,15 +1,18 @@
-"""Pages that a live search waits for: moved to the front of their queues, and nothing more."""
+"""Pages that searchers wait or ask for: moved forward, and nothing more."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import pytest
 
 from mesh.actors.actor import Address, Send
-from peers.crawler.model.wire_messages import FoundLink, HastenUrls, UrlsHastened, WordsSearched
+from peers.crawler.model.wire_messages import DemandTold, FoundLink, HastenUrls, UrlsHastened
 from peers.crawler.wishes import HASTENED_A_MINUTE_MAX
-from tests.peers.crawler.desk import ORIGIN, OTHER, ROBOTS, Desk, asked, of_kind
+from peers.policy.crawl_order import CrawlOrder
+from tests.peers.crawler.desk import HOME, ORIGIN, OTHER, ROBOTS, Desk, asked, of_kind
+from tests.peers.crawler.test_explainer import url_facts
 
 GATEWAY = Address(OTHER, "searcher")
 FAR, FARTHER, GLACIER = (f"{ORIGIN}/{name}" for name in ("far", "farther", "glacier.html"))
@@ -87,4 +90,69 @@ def test_fish_takes_links_of_relevant_pages_before_all_others(desk: Desk) -> Non
 
 
 def test_words_of_searchers_are_taken_without_an_answer(desk: Desk) -> None:
-    assert desk.controller.receive(GATEWAY, WordsSearched(("glacier",)), desk.now) == []
+    assert desk.controller.receive(GATEWAY, DemandTold(("glacier",)), desk.now) == []
+
+
+# --- Pages that several were shown ---
+
+INTERVAL_S = 40_000.0
+
+
+def asked_for(desk: Desk, *urls: str, peer: str = OTHER) -> list[str]:
+    return asked(desk.controller.receive(Address(peer, "searcher"), DemandTold((), urls), desk.now))
+
+
+def stored(most: int) -> tuple[Desk, float]:
+    """Store a page, under an order that goes by pages that are asked for; and when it was visited."""
+    order = CrawlOrder(asked_pages_max=most)
+    desk = Desk(revisit_after_s=INTERVAL_S, robots_ttl_s=1e9, ordering=order).with_home_asked()
+    desk.store(HOME, at=desk.now)
+    visited_s = desk.now
+    desk.wake(1.0)
+    return desk, visited_s
+
+
+def due_s(desk: Desk) -> float:
+    return url_facts(desk, HOME).due_s or inf
+
+
+def test_page_that_several_were_shown_is_visited_again_after_half_of_its_interval() -> None:
+    desk, visited_s = stored(2)
+    asked_for(desk, HOME)
+    assert due_s(desk) == pytest.approx(visited_s + INTERVAL_S / 2, abs=1.0)
+    assert url_facts(desk, HOME).is_out_of_turn
+    asked_for(desk, HOME)
+    assert due_s(desk) == pytest.approx(visited_s + INTERVAL_S / 2, abs=1.0), "told twice, moved once"
+    assert desk.observe().brought_forward == 1
+    desk.now = visited_s + INTERVAL_S / 2 + 2.0
+    assert asked(desk.wake()) == [HOME]
+
+
+def test_page_that_is_asked_for_late_is_due_at_once_and_never_later_than_it_was() -> None:
+    desk, visited_s = stored(2)
+    desk.now = visited_s + 0.9 * INTERVAL_S
+    assert asked_for(desk, HOME) == [HOME]
+    desk, visited_s = stored(2)
+    desk.now = visited_s + INTERVAL_S + 5.0
+    before = due_s(desk)
+    asked_for(desk, HOME)
+    assert due_s(desk) == before
+
+
+def test_without_the_policy_or_the_page_nothing_is_brought_forward() -> None:
+    desk, visited_s = stored(0)
+    asked_for(desk, HOME)
+    assert due_s(desk) == pytest.approx(visited_s + INTERVAL_S, abs=2.0)
+    desk, visited_s = stored(2)
+    asked_for(desk, f"{ORIGIN}/unknown", "no url")
+    assert desk.state_of(f"{ORIGIN}/unknown") is None
+    assert desk.observe().brought_forward == 0
+
+
+def test_member_brings_so_many_pages_forward_a_minute_and_no_more() -> None:
+    desk, _ = stored(2)
+    asked_for(desk, f"{ORIGIN}/unknown", f"{ORIGIN}/other", HOME)
+    asked_for(desk, HOME)
+    assert desk.observe().brought_forward == 0, "beyond the number of the policy, and too soon after"
+    asked_for(desk, HOME, peer="third")
+    assert desk.observe().brought_forward == 1

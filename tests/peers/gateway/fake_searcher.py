@@ -31,7 +31,7 @@ from peers.gateway.model.messages import (
     PagesFound,
     ReadinessTold,
     Relaxed,
-    SearchedInVain,
+    Searched,
     SearchPages,
     SeedsAdded,
     StatusGathered,
@@ -306,14 +306,14 @@ class FakeSearcher:
 
     def __init__(self, answer: Callable[[Message], Message | None] = answer_to) -> None:
         self.orders: list[Message] = []
-        self.in_vain: list[SearchedInVain] = []
+        self.searched: list[Searched] = []
         self._answer = answer
         self.http: Http | None = None
 
     def deliver(self, source: Address, actor: str, message: Message) -> None:
         assert (source.actor, actor) == ("http", "searcher")
-        if isinstance(message, SearchedInVain):
-            self.in_vain.append(message)
+        if isinstance(message, Searched):
+            self.searched.append(message)
             return
         self.orders.append(message)
         answer = self._answer(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.actors.actor import Address
 from peers.crawler.frontier.order_in_force import OrderInForce
 from peers.crawler.links.searchers_words import KEPT_S, PAUSE_S, SearchersWords
-from peers.crawler.model.wire_messages import WordsSearched
+from peers.crawler.model.wire_messages import DemandTold
 from peers.policy.crawl_order import GUIDE_WORDS_MAX, PLAIN, CrawlOrder, Order
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked
 
@@ -62,7 +62,7 @@ def test_what_is_queued_is_visited_by_what_was_searched_for() -> None:
     names = [f"{letter}-stone" for letter in "abcdef"] + ["the-glacier"]
     desk = Desk(ordering=GUIDED).with_home_asked(*(f"{ORIGIN}/{name}" for name in names))
     desk.store(HOME)
-    desk.controller.receive(Address("bob", "controller"), WordsSearched(("glacier",)), desk.now)
+    desk.controller.receive(Address("bob", "controller"), DemandTold(("glacier",)), desk.now)
     while desk.controller.wake_at() <= desk.now:
         desk.wake()
     assert desk.observe().searched_words == ("glacier",)
