@@ -7,7 +7,7 @@ the event loop, with little effort, as long as the loop has not spent more than 
 What needs more, or comes when the loop has no time left for it, goes to a thread, where kernels leave the
 interpreter to the loop; there it has all the effort that a question may cost, until it is too late for the
 gateway. Then the best so far is the answer, and says that it is that. Questions that may cost little have a
-thread of their own: they never wait for costly ones.
+thread of their own: they never wait for costly ones, which the system puts behind all else of the peer.
 
 Measured (`tests/benchmarks/bench_hostile_searchers`, 2 cores, 50,000 pages): beside 8 searchers that ask for
 any of the hundred commonest words again and again, 50 honest searches a second take 1.4 ms (p50) and 12.5
@@ -17,6 +17,7 @@ any of the hundred commonest words again and again, 50 honest searches a second 
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from time import perf_counter
 from typing import ClassVar, Final, NamedTuple
 
@@ -25,6 +26,7 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
+from mesh.process.background import run_in_background
 from mesh.process.cores import core_count
 from peers.engine.searching.effort import Effort
 from peers.index.answerer import Answerer, IndexAnswer, IndexView, effort_for
@@ -137,7 +139,7 @@ class QuestionsPort:
         effort = effort_for(question.order)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_stop_at, question.until_s, effort)
-            answer = await trio.to_thread.run_sync(self._answerer.answer, question.order, effort)
+            answer = await run_in_background(partial(self._answerer.answer, question.order, effort))
             nursery.cancel_scope.cancel()
         self.n_in_threads += 1
         self.n_cut += not answer.is_whole

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
 import trio
@@ -22,6 +23,7 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver, DiskFilled, SpaceFound
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
+from mesh.process.background import run_in_background
 from mesh.process.workshop import Workshop
 from mesh.slot_set import NO_SLOTS, decode_slots
 from mesh.stamp import Stamp
@@ -220,7 +222,7 @@ class SegmentsPort:
             export = self._exports.get(ticket)
             if export is None:
                 continue
-            part = await trio.to_thread.run_sync(export.next, abandon_on_cancel=True)
+            part = await run_in_background(export.next, abandon_on_cancel=True)
             self.n_exported_bytes += len(part.content)
             if ticket in self._exports:  # not stopped meanwhile
                 deliver(self._address, "cell", part)
@@ -279,7 +281,7 @@ class SegmentsPort:
         if merge is None:
             return False
         try:
-            merged = await trio.to_thread.run_sync(merge.run, _paced, abandon_on_cancel=True)
+            merged = await run_in_background(partial(merge.run, _paced), abandon_on_cancel=True)
         except BaseException:
             self._index.abandon_merge(merge)
             raise
