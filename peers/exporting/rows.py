@@ -13,7 +13,7 @@ from mesh.stamp import Stamp
 from peers.crawler.parsing.extraction import parse_records
 from peers.crawler.parsing.guarded_reader import read_guarded
 from peers.crawler.parsing.parser import NotHtml, SyntaxErrors
-from peers.engine.pages.document import Document
+from peers.engine.pages.document import Document, content_digest
 
 
 class ExportedPage(msgspec.Struct, frozen=True):
@@ -60,6 +60,7 @@ class Taken(NamedTuple):
     n_not_indexed: int  # pages that ask for that
     n_damaged: int
     syntax: Sequence[SyntaxRow] = ()  # of pages of HTML
+    contents: Sequence[int] = ()  # of each row, the `content_digest`
 
 
 def take_apart(order: ExportTask) -> Taken:
@@ -67,6 +68,7 @@ def take_apart(order: ExportTask) -> Taken:
     rows: list[ExportedPage] = []
     links: list[LinkRow] = []
     syntax: list[SyntaxRow] = []
+    contents: list[int] = []
     n_no_page = n_not_indexed = n_damaged = 0
     for url, stamp, records in order.pages:
         try:
@@ -81,10 +83,11 @@ def take_apart(order: ExportTask) -> Taken:
             n_not_indexed += 1
         else:
             rows.append(row_of(document))
+            contents.append(content_digest(document))
         links += [LinkRow(url, link.url, link.anchor) for link in page.links]
         if page.syntax_errors is not None:
             syntax.append(SyntaxRow(url, SyntaxErrors(*page.syntax_errors)))
-    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged, syntax)
+    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged, syntax, contents)
 
 
 def row_of(document: Document) -> ExportedPage:
