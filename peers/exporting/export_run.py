@@ -112,7 +112,7 @@ def run(plan: ExportPlan, on_progress: Callable[[int, int], None]) -> ExportSumm
         stack.enter_context(Writing(writer))
         walks = [peer.versions() for peer in peers]
         versions = newest_versions(walks) if writer.needs_rows else all_versions(walks)
-        is_wanted = _shown(of_sites(plan.sites), _policy(peers))
+        is_wanted = shown(of_sites(plan.sites), policy_of(peers))
         found = _read(versions, is_wanted, summary, lambda done: on_progress(done, n_pages))
         if writer.needs_rows:
             _write_rows(found, writer, plan.workers, n_pages, summary)
@@ -126,7 +126,7 @@ def run(plan: ExportPlan, on_progress: Callable[[int, int], None]) -> ExportSumm
     return summary
 
 
-def _policy(peers: Iterable[PeerFiles]) -> Policy:
+def policy_of(peers: Iterable[PeerFiles]) -> Policy:
     """The newest policy that any of the peers knows.
 
     Raises:
@@ -145,7 +145,7 @@ def _policy(peers: Iterable[PeerFiles]) -> Policy:
         ) from error
 
 
-def _shown(is_wanted: Callable[[str], bool], policy: Policy) -> Callable[[str], bool]:
+def shown(is_wanted: Callable[[str], bool], policy: Policy) -> Callable[[str], bool]:
     """Return a filter that also leaves out pages that are taken down."""
     return lambda url: is_wanted(url) and not policy.is_taken_down(url)
 
@@ -228,7 +228,7 @@ def _write_taken(taken: Taken, writer: Writer, summary: ExportSummary) -> None:
 
 def all_versions(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
     """Yield every version of every page once, the oldest first, each as the copies there are of it."""
-    for copies in _pages(of_peers):
+    for copies in pages_of(of_peers):
         by_stamp: dict[Stamp, list[ExportedVersion]] = {}
         for copy in copies:
             by_stamp.setdefault(copy.place.stamp, []).append(copy)
@@ -238,12 +238,12 @@ def all_versions(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list
 
 def newest_versions(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
     """Yield the newest version of every page, as the copies there are of it."""
-    for copies in _pages(of_peers):
+    for copies in pages_of(of_peers):
         newest = max(copy.place.stamp for copy in copies)
         yield [copy for copy in copies if copy.place.stamp == newest]
 
 
-def _pages(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
+def pages_of(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
     """Bring the same pages of several peers together; all walk in the order of identities."""
     by_identity = attrgetter("identity")
     for _, copies in groupby(merge(*of_peers, key=by_identity), by_identity):
