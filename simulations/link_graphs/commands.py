@@ -11,7 +11,7 @@ import msgspec
 import typer
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from mesh.errors import ConfigError
@@ -135,7 +135,7 @@ def report_table(found: GraphReport) -> RenderableType:
 
 
 def _ranked(measure: str, title: str, first: Sequence[RankedName]) -> Table:
-    ranks = Table(measure, "", title=title)
+    ranks = Table(measure, Column(overflow="fold"), title=title)
     for each in first:
         figure = f"{each.rank:,.0f}" if measure == "pages" else f"{each.rank:,.{3 if each.rank < 1 else 2}f}"
         ranks.add_row(figure, escape(each.name))

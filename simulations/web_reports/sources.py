@@ -37,7 +37,7 @@ class ReportPlan(NamedTuple):
     files: list[Path]  # instead of these
     sites: list[str]
     workers: int  # processes; 0 for as many as there are cores
-    pages_max: int  # bounds the memory: some 100 bytes a page, and 8 for each of its links
+    pages_max: int  # bounds the memory, see `page_columns`
 
 
 @dataclass
