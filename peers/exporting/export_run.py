@@ -26,6 +26,7 @@ from peers.exporting.rows import ExportTask, Taken, take_apart
 from peers.exporting.tianwang import PackageWriter, RawWriter, SoifWriter
 from peers.exporting.writers import (
     STDOUT,
+    ArchiveLinksWriter,
     JsonWriter,
     LinksWriter,
     ParquetWriter,
@@ -44,6 +45,7 @@ WRITERS: Final[dict[str, Callable[[Path], Writer]]] = {
     "warc": WarcWriter,
     "jsonl": JsonWriter,
     "links": LinksWriter,
+    "archive-links": ArchiveLinksWriter,
     "syntax": SyntaxWriter,
     "parquet": ParquetWriter,
     "graph": TsvGraphWriter,
@@ -63,6 +65,7 @@ class ExportSummary:
     versions: int = 0  # that were looked at
     pages: int = 0  # written, as records or rows
     links: int = 0
+    archive_links: int = 0  # to pictures, scripts and the like, where they are wanted
     revisits: int = 0  # visits that found what was written already
     no_pages: int = 0  # answers that are none, as 404 and redirects: only in WARC
     not_indexed: int = 0  # pages that ask for that: likewise
@@ -196,7 +199,7 @@ def _write_rows(
     taking: deque[Future[Taken]] = deque()
     is_needed = bool(processes) or n_pages > SMALL_PAGES
     with Workers(take_apart, processes, is_needed=is_needed) as workers:
-        for order in _orders(found):
+        for order in _orders(found, writer.has_archive_links):
             taking.append(workers.submit(order))
             while len(taking) > workers.most:
                 _write_taken(result_of(taking.popleft()), writer, summary)
@@ -204,23 +207,24 @@ def _write_rows(
             _write_taken(result_of(taking.popleft()), writer, summary)
 
 
-def _orders(found: Iterator[WantedVersion]) -> Iterator[ExportTask]:
+def _orders(found: Iterator[WantedVersion], has_archive_links: bool) -> Iterator[ExportTask]:
     pages: list[tuple[str, Stamp, bytes]] = []
     n_bytes = 0
     for copies, records in found:
         pages.append((copies[0].place.url, copies[0].place.stamp, records))
         n_bytes += len(records)
         if n_bytes >= BATCH_BYTES or len(pages) >= BATCH_PAGES:
-            yield ExportTask(pages)
+            yield ExportTask(pages, has_archive_links)
             pages, n_bytes = [], 0
     if pages:
-        yield ExportTask(pages)
+        yield ExportTask(pages, has_archive_links)
 
 
 def _write_taken(taken: Taken, writer: Writer, summary: ExportSummary) -> None:
     writer.write_taken(taken)
     summary.pages += len(taken.rows)
     summary.links += len(taken.links)
+    summary.archive_links += len(taken.archive_links)
     summary.no_pages += taken.n_no_page
     summary.not_indexed += taken.n_not_indexed
     summary.damaged += taken.n_damaged

@@ -18,6 +18,7 @@ from peers.crawler.parsing.parser import NotHtml, ParsedPage
 from peers.documents.titles import title_of_page
 from peers.engine.pages.document import content_digest
 from peers.exporting.markup_tags import PageTags, tags_of
+from peers.exporting.rows import as_utf8
 from peers.importing.batch import ImportTask, decode, make
 from peers.storage.archive.warc import parse_response, read_records
 from peers.text.analysis import analyse
@@ -102,7 +103,7 @@ def facts_of(url: str, first_s: float, stamp: Stamp, records: bytes) -> PageFact
     (page, _), document = parse_records(url, stamp, records, read_guarded)
     body = next(parse_response(each).body for each in read_records(records) if each.kind == "response")
     is_html = page.syntax_errors is not None
-    markup = body if page.charset == "utf-8" or not is_html else _as_utf8(body, page.charset)
+    markup = as_utf8(body, page.charset) if is_html else body
     tags = tags_of(markup) if is_html else NO_TAGS
     title = tags.title if is_html else page.title
     words = analyse(page.text)
@@ -146,10 +147,6 @@ def _places(url: str, targets: Sequence[str]) -> tuple[int, int, int]:
     inside = hosts.count(host)
     domain = sum(other != host and may_speak_for(host, other) for other in hosts)
     return inside, domain, len(hosts) - inside - domain
-
-
-def _as_utf8(body: bytes, charset: str) -> bytes:
-    return body.decode(charset, "replace").encode(errors="replace")
 
 
 def _utf8_bytes(text: str) -> int:
