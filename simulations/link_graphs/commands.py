@@ -36,7 +36,7 @@ BOOK_REPLICATION: Final = "the book: 2.13 in 2001, some 4 in 2003"  # Li, Yan, W
 @app.command(
     epilog="Examples: tianmesh graph report graph   tianmesh graph report cnr-2000 --json   "
     "tianmesh graph report graph --around https://www.debian.org/doc/   "
-    "tianmesh graph report graph --around found.txt   (hubs and authorities around these pages)"
+    "tianmesh graph report graph --around found.json   (around the pages of `tianmesh search --json`)"
 )
 def report(
     path: Annotated[
@@ -46,7 +46,8 @@ def report(
         list[str] | None,
         typer.Option(
             metavar="URL|FILE",
-            help="Look for hubs and authorities around these pages, or those of a file with a URL a line.",
+            help="Look for hubs and authorities around these pages, or those of a file: a URL a line, or the "
+            "answer of `tianmesh search --json`.",
             show_default="all pages",
         ),
     ] = None,
@@ -68,7 +69,7 @@ def report(
 
 
 def _roots(urls: Sequence[str], given: list[str]) -> list[int]:
-    """Return the numbers of pages of a graph that are given as URLs, or in files.
+    """Return the numbers of pages of a graph that are given as URLs, or in files of them or of a search.
 
     Raises:
       ConfigError: there is no such file, or none of them is in the graph; of some, stderr tells.
@@ -76,8 +77,8 @@ def _roots(urls: Sequence[str], given: list[str]) -> list[int]:
     wanted: list[str] = []
     for each in given:
         try:
-            wanted += Path(each).read_text(encoding="utf-8").split() if "://" not in each else [each]
-        except (OSError, UnicodeDecodeError) as error:
+            wanted += _urls_in(Path(each).read_text(encoding="utf-8")) if "://" not in each else [each]
+        except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
             raise ConfigError(f"cannot read URLs from {each}: {error}; give a URL, or such a file") from error
     numbers = {url: number for number, url in enumerate(urls)}
     found = [numbers.get(canonical(url) or url) for url in wanted]
@@ -87,6 +88,23 @@ def _roots(urls: Sequence[str], given: list[str]) -> list[int]:
     if len(roots) < len(wanted):
         print(f"tianmesh: {len(wanted) - len(roots):,} of these pages are not in the graph", file=sys.stderr)
     return roots
+
+
+class _FoundPage(msgspec.Struct):
+    url: str
+
+
+class _FoundPages(msgspec.Struct):
+    """The part of the answer of a search that is read."""
+
+    hits: list[_FoundPage]
+
+
+def _urls_in(text: str) -> list[str]:
+    """Return the URLs of a text, one a word, or those that `tianmesh search --json` has found."""
+    if text.lstrip().startswith("{"):
+        return [hit.url for hit in msgspec.json.decode(text, type=_FoundPages).hits]
+    return text.split()
 
 
 def report_table(found: GraphReport) -> RenderableType:
@@ -118,8 +136,8 @@ def report_table(found: GraphReport) -> RenderableType:
         )
     if found.mirrors is not None:
         text += f"\n{_mirror_text(found.mirrors)}"
-    if found.hubs is not None:
-        text += f"\n{_hub_text(found.hubs)}"
+    all_hubs = [each for each in (found.hubs, found.hubs_by_hosts) if each is not None]
+    text += "".join(f"\n{_hub_text(each)}" for each in all_hubs)
     lists = [
         ("PageRank", "first pages", found.first_pages),
         ("PageRank", "first hosts, by pages that link to them", found.first_hosts),
@@ -127,9 +145,10 @@ def report_table(found: GraphReport) -> RenderableType:
     ]
     if found.mirrors is not None:
         lists.append(("pages", "most mirrored", found.mirrors.most))
-    if found.hubs is not None:
-        lists.append(("score", "authorities", found.hubs.authorities))
-        lists.append(("score", "hubs", found.hubs.hubs))
+    for each in all_hubs:
+        voices = ", one voice a host" if each.by_hosts else ""
+        lists.append(("score", f"authorities{voices}", each.authorities))
+        lists.append(("score", f"hubs{voices}", each.hubs))
     ranked = (_ranked(*each) for each in lists if each[2])
     return Group(table, Text(text), *ranked)
 
@@ -151,10 +170,11 @@ def _mirror_text(mirrors: MirrorDegrees) -> str:
 
 
 def _hub_text(hubs: HubReport) -> str:
+    what = f"hubs and authorities{', one voice a host' if hubs.by_hosts else ''}"
     if not hubs.links:
-        return f"hubs and authorities: none, no link between hosts among {hubs.pages:,} pages"
+        return f"{what}: none, no link between hosts among {hubs.pages:,} pages"
     outcome = "settled" if hubs.has_settled else "have not settled"
     return (
-        f"hubs and authorities by {hubs.links:,} links between hosts among {hubs.pages:,} pages: {outcome} "
+        f"{what}, by {hubs.links:,} links between hosts among {hubs.pages:,} pages: {outcome} "
         f"after {hubs.rounds:,} rounds, the last of which changed {hubs.change:.1e}"
     )

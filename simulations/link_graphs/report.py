@@ -14,7 +14,7 @@ from mesh.errors import ConfigError
 from mesh.urls import host_of
 from simulations.link_graphs.graph import LinkGraph, graph_of_sites, part_of
 from simulations.link_graphs.graph_files import NamedGraph
-from simulations.link_graphs.hubs import TOLERANCE, base_set, between_hosts, hub_scores
+from simulations.link_graphs.hubs import TOLERANCE, base_set, between_hosts, hub_scores, voices_of_hosts
 from simulations.link_graphs.ranks import exact_ranks
 from simulations.traces.columns import Floats, Ints
 from simulations.traces.link_structure import BowTie, Flags, structure_of
@@ -62,6 +62,7 @@ class HubReport(msgspec.Struct, frozen=True):
     has_settled: bool  # by less than the tolerance
     hubs: list[RankedName]
     authorities: list[RankedName]
+    by_hosts: bool = False  # each host has one voice
 
 
 class GraphReport(msgspec.Struct, frozen=True):
@@ -87,6 +88,7 @@ class GraphReport(msgspec.Struct, frozen=True):
     first_domains: list[RankedName] = []
     mirrors: MirrorDegrees | None = None  # None where the graph does not tell contents
     hubs: HubReport | None = None  # None of a graph without names
+    hubs_by_hosts: HubReport | None = None  # likewise, where each host has one voice
 
 
 def report_of(named: NamedGraph, roots: Sequence[int] = ()) -> GraphReport:
@@ -133,7 +135,8 @@ def report_of(named: NamedGraph, roots: Sequence[int] = ()) -> GraphReport:
         domain_links=domain_graph.link_count,
         first_domains=_first(list(domains), exact_ranks(domain_graph, domain_weight.astype(np.float64))),
         mirrors=_mirrors(named),
-        hubs=_hubs(named, roots) if urls else None,
+        hubs=_hubs(named, roots, by_hosts=False) if urls else None,
+        hubs_by_hosts=_hubs(named, roots, by_hosts=True) if urls else None,
     )
 
 
@@ -203,7 +206,7 @@ def _mirrors(named: NamedGraph) -> MirrorDegrees | None:
     )
 
 
-def _hubs(named: NamedGraph, roots: Sequence[int]) -> HubReport:
+def _hubs(named: NamedGraph, roots: Sequence[int], *, by_hosts: bool) -> HubReport:
     graph, host = named.graph, named.host
     chosen = np.arange(graph.page_count)
     if len(roots):
@@ -212,7 +215,7 @@ def _hubs(named: NamedGraph, roots: Sequence[int]) -> HubReport:
         is_in[chosen] = True
         graph, host = part_of(graph, is_in), host[chosen]
     across = between_hosts(graph, host)
-    found = hub_scores(across)
+    found = hub_scores(across, weights=voices_of_hosts(across, host) if by_hosts else None)
     return HubReport(
         pages=len(chosen),
         links=across.link_count,
@@ -221,6 +224,7 @@ def _hubs(named: NamedGraph, roots: Sequence[int]) -> HubReport:
         has_settled=found.change <= TOLERANCE,
         hubs=_first(named.urls, found.hubs, chosen),
         authorities=_first(named.urls, found.authorities, chosen),
+        by_hosts=by_hosts,
     )
 
 

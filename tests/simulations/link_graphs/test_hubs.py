@@ -13,6 +13,7 @@ from simulations.link_graphs.hubs import (
     base_set,
     between_hosts,
     hub_scores,
+    voices_of_hosts,
 )
 
 
@@ -51,6 +52,33 @@ def test_what_does_not_settle_says_so() -> None:
 def test_a_graph_without_links_has_no_hubs() -> None:
     found = hub_scores(made(3))
     assert (found.rounds, found.hubs.tolist(), found.authorities.tolist()) == (0, [0] * 3, [0] * 3)
+
+
+def test_a_host_has_one_voice_for_a_page_however_many_pages_it_has() -> None:
+    # Three pages of host 0 link to 5, of which one has a second link to 6 of the same host; 3 links to 6, and
+    # 4 to 6, pages of two hosts.
+    graph = made(7, (0, 5), (1, 5), (2, 5), (2, 6), (3, 6), (4, 6))
+    host = np.array([0, 0, 0, 1, 2, 3, 3])
+    weights = voices_of_hosts(graph, host)
+    assert weights.authority.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1, 1, 1])
+    assert weights.hub.tolist() == [1, 1, 0.5, 0.5, 1, 1]
+    plain, fair = hub_scores(graph), hub_scores(graph, weights=weights)
+    assert plain.authorities[5] == pytest.approx(plain.authorities[6])
+    assert fair.authorities[6] > 2 * fair.authorities[5]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_by_hosts_are_the_first_eigenvectors(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    source, target = np.nonzero(random.random((30, 30)) < 0.2)
+    graph, host = graph_of(30, source, target), random.integers(5, size=30)
+    weights = voices_of_hosts(graph, host)
+    given, had = np.zeros((30, 30)), np.zeros((30, 30))
+    given[graph.source, graph.target], had[graph.source, graph.target] = weights
+    values, vectors = np.linalg.eig(given.T @ had)
+    first = np.abs(vectors[:, values.real.argmax()].real)
+    found = hub_scores(graph, tolerance=1e-13, weights=weights)
+    assert found.authorities == pytest.approx(first / np.linalg.norm(first), abs=1e-8)
 
 
 def test_links_inside_of_a_host_do_not_count() -> None:

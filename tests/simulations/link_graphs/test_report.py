@@ -149,8 +149,13 @@ def test_hubs_and_authorities_are_looked_for_around_pages(folder: Path, tmp_path
     listed.write_text("http://c.test/d\nhttp://nowhere.test/\n")
     around = json.loads(run("report", folder, "--around", listed, "--json"))["hubs"]
     assert (around["pages"], around["links"], around["hubs"]) == (2, 0, [])
+    listed.write_text('{"total": 1, "hits": [{"url": "http://c.test/e", "title": "E"}]}')
+    assert json.loads(run("report", folder, "--around", listed, "--json"))["hubs"] == around
+    listed.write_text('{"hits": 1}')
+    with pytest.raises(ConfigError, match="cannot read URLs"):
+        run("report", folder, "--around", listed)
     text = run("report", folder, "--around", "http://a.test/2#top")
-    assert "by 1 links between hosts among 3 pages: settled" in " ".join(text.split())
+    assert "authorities, by 1 links between hosts among 3 pages: settled" in " ".join(text.split())
     for given in ("http://nowhere.test/", tmp_path / "missing.txt"):
         with pytest.raises(ConfigError, match=r"none of these|cannot read URLs"):
             run("report", folder, "--around", given)
