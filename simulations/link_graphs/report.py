@@ -20,6 +20,7 @@ from simulations.traces.columns import Floats, Ints
 from simulations.traces.link_structure import BowTie, Flags, structure_of
 from simulations.traces.statistics import QuantitySpread, spread_of
 
+DEPTH_MAX: Final = 20  # that is told by itself
 FIRST: Final = 10  # pages and sites that are named
 
 
@@ -37,6 +38,7 @@ class GraphShape(msgspec.Struct, frozen=True):
     bow_tie: BowTie
     depth: QuantitySpread  # links from the nearest entrance
     unreached_share: float  # of the pages: no entrance leads to them
+    pages_by_depth: list[int]  # from 0; the last has those of more, too
 
 
 class MirrorDegrees(msgspec.Struct, frozen=True):
@@ -153,6 +155,7 @@ def shape_of(pages: LinkGraph, is_entrance: Flags) -> GraphShape:
         structure.bow_tie,
         spread_of(depths[depths >= 0]),
         float((depths < 0).mean()),
+        np.bincount(np.minimum(depths[depths >= 0], DEPTH_MAX)).tolist(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from rich.box import SIMPLE_HEAD
@@ -38,9 +38,11 @@ def web_tables(found: WebReport) -> RenderableType:
     if found.damaged:
         lines.append(f"{_many(found.damaged, 'record')} could not be read")
     parts += [Text("\n".join(lines)), _beside_the_book(found), _spreads(found), _tags(found)]
-    levels = enumerate(found.pages_by_level)
-    told = ", ".join(f"{level}: {count:,}" for level, count in levels if count)
-    parts.append(Text("\n".join((f"pages by the levels of their paths: {told}", *_last_lines(found)))))
+    lines = [f"pages by the levels of their paths: {_by_number(found.pages_by_level)}"]
+    if found.links is not None:
+        by_depth = _by_number(found.links.shape.pages_by_depth)
+        lines.append(f"pages by links from the nearest entrance: {by_depth}")
+    parts.append(Text("\n".join((*lines, *_last_lines(found)))))
     return Group(*parts)
 
 
@@ -161,6 +163,10 @@ def _shape_line(links: LinkReport) -> str:
         f"{shape.out:.1%}; tubes {shape.tubes:.1%}, tendrils {shape.tendrils:.1%}, apart {shape.apart:.1%}; "
         f"from entrances {links.shape.unreached_share:.1%} are not reached"
     )
+
+
+def _by_number(counts: Sequence[int]) -> str:
+    return ", ".join(f"{number}: {count:,}" for number, count in enumerate(counts) if count)
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -101,6 +101,18 @@ def test_answers_are_those_of_the_last_visits(shelf: Shelf) -> None:
     assert (found["pages"], found["answers"]) == (1, {"200": 1})
 
 
+def test_pages_of_two_peers_count_once(tmp_path: Path) -> None:
+    one, other = shelves(tmp_path, 2)
+    one.keep(entry("http://a.test/", 50.0, "first"))
+    other.keep(entry("http://a.test/", 60.0, "second"), entry("http://b.test/", 55.0))
+    one.visit("http://a.test/", "D200", 1, 50.0)
+    other.visit("http://a.test/", "F404", 2, 70.0)
+    found = told("--config", one.config, "--config", other.config)
+    assert found == told("--config", one.config.parent.parent)
+    assert (found["pages"], found["answers"]) == (2, {"404": 1})
+    assert found["new_hosts"]["new"] == [1, 1]  # a.test was first fetched at 50
+
+
 def test_an_export_tells_the_same_as_its_peers(shelf: Shelf, tmp_path: Path) -> None:
     shelf.keep(*(entry(f"http://c.test/{number}", 100.0 + number, f"text {number}") for number in range(9)))
     [file] = export("warc", [shelf], tmp_path / "out", "b.test", "c.test").files

@@ -130,6 +130,7 @@ def test_links_between_pages_make_a_graph(found: WebReport) -> None:
     assert shape.strong_components == 5
     assert (shape.bow_tie.core, shape.bow_tie.into) == (2 / 6, 1 / 6)
     assert (shape.depth.max, shape.unreached_share) == (2, 0)  # root, /1, /2; all others are entrances
+    assert shape.pages_by_depth == [4, 1, 1]
 
 
 def test_of_too_many_links_no_graph_is_told() -> None:
