@@ -116,4 +116,10 @@ def _others_text(answers: Mapping[str, int], damaged: int) -> str:
     """Name the most frequent answers that are no pages."""
     most = sorted(answers.items(), key=lambda each: -each[1])[:OTHERS_SHOWN]
     others = ", ".join(f"{count:,} {name}" for name, count in most)
-    return f", only {others}" if others else f", and {damaged:,} records are damaged" if damaged else ""
+    return (
+        f", only {others}"
+        if others
+        else f", and {damaged:,} of the records could not be read"
+        if damaged
+        else ""
+    )

@@ -100,8 +100,9 @@ def _take(
 
 def _add(taken: TakenFacts, plan: ReportPlan, gathered: GatheredPages) -> None:
     is_wanted = of_sites(plan.sites if plan.files else ())  # those of peers were chosen before
-    gathered.answers.update(taken.others)
-    gathered.damaged += taken.n_damaged
+    if not plan.sites:  # nobody knows of which site they are
+        gathered.answers.update(taken.others)
+        gathered.damaged += taken.n_damaged
     for page in taken.pages:
         if len(gathered.pages) >= plan.pages_max:
             gathered.part = f"the first {plan.pages_max:,} pages"

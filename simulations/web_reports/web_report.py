@@ -126,6 +126,7 @@ def report_of_web(
     columns = gathered.columns()
     is_html = (columns.flags & IS_HTML) > 0
     sizes = np.bincount(columns.host, minlength=len(gathered.hosts))
+    is_host = sizes > 0  # of others Ctrl-C came before their first page
     html_bytes = int(columns.n_bytes[is_html].sum())
     same_as = _groups(columns)
     degrees = mirror_degrees(same_as)
@@ -135,9 +136,9 @@ def report_of_web(
     return WebReport(
         part=part,
         pages=len(columns.host),
-        hosts=len(sizes),
-        domains=len(np.unique(gathered.domains())),
-        host_pages=spread_of(sizes),
+        hosts=int(is_host.sum()),
+        domains=len(np.unique(gathered.domains()[is_host])),
+        host_pages=spread_of(sizes[is_host]),
         largest_host=list(gathered.hosts)[int(sizes.argmax())],
         largest_share=float(sizes.max() / sizes.sum()),
         answers=dict(sorted(answers.items(), key=lambda each: (-each[1], each[0]))),
@@ -158,7 +159,7 @@ def report_of_web(
         replication=len(same_as) / n_contents,
         mirrored_share=float((degrees > 1).mean()),
         mirror_degree_max=int(degrees.max()),
-        host_contents=n_contents / len(sizes),
+        host_contents=n_contents / int(is_host.sum()),
         depth=spread_of(gathered.labels()[columns.host] + columns.levels),
         pages_by_level=np.bincount(np.minimum(columns.levels, LEVELS_MAX)).tolist(),
         links=_links(gathered, columns) if gathered.has_links else None,

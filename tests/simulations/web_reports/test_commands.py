@@ -183,5 +183,5 @@ def test_where_there_is_nothing_to_read_that_is_told(words: tuple[str, ...], err
 def test_a_file_without_pages_tells_what_is_in_it(tmp_path: Path) -> None:
     file = tmp_path / "x.warc"
     file.write_bytes(b"no archive")
-    with pytest.raises(ConfigError, match="no pages, and 1 records are damaged"):
+    with pytest.raises(ConfigError, match="no pages, and 1 of the records could not be read"):
         run(file)

@@ -161,6 +161,7 @@ def test_a_page_that_was_half_written_does_not_count() -> None:
     for each in PAGES:
         columns.add(each)
     before = report_of_web(columns, {})
+    columns.hosts["d.test"] = len(columns.hosts)
     columns._columns[0].append(1)  # Ctrl-C came here
     columns._targets.append(page_number("http://a.test/"))
     assert report_of_web(columns, {}) == before
