@@ -18,6 +18,7 @@ from simulations.web_reports.web_report import LinkReport, WebReport
 
 COUNTED_SHOWN = 8  # types, languages, answers: the most frequent
 BARS = 10  # of a curve
+TAG_GROUPS = 2  # of columns beside each other: three do not fit 80 characters
 
 
 def web_tables(found: WebReport) -> RenderableType:
@@ -54,7 +55,7 @@ def _beside_the_book(found: WebReport) -> Table:
     rows: list[tuple[str, str, str]] = [
         ("bytes of markup for one of main text", _factor(found.markup_per_text), "4"),
         ("the same for one of all text", _factor(found.markup_per_visible), ""),
-        ("words of a page that differ and say something", f"{found.distinct_words.mean:,.0f}", "200"),
+        ("distinct words that say something", f"{found.distinct_words.mean:,.0f}", "200"),
         ("bytes of a page", f"{found.page_bytes.mean:,.0f}", f"{book['page_bytes']:,.0f}"),
         ("pages with a title", f"{titles.titled_share:.1%}", f"{book['titled_share']:.1%}"),
         ("titles that say nothing", f"{titles.says_nothing_share:.1%}", ""),
@@ -68,10 +69,10 @@ def _beside_the_book(found: WebReport) -> Table:
         (
             "pages for each content",
             f"{found.replication:.2f}",
-            f"{book['replication_2001']} in 2001, 4 in 2003",
+            f"{book['replication_2001']} (2001), 4 (2003)",
         ),
         ("pages that others are like", f"{found.mirrored_share:.1%}", ""),
-        ("pages like the one with most mirrors", f"{found.mirror_degree_max:,}", ""),
+        ("most pages of one content", f"{found.mirror_degree_max:,}", ""),
         ("contents of a host", f"{found.host_contents:,.1f}", f"{book['host_contents']}"),
         ("labels of the host and levels of the path", f"{found.depth.mean:.2f}", f"{book['depth']}"),
         ("pages that ask not to be indexed", f"{found.noindex_share:.1%}", ""),
@@ -96,14 +97,14 @@ def _spreads(found: WebReport) -> Table:
     spreads: dict[str, QuantitySpread] = {
         "bytes of HTML": found.page_bytes,
         "words of main text": found.words,
-        "words that differ and say something": found.distinct_words,
+        "distinct, that say something": found.distinct_words,
         "characters of the title": found.titles.chars,
         "labels and levels": found.depth,
     }
     if found.links is not None:
         spreads |= {
             "links inside its host": found.links.inside,
-            "links inside its domain": found.links.domain,
+            "links to its domain's other hosts": found.links.domain,
             "links across domains": found.links.across,
             "links from the nearest entrance": found.links.shape.depth,
         }
@@ -116,13 +117,13 @@ def _spreads(found: WebReport) -> Table:
 
 def _tags(found: WebReport) -> Table:
     title = f"elements of {found.html_pages:,} pages of HTML, and what a word in them weighs by the book"
-    table = Table(*(3 * ("element", "pages", "weight")), title=title, box=SIMPLE_HEAD)
+    table = Table(*(TAG_GROUPS * ("element", "pages", "weight")), title=title, box=SIMPLE_HEAD)
     cells = [
         (name, f"{share:.1%}", str(TAG_WEIGHTS[name] or ""))
         for name, share in sorted(found.tags.items(), key=lambda each: (-each[1], each[0]))
         if share
     ]
-    n_rows = -(-len(cells) // 3)
+    n_rows = -(-len(cells) // TAG_GROUPS)
     for at in range(n_rows):
         table.add_row(*(cell for row in cells[at::n_rows] for cell in row))
     return table
