@@ -7,6 +7,7 @@ rooms, each over those before it, and none knows this folder:
 - `world`: many nodes on a virtual clock and network; a crawl from seeds to rest and its checks
 - `faults`: runs with faults and malicious members, from the seed to the verdict
 - `traces`: what is done with recorded crawls; `link_graphs`: with graphs of links, and meshes that rank them
+- `web_reports`: what crawls are like
 - `model`: whole crawls as arrays
 - `studies`: experiments that people run
 """

@@ -1,4 +1,4 @@
-"""Where the commands `tianmesh sim`, `trace`, `graph` and `log` are, loaded when they are called for."""
+"""Where the commands `sim`, `trace`, `graph`, `report` and `log` are, loaded when they are called for."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ COMMANDS: Final = {
     "graph": LateCommand(
         "simulations.link_graphs.commands:app",
         "Look at graphs of links, as `tianmesh export graph` writes them.",
+    ),
+    "report": LateCommand(
+        "simulations.web_reports.commands:app",
+        "Look at crawls: their pages, texts, titles, elements, links and duplicates.",
     ),
     "log": LateCommand(
         "simulations.traces.log_commands:app",

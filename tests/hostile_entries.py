@@ -29,6 +29,7 @@ from peers.crawler.parsing.xml_markup import readable_xml
 from peers.documents.budget import Budget
 from peers.documents.rtf import read_rtf
 from peers.engine.queries.query_language import Remarks, read
+from peers.exporting.markup_tags import archive_hrefs, tags_of
 from peers.gateway.site.difference import difference
 from peers.gateway.site.marked_snapshot import hrefs_in, style_of_links, with_marks
 from peers.gateway.site.stored_page import file_headers, framed_html, stored_page, with_said
@@ -201,6 +202,11 @@ def _decoded(coding: str) -> Callable[[str], object]:
 
 ENTRIES: Final = (
     Entry("HTML", _parsed, (("", ""), ("<body><p>", "</p>"), ("<a href='", "'>x</a>"), ("<a ", ">"))),
+    Entry(
+        "elements",
+        lambda text: (tags_of(text.encode()), archive_hrefs(text.encode())),
+        (("", ""), ("<img ", ">"), ("<meta name=", ">"), ('<link rel="', '">'), ("<title>", "</title>")),
+    ),
     Entry("main text", _parsed, (("<body><main><p>", "</p></main>"),)),
     Entry("link list", lambda text: pages_listed(f"{URL}/sitemap.txt", text.encode())),
     Entry(

@@ -33,6 +33,7 @@ class ExportFormat(StrEnum):
     WARC = "warc"  # records as they are stored, all versions
     JSONL = "jsonl"  # url, title, text, headings, language, type, date, fetched_at
     LINKS = "links"  # source, target and text, by tabs
+    ARCHIVE_LINKS = "archive-links"  # to pictures, scripts and the like: source, target and element, by tabs
     SYNTAX = "syntax"  # errors in the markup of each page, by tabs, see `parser.SyntaxErrors`
     PARQUET = "parquet"  # the columns of jsonl
     GRAPH = "graph"  # vertices and edges of the pages, and of their hosts, by tabs
@@ -48,8 +49,8 @@ def export_files(
         ExportFormat,
         typer.Argument(
             metavar="FORMAT",
-            help="warc, jsonl, links, syntax, parquet, graph, graph-parquet, webgraph, tianwang, webobjects "
-            "or soif.",
+            help="warc, jsonl, links, archive-links, syntax, parquet, graph, graph-parquet, webgraph, "
+            "tianwang, webobjects or soif.",
         ),
     ],
     config: Annotated[
@@ -109,6 +110,8 @@ def _tell(summary: ExportSummary, form: ExportFormat, console: Console) -> None:
     console.print(f"{summary.pages:,} pages in {summary.seconds:.1f} s, {summary.bytes / 1e6:,.1f} MB")
     if form is ExportFormat.LINKS:
         console.print(f"{summary.links:,} links")
+    if form is ExportFormat.ARCHIVE_LINKS:
+        console.print(f"{summary.archive_links:,} links to pictures, scripts, style sheets and the like")
     if summary.revisits:
         console.print(f"{summary.revisits:,} visits that found a page as it was, as revisit records")
     if summary.no_pages:

@@ -26,6 +26,7 @@ from peers.exporting.rows import ExportTask, Taken, take_apart
 from peers.exporting.tianwang import PackageWriter, RawWriter, SoifWriter
 from peers.exporting.writers import (
     STDOUT,
+    ArchiveLinksWriter,
     JsonWriter,
     LinksWriter,
     ParquetWriter,
@@ -44,6 +45,7 @@ WRITERS: Final[dict[str, Callable[[Path], Writer]]] = {
     "warc": WarcWriter,
     "jsonl": JsonWriter,
     "links": LinksWriter,
+    "archive-links": ArchiveLinksWriter,
     "syntax": SyntaxWriter,
     "parquet": ParquetWriter,
     "graph": TsvGraphWriter,
@@ -63,6 +65,7 @@ class ExportSummary:
     versions: int = 0  # that were looked at
     pages: int = 0  # written, as records or rows
     links: int = 0
+    archive_links: int = 0  # to pictures, scripts and the like, where they are wanted
     revisits: int = 0  # visits that found what was written already
     no_pages: int = 0  # answers that are none, as 404 and redirects: only in WARC
     not_indexed: int = 0  # pages that ask for that: likewise
@@ -112,7 +115,7 @@ def run(plan: ExportPlan, on_progress: Callable[[int, int], None]) -> ExportSumm
         stack.enter_context(Writing(writer))
         walks = [peer.versions() for peer in peers]
         versions = newest_versions(walks) if writer.needs_rows else all_versions(walks)
-        is_wanted = _shown(of_sites(plan.sites), _policy(peers))
+        is_wanted = shown(of_sites(plan.sites), policy_of(peers))
         found = _read(versions, is_wanted, summary, lambda done: on_progress(done, n_pages))
         if writer.needs_rows:
             _write_rows(found, writer, plan.workers, n_pages, summary)
@@ -126,7 +129,7 @@ def run(plan: ExportPlan, on_progress: Callable[[int, int], None]) -> ExportSumm
     return summary
 
 
-def _policy(peers: Iterable[PeerFiles]) -> Policy:
+def policy_of(peers: Iterable[PeerFiles]) -> Policy:
     """The newest policy that any of the peers knows.
 
     Raises:
@@ -145,7 +148,7 @@ def _policy(peers: Iterable[PeerFiles]) -> Policy:
         ) from error
 
 
-def _shown(is_wanted: Callable[[str], bool], policy: Policy) -> Callable[[str], bool]:
+def shown(is_wanted: Callable[[str], bool], policy: Policy) -> Callable[[str], bool]:
     """Return a filter that also leaves out pages that are taken down."""
     return lambda url: is_wanted(url) and not policy.is_taken_down(url)
 
@@ -196,7 +199,7 @@ def _write_rows(
     taking: deque[Future[Taken]] = deque()
     is_needed = bool(processes) or n_pages > SMALL_PAGES
     with Workers(take_apart, processes, is_needed=is_needed) as workers:
-        for order in _orders(found):
+        for order in _orders(found, writer.has_archive_links):
             taking.append(workers.submit(order))
             while len(taking) > workers.most:
                 _write_taken(result_of(taking.popleft()), writer, summary)
@@ -204,23 +207,24 @@ def _write_rows(
             _write_taken(result_of(taking.popleft()), writer, summary)
 
 
-def _orders(found: Iterator[WantedVersion]) -> Iterator[ExportTask]:
+def _orders(found: Iterator[WantedVersion], has_archive_links: bool) -> Iterator[ExportTask]:
     pages: list[tuple[str, Stamp, bytes]] = []
     n_bytes = 0
     for copies, records in found:
         pages.append((copies[0].place.url, copies[0].place.stamp, records))
         n_bytes += len(records)
         if n_bytes >= BATCH_BYTES or len(pages) >= BATCH_PAGES:
-            yield ExportTask(pages)
+            yield ExportTask(pages, has_archive_links)
             pages, n_bytes = [], 0
     if pages:
-        yield ExportTask(pages)
+        yield ExportTask(pages, has_archive_links)
 
 
 def _write_taken(taken: Taken, writer: Writer, summary: ExportSummary) -> None:
     writer.write_taken(taken)
     summary.pages += len(taken.rows)
     summary.links += len(taken.links)
+    summary.archive_links += len(taken.archive_links)
     summary.no_pages += taken.n_no_page
     summary.not_indexed += taken.n_not_indexed
     summary.damaged += taken.n_damaged
@@ -228,7 +232,7 @@ def _write_taken(taken: Taken, writer: Writer, summary: ExportSummary) -> None:
 
 def all_versions(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
     """Yield every version of every page once, the oldest first, each as the copies there are of it."""
-    for copies in _pages(of_peers):
+    for copies in pages_of(of_peers):
         by_stamp: dict[Stamp, list[ExportedVersion]] = {}
         for copy in copies:
             by_stamp.setdefault(copy.place.stamp, []).append(copy)
@@ -238,12 +242,12 @@ def all_versions(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list
 
 def newest_versions(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
     """Yield the newest version of every page, as the copies there are of it."""
-    for copies in _pages(of_peers):
+    for copies in pages_of(of_peers):
         newest = max(copy.place.stamp for copy in copies)
         yield [copy for copy in copies if copy.place.stamp == newest]
 
 
-def _pages(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
+def pages_of(of_peers: Iterable[Iterable[ExportedVersion]]) -> Iterator[list[ExportedVersion]]:
     """Bring the same pages of several peers together; all walk in the order of identities."""
     by_identity = attrgetter("identity")
     for _, copies in groupby(merge(*of_peers, key=by_identity), by_identity):

@@ -6,6 +6,8 @@ other, as in the graphs of Common Crawl, and as the compression of WebGraph like
 each pair of URLs once, those of a page to itself among them; between hosts there are none from a host to
 itself. Images, scripts and style sheets are no edges: the parser does not take them for links.
 
+Pages with the same words, their mirrors, are told by the first of them, see `document.content_digest`.
+
 All of it is in memory, 8 bytes a link and some 200 a vertex, and three times as much while it is written.
 """
 
@@ -45,6 +47,17 @@ class ExportedGraph(NamedTuple):
     names: Sequence[str]  # of each vertex: its URL, or its host name from the end, as `org.debian.www`
     pages: Numbers  # of each vertex: exported pages: 0 or 1 for a URL
     edges: Edges
+    same_as: Numbers | None = (
+        None  # of each URL: the first page with the same content, itself if there is none
+    )
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """Return the columns of the vertices behind those of numbers and names."""
+        found: dict[str, Column] = {"pages": self.pages}
+        if self.same_as is not None:
+            found["same_as"] = self.same_as
+        return found
 
 
 class GraphWriter(TakenWriter):
@@ -57,12 +70,15 @@ class GraphWriter(TakenWriter):
         self._out = out
         self._numbers: dict[str, int] = {}  # of URLs, as they come
         self._is_page = bytearray()
+        self._contents = array("q")  # digests; 0 of what is no page, and of a page without a main text
         self._source, self._target = array("i"), array("i")
         self.files: list[Path] = []
 
     def write_taken(self, taken: Taken) -> None:
-        for row in taken.rows:
-            self._is_page[self._number(row.url)] = True
+        for row, content in zip(taken.rows, taken.contents, strict=True):
+            page = self._number(row.url)
+            self._is_page[page] = True
+            self._contents[page] = content
         for link in taken.links:
             source = self._number(link.source)
             self._is_page[source] = True
@@ -78,6 +94,7 @@ class GraphWriter(TakenWriter):
         number = self._numbers.setdefault(url, len(self._numbers))
         if number == len(self._is_page):
             self._is_page.append(False)
+            self._contents.append(0)
         return number
 
     def _graph(self) -> ExportedGraph:
@@ -86,7 +103,8 @@ class GraphWriter(TakenWriter):
         new = np.empty_like(old)
         new[old] = np.arange(len(old))
         edges = edges_of(new[np.array(self._source, np.int64)], new[np.array(self._target, np.int64)])
-        return ExportedGraph(urls, np.frombuffer(self._is_page, np.uint8)[old].astype(np.int64), edges)
+        pages = np.frombuffer(self._is_page, np.uint8)[old].astype(np.int64)
+        return ExportedGraph(urls, pages, edges, first_alike(np.array(self._contents, np.int64)[old]))
 
     @abstractmethod
     def _write(self, of: str, graph: ExportedGraph) -> None:
@@ -94,10 +112,10 @@ class GraphWriter(TakenWriter):
 
 
 class TsvGraphWriter(GraphWriter):
-    """Vertices and edges as lines in gzip: number, name and pages; source and target."""
+    """Lines in gzip: number, name and pages of vertices, of URLs the first alike, too; ends of edges."""
 
     def _write(self, of: str, graph: ExportedGraph) -> None:
-        vertices = (np.arange(len(graph.names)), graph.names, graph.pages)
+        vertices = (np.arange(len(graph.names)), graph.names, *graph.columns.values())
         for name, columns in (("vertices", vertices), ("edges", graph.edges)):
             output = PackedLines(self._out, f"{of}-{name}.tsv.gz")
             for lines in _lines(columns):
@@ -116,7 +134,7 @@ class ParquetGraphWriter(GraphWriter):
 
     def _write(self, of: str, graph: ExportedGraph) -> None:
         numbers = np.arange(len(graph.names))
-        vertices = {"id": numbers, "url" if of == PAGES else "host": graph.names, "pages": graph.pages}
+        vertices = {"id": numbers, "url" if of == PAGES else "host": graph.names, **graph.columns}
         for name, columns in (("vertices", vertices), ("edges", graph.edges._asdict())):
             path = self._out / f"{of}-{name}.parquet"
             part = path.with_name(path.name + PART)
@@ -156,6 +174,13 @@ def edges_of(source: Numbers, target: Numbers) -> Edges:
     is_first = np.ones(len(source), np.bool_)
     is_first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
     return Edges(source[is_first], target[is_first])
+
+
+def first_alike(contents: Numbers) -> Numbers:
+    """Return for each digest the place of the first that is equal; 0 is like no other."""
+    places = np.arange(len(contents))
+    _, first, group = np.unique(contents, return_index=True, return_inverse=True)
+    return np.where(contents == 0, places, first[group])
 
 
 def host_graph(graph: ExportedGraph) -> ExportedGraph:

@@ -20,14 +20,14 @@ from mesh.tables.lmdb_reader import LmdbReader
 from mesh.tables.table import TableSection
 from peers.actors import CELL_SECTION, URL_ROWS_SECTION
 from peers.config import PeerConfig
-from peers.crawler.frontier.keys import url_key
+from peers.crawler.frontier.keys import URL, kind_in, url_key
 from peers.crawler.model.url_rows import UrlRow, row_in
 from peers.storage.archive.archive import read_all, segment_path
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import slot_in
 from peers.storage.ledger.place import Place
 
-PLACES_AT_ONCE: Final = 1_000  # read from one state of the table
+PLACES_AT_ONCE: Final = 1_000  # and rows, read from one state of the table
 FILES_OPEN_MAX: Final = 64
 
 
@@ -105,6 +105,17 @@ class PeerFiles:
         if row is None or row.outcome != "D304" or row.visit <= place.visit:
             return None
         return row if self._ledger.newest(identity) == place else None
+
+    def url_rows(self) -> Iterator[tuple[bytes, UrlRow]]:
+        """Yield the rows of all URLs that the crawler knows here, by their keys, in the order of these."""
+        after = b""
+        while rows := self._rows_from(after):
+            yield from ((key, row_in(row)) for key, row in rows if kind_in(key) == URL)
+            after = rows[-1][0] + b"\0"
+
+    def _rows_from(self, start: bytes) -> list[tuple[bytes, bytes]]:
+        self._table.renew()
+        return list(self._frontier.scan(start, limit=PLACES_AT_ONCE))
 
     def read(self, place: Place) -> bytes:
         """Return the records of a version; b"" if they are gone, or differ from those written."""

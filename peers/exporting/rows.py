@@ -12,8 +12,10 @@ from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from peers.crawler.parsing.extraction import parse_records
 from peers.crawler.parsing.guarded_reader import read_guarded
-from peers.crawler.parsing.parser import NotHtml, SyntaxErrors
-from peers.engine.pages.document import Document
+from peers.crawler.parsing.parser import NotHtml, ParsedPage, SyntaxErrors, resolved_links
+from peers.engine.pages.document import Document, content_digest
+from peers.exporting.markup_tags import archive_hrefs
+from peers.storage.archive.warc import parse_response, read_records
 
 
 class ExportedPage(msgspec.Struct, frozen=True):
@@ -45,10 +47,19 @@ class SyntaxRow(NamedTuple):
     errors: SyntaxErrors
 
 
+class ArchiveLinkRow(NamedTuple):
+    """A link of a page to a part that it is shown with, once for each kind of element."""
+
+    source: str
+    target: str
+    element: str  # as `img`
+
+
 class ExportTask(NamedTuple):
     """Pages to be taken apart: URL, stamp, records."""
 
     pages: list[tuple[str, Stamp, bytes]]
+    has_archive_links: bool = False  # these are wanted, too
 
 
 class Taken(NamedTuple):
@@ -60,6 +71,8 @@ class Taken(NamedTuple):
     n_not_indexed: int  # pages that ask for that
     n_damaged: int
     syntax: Sequence[SyntaxRow] = ()  # of pages of HTML
+    contents: Sequence[int] = ()  # of each row, the `content_digest`
+    archive_links: Sequence[ArchiveLinkRow] = ()  # of pages of HTML, where they are wanted
 
 
 def take_apart(order: ExportTask) -> Taken:
@@ -67,6 +80,8 @@ def take_apart(order: ExportTask) -> Taken:
     rows: list[ExportedPage] = []
     links: list[LinkRow] = []
     syntax: list[SyntaxRow] = []
+    contents: list[int] = []
+    archive_links: list[ArchiveLinkRow] = []
     n_no_page = n_not_indexed = n_damaged = 0
     for url, stamp, records in order.pages:
         try:
@@ -81,10 +96,27 @@ def take_apart(order: ExportTask) -> Taken:
             n_not_indexed += 1
         else:
             rows.append(row_of(document))
+            contents.append(content_digest(document))
         links += [LinkRow(url, link.url, link.anchor) for link in page.links]
         if page.syntax_errors is not None:
             syntax.append(SyntaxRow(url, SyntaxErrors(*page.syntax_errors)))
-    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged, syntax)
+            archive_links += _archive_links(page, records) if order.has_archive_links else ()
+    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged, syntax, contents, archive_links)
+
+
+def _archive_links(page: ParsedPage, records: bytes) -> list[ArchiveLinkRow]:
+    body = next(parse_response(each).body for each in read_records(records) if each.kind == "response")
+    links = resolved_links(page.base or page.url, archive_hrefs(as_utf8(body, page.charset)), page.charset)
+    return [ArchiveLinkRow(page.url, link.url, link.anchor) for link in links]
+
+
+def as_utf8(body: bytes, charset: str) -> bytes:
+    """Return markup in UTF-8.
+
+    Args:
+      charset: Python's name of its codec.
+    """
+    return body if charset == "utf-8" else body.decode(charset, "replace").encode(errors="replace")
 
 
 def row_of(document: Document) -> ExportedPage:

@@ -32,6 +32,7 @@ ENDINGS: Final = {
     "warc": (".warc.gz",),
     "jsonl": (".jsonl.gz", ".jsonl"),
     "links": (".tsv.gz", ".tsv"),
+    "archive-links": (".tsv.gz", ".tsv"),
     "syntax": (".tsv.gz", ".tsv"),
     "parquet": (".parquet",),
     "graph": (),  # several files, as those of the two that follow
@@ -72,6 +73,7 @@ class Writer(Protocol):
 
     needs_rows: ClassVar[bool]  # False: it takes records as they are stored
     has_revisits: ClassVar[bool]  # and those of revisits, which refer to others
+    has_archive_links: ClassVar[bool]  # of rows: those are wanted
     files: list[Path]
 
     def write_records(self, records: bytes) -> None: ...
@@ -108,6 +110,7 @@ class RecordsWriter(ABC):
 
     needs_rows: ClassVar[bool] = False
     has_revisits: ClassVar[bool] = False  # of the format: a version may refer to another one
+    has_archive_links: ClassVar[bool] = False
     name: ClassVar[str]  # of a file, with `{}` for its number
     begin: ClassVar[bytes] = b""
 
@@ -181,6 +184,7 @@ class TakenWriter(ABC):
 
     needs_rows: ClassVar[bool] = True
     has_revisits: ClassVar[bool] = False
+    has_archive_links: ClassVar[bool] = False
     files: list[Path]
 
     def write_records(self, records: bytes) -> None:
@@ -222,6 +226,16 @@ class LinksWriter(LinesWriter):
 
     def _lines(self, taken: Taken) -> bytes:
         return "".join(map(_line_of, taken.links)).encode("utf-8", "replace")
+
+
+class ArchiveLinksWriter(LinesWriter):
+    """A line for each link to a picture, script and the like: source, target and the name of its element."""
+
+    name: ClassVar[str] = "archive-links.tsv.gz"
+    has_archive_links: ClassVar[bool] = True
+
+    def _lines(self, taken: Taken) -> bytes:
+        return "".join("\t".join(each) + "\n" for each in taken.archive_links).encode("utf-8", "replace")
 
 
 class SyntaxWriter(LinesWriter):

@@ -111,7 +111,7 @@ class ImportPlan(NamedTuple):
     inventories: Mapping[Path, FolderInventory] = {}  # of folders: what was given of them
 
 
-class _Opened(NamedTuple):
+class OpenedFile(NamedTuple):
     file: Path
     data: Data
     changed_at: float
@@ -176,8 +176,8 @@ class _FileImport:
     def run(self) -> None:
         position = self._checkpoint.position_in(self._file)
         if position is not None:
-            with _opened(self._file) as opened:
-                for order in _orders(opened, position, self._plan, self._summary):
+            with opened_file(self._file) as opened:
+                for order in tasks_of(opened, position, self._plan, self._summary):
                     self._making.append(self._makers.submit(order))
                     while len(self._making) > self._makers.most or self._making[0].done():
                         self._send_made()
@@ -242,24 +242,24 @@ def size_of(file: Path) -> int:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[_Opened]:
+def opened_file(file: Path) -> Iterator[OpenedFile]:
     try:
         changed_at = file.stat().st_mtime
         if file.is_dir():
-            yield _Opened(file, b"", changed_at)
+            yield OpenedFile(file, b"", changed_at)
             return
         with file.open("rb") as opened:
             if not file.stat().st_size:
-                yield _Opened(file, b"", changed_at)
+                yield OpenedFile(file, b"", changed_at)
                 return
             with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                yield _Opened(file, data, changed_at)
+                yield OpenedFile(file, data, changed_at)
     except OSError as error:
         raise ConfigError(f"cannot read {file}: {error.strerror or error}") from error
 
 
-def _orders(
-    opened: _Opened, start: Position, plan: ImportPlan, summary: ImportSummary
+def tasks_of(
+    opened: OpenedFile, start: Position, plan: ImportPlan, summary: ImportSummary
 ) -> Iterator[ImportTask]:
     """Cut a file into orders of about the same size."""
     found: list[Record | Line | Gone] = []
@@ -290,7 +290,7 @@ def _orders(
 
 
 def _records(
-    opened: _Opened, start: Position, summary: ImportSummary
+    opened: OpenedFile, start: Position, summary: ImportSummary
 ) -> Iterator[Record | Line | FileDamage]:
     """Tell the kind of a file by its first bytes, and read it; count it when it cannot be read."""
     try:
@@ -325,7 +325,7 @@ def _records(
         yield FileDamage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")
 
 
-def _read_beside(opened: _Opened, begin: bytes, start: Position) -> Iterator[Record | FileDamage]:
+def _read_beside(opened: OpenedFile, begin: bytes, start: Position) -> Iterator[Record | FileDamage]:
     """Read a package of web objects that is beside its description, or inside a transfer file.
 
     Raises:
@@ -338,7 +338,7 @@ def _read_beside(opened: _Opened, begin: bytes, start: Position) -> Iterator[Rec
     beside = opened.file.with_suffix("")
     if beside == opened.file or not beside.is_file():
         raise CorruptionError(f"the description of a package, which is no file {beside.name} beside it")
-    with _opened(beside) as package:
+    with opened_file(beside) as package:
         yield from read_described(opened.data, package.data, start)
 
 

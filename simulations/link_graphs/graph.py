@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from simulations.traces.columns import Ints
 
@@ -41,8 +42,36 @@ def graph_of(page_count: int, source: Ints, target: Ints) -> LinkGraph:
     ends = np.concatenate((source, target))
     if len(ends) and not 0 <= ends.min() <= ends.max() < page_count:
         raise ValueError("a link leads to what there is not")
-    links = np.unique(source.astype(np.int64) * page_count + target)
-    return LinkGraph(page_count, links // page_count, links % page_count)
+    return LinkGraph(page_count, *graph_of_pairs(source, target, page_count))
+
+
+def graph_of_sites(graph: LinkGraph, site: Ints, n_sites: int) -> tuple[LinkGraph, Ints]:
+    """Make the graph of the sites, hosts or domains, of pages; of each link how many pages it stands for.
+
+    A link stands for the distinct pages of its source that link to pages of its target. Links inside of a
+    site are left out.
+
+    Args:
+      site: the number of each page's.
+    """
+    to = site[graph.target]
+    is_across = site[graph.source] != to
+    pages = graph_of_pairs(graph.source[is_across], to[is_across], n_sites)
+    links, weight = np.unique(site[pages[0]] * n_sites + pages[1], return_counts=True)
+    return LinkGraph(n_sites, links // n_sites, links % n_sites), weight
+
+
+def graph_of_pairs(source: Ints, target: Ints, n_targets: int) -> tuple[Ints, Ints]:
+    """Return each pair once, in order."""
+    pairs = np.unique(source.astype(np.int64) * n_targets + target)
+    return pairs // n_targets, pairs % n_targets
+
+
+def part_of(graph: LinkGraph, is_in: npt.NDArray[np.bool_]) -> LinkGraph:
+    """Return the pages of a part, with new numbers, and the links between them."""
+    number = np.cumsum(is_in) - 1
+    stays = is_in[graph.source] & is_in[graph.target]
+    return LinkGraph(int(is_in.sum()), number[graph.source[stays]], number[graph.target[stays]])
 
 
 def graph_of_successors(successors: Sequence[Sequence[int]]) -> LinkGraph:

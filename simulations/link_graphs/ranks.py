@@ -14,18 +14,23 @@ from simulations.traces.columns import Floats
 EXACT: Final = 1e-12  # of a rank, in the last iteration, in the mean
 
 
-def exact_ranks(graph: LinkGraph) -> Floats:
+def exact_ranks(graph: LinkGraph, weight: Floats | None = None) -> Floats:
     """Rank all pages by the formula of `peers.link_graph.slot_ranks`; float64, the mean at most 1.
 
     A page without links gives nothing; links of a page to itself do not count.
+
+    Args:
+      weight: of each link, above 0; a page gives by weights, `W_j = (1 - d) + d sum_i w_ij W_i / sum_k w_ik`.
+        None for equal ones.
     """
     is_other = graph.source != graph.target
     source, target = graph.source[is_other], graph.target[is_other]
-    share = DAMPING / np.maximum(np.bincount(source, minlength=graph.page_count), 1)
+    weights = np.ones(len(source)) if weight is None else weight[is_other]
+    share = DAMPING * weights / np.bincount(source, weights, graph.page_count)[source]
     ranks = np.full(graph.page_count, 1.0 - DAMPING)
     while True:
         before = ranks
-        given = np.bincount(target, before[source] * share[source], graph.page_count)
+        given = np.bincount(target, before[source] * share, graph.page_count)
         ranks = (1.0 - DAMPING + given).astype(np.float64, copy=False)
         if np.abs(ranks - before).sum() <= EXACT * graph.page_count:
             return ranks

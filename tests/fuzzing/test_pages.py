@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from bootstrap.demo_web import DemoWeb
+from mesh.stamp import Stamp
 from peers.crawler.model.messages import PageParsed, ParseFailed
 from peers.crawler.model.robots import line_of, rules_for_status, sitemaps_named
 from peers.crawler.parsing.extraction import extract
 from peers.crawler.parsing.link_lists import pages_listed
+from peers.exporting.rows import ExportTask, take_apart
+from simulations.web_reports.page_columns import PageColumns
+from simulations.web_reports.page_facts import StoredPages, take_facts
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.helpers import fetched
 from tests.peers.documents import files, old_files
@@ -77,6 +81,25 @@ def parsed(body: bytes, **changes: Any) -> None:
 def test_no_markup_harms_who_takes_it_apart(fuzzer: Fuzzer) -> None:
     with unharmed():
         fuzzer.check(parsed, PAGES)
+
+
+def told_again(body: bytes) -> None:
+    """Take apart what is stored of a page as exports and reports do."""
+    page = extract(fetched(URL, body=body), 1)
+    if isinstance(page, PageParsed) and page.records:
+        stamp = Stamp(1, 7.0)
+        exported = take_apart(ExportTask([(URL, stamp, page.records)], has_archive_links=True))
+        reported = take_facts(StoredPages([(URL, 7.0, stamp, page.records)]))
+        assert len(exported.rows) + exported.n_not_indexed == len(reported.pages) == 1
+        columns = PageColumns()
+        columns.add(reported.pages[0])
+        assert len(columns.columns().number) == 1
+
+
+@pytest.mark.inputs(1_000)
+def test_no_markup_harms_exports_and_reports(fuzzer: Fuzzer) -> None:
+    with unharmed():
+        fuzzer.check(told_again, PAGES)
 
 
 @pytest.mark.inputs(3_000)

@@ -306,6 +306,30 @@ def test_errors_in_the_markup_of_pages_are_lines_of_numbers(tmp_path: Path) -> N
     assert sorted(lines) == ["http://a.test/a\t3\t1\t1\t0\t0\t1", "http://a.test/c\t0\t0\t0\t0\t0\t0"]
 
 
+def test_archive_links_are_lines_apart_from_links(tmp_path: Path) -> None:
+    [only] = shelves(tmp_path)
+    markup = (
+        '<base href="/d/"><title>T</title><link rel=stylesheet href="../a.css"><a href="x">\u4e2d</a>'
+        '<img src="\u4e2d.png"><img src=p.png#1><img src=p.png><img src="mailto:x"><script src="//b.test/s">'
+    )
+    at = {"warc-type": "response", "warc-target-uri": "http://a.test/", "warc-date": "2024-01-01T00:00:00Z"}
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=gbk\r\n\r\n"
+    headers = {**at, "content-type": "application/http"}
+    record = Record(0, Position(0), headers, head + markup.encode("gbk"))
+    only.keep(page_of_record(record, LinkUse.TEXT))
+    summary = export("archive-links", [only], tmp_path / "a.tsv")
+    lines = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
+    assert lines == [
+        ["http://a.test/", "http://a.test/a.css", "link"],
+        ["http://a.test/", "http://a.test/d/%E4%B8%AD.png", "img"],
+        ["http://a.test/", "http://a.test/d/p.png", "img"],
+        ["http://a.test/", "http://b.test/s", "script"],
+    ]
+    assert (summary.archive_links, summary.links) == (4, 1)
+    export("links", [only], tmp_path / "l.tsv")
+    assert (tmp_path / "l.tsv").read_text() == "http://a.test/\thttp://a.test/d/x\t\u4e2d\n"
+
+
 @pytest.mark.parametrize(
     ("form", "name"),
     [
@@ -313,6 +337,7 @@ def test_errors_in_the_markup_of_pages_are_lines_of_numbers(tmp_path: Path) -> N
         ("jsonl", "p.jsonl"),
         ("links", "p.tsv.gz"),
         ("links", "p.tsv"),
+        ("archive-links", "p.tsv"),
         ("parquet", "p.parquet"),
         ("warc", "p.warc.gz"),
     ],

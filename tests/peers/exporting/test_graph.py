@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from random import Random
 
@@ -10,7 +11,7 @@ import pytest
 from mesh.errors import ConfigError
 from peers.crawler.model.wire_messages import LinkUse
 from peers.exporting.graph import TsvGraphWriter, WebGraphWriter
-from peers.exporting.rows import LinkRow, Taken
+from peers.exporting.rows import ExportedPage, LinkRow, Taken
 from peers.importing.json_lines import LineEntry
 from peers.importing.page import page_of_entry
 from simulations.link_graphs.graph_files import read_named_graph
@@ -48,7 +49,9 @@ def test_vertices_and_edges_of_pages_and_hosts_are_lines(shelf: Shelf, tmp_path:
     files = export("graph", [shelf], tmp_path / "out").files
     lines = [query(f"select * from read_csv('{file}', delim='\t', header=false)") for file in files]
     pages, edges, hosts, host_edges = lines
-    assert pages == [(number, url, int(url in LINKS)) for number, url in enumerate(URLS)]
+    # All pages have the same words, so each is like the first of them; what is no page is like itself.
+    alike = [0 if url in LINKS else number for number, url in enumerate(URLS)]
+    assert pages == [(number, url, int(url in LINKS), alike[number]) for number, url in enumerate(URLS)]
     assert hosts == list(zip(range(4), HOSTS, (1, 0, 2, 1), strict=True))
     assert (edges, host_edges) == (EDGES, HOST_EDGES)
 
@@ -92,7 +95,7 @@ def test_a_graph_comes_back_as_it_went(
     for at in range(0, len(links), 300):
         writer.write_taken(Taken([], [LinkRow(*each, "") for each in links[at : at + 300]], 0, 0, 0))
     writer.close()
-    graph, names, is_page, host = read_named_graph(tmp_path)
+    graph, names, is_page, host, _ = read_named_graph(tmp_path)
     found = [(names[a], names[b]) for a, b in zip(graph.source.tolist(), graph.target.tolist(), strict=True)]
     assert sorted(found) == sorted(set(links))
     assert {names[at] for at in is_page.nonzero()[0].tolist()} == {source for source, _ in links}
@@ -129,5 +132,27 @@ def test_a_graph_that_is_damaged_is_refused(name: str, text: str, tmp_path: Path
     (tmp_path / "pages.names").write_text("http://a.test/\nhttp://b.test/\n")
     assert read_named_graph(tmp_path).graph.link_count == 1
     (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match="is damaged"):
+        read_named_graph(tmp_path)
+
+
+def test_pages_with_the_same_content_are_told_by_the_first_of_them(tmp_path: Path) -> None:
+    contents = {"http://a.test/": 7, "http://b.test/": 9, "http://c.test/": 7, "http://d.test/": 0}
+    rows = [ExportedPage(url, "", "", "", "", "", None, "", "") for url in contents]
+    writer = TsvGraphWriter(tmp_path)
+    # Two pages without a main text are not alike for that.
+    link = LinkRow("http://e.test/", "http://f.test/", "")
+    writer.write_taken(Taken(rows, [link], 0, 0, 0, contents=list(contents.values())))
+    writer.close()
+    assert read_named_graph(tmp_path).same_as.tolist() == [0, 1, 0, 3, 4, 5]
+
+
+def test_a_graph_of_before_mirrors_were_told_is_read_and_one_that_is_wrong_refused(tmp_path: Path) -> None:
+    (tmp_path / "page-edges.tsv.gz").write_bytes(gzip.compress(b"0\t1\n"))
+    for more, same_as in (("", []), ("\t0", [0, 0])):
+        lines = f"0\thttp://a.test/\t1{more}\n1\thttp://b.test/\t0{more}\n"
+        (tmp_path / "page-vertices.tsv.gz").write_bytes(gzip.compress(lines.encode()))
+        assert read_named_graph(tmp_path).same_as.tolist() == same_as
+    (tmp_path / "page-vertices.tsv.gz").write_bytes(gzip.compress(b"0\thttp://a.test/\t1\t2\n"))
     with pytest.raises(ConfigError, match="is damaged"):
         read_named_graph(tmp_path)
