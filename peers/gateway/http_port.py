@@ -55,7 +55,10 @@ from peers.gateway.model.messages import (
     SearchedInVain,
     SearchPages,
     SeedsAdded,
+    SiteAnswered,
+    SitesListed,
     StatusGathered,
+    SubmissionFound,
     SuggestTexts,
     TextsSuggested,
     VersionsFound,
@@ -217,7 +220,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
-            case LogFound():
+            case LogFound() | SiteAnswered() | SubmissionFound() | SitesListed():
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)

@@ -37,6 +37,12 @@ from peers.gateway.errands.log_lookup import LogLookup
 from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
 from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
+from peers.gateway.errands.submission_errand import (
+    JudgeErrand,
+    SubmissionList,
+    SubmissionLookup,
+    SubmitErrand,
+)
 from peers.gateway.errands.versions_lookup import VersionsLookup
 from peers.gateway.model.messages import (
     AddSeeds,
@@ -47,10 +53,13 @@ from peers.gateway.model.messages import (
     CheckReadiness,
     DrainOrder,
     FindPage,
+    FindSubmission,
     FindVersions,
     GatherHistory,
     GatherStatus,
     HastenPages,
+    JudgeSite,
+    ListSites,
     MeterRead,
     PagesFound,
     ReadLog,
@@ -58,6 +67,7 @@ from peers.gateway.model.messages import (
     RequestRefused,
     SearchedInVain,
     SearchPages,
+    SubmitUrl,
     SuggestTexts,
 )
 from peers.gateway.model.settings import GatewaySettings
@@ -77,6 +87,7 @@ from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import EVERYTHING
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
+from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
@@ -104,6 +115,10 @@ Order: TypeAlias = (
     | AskWhy
     | AskWhyIdle
     | ReadLog
+    | SubmitUrl
+    | JudgeSite
+    | FindSubmission
+    | ListSites
 )
 
 
@@ -154,6 +169,8 @@ class Searcher(Actor):
             StatusTold,
             HistoryTold,
             LogTold,
+            SubmissionAnswered,
+            SubmissionsTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
@@ -214,6 +231,8 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | SubmissionAnswered(request=request)
+                | SubmissionsTold(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
@@ -229,15 +248,9 @@ class Searcher(Actor):
                 | DrainOrder()
             ):
                 return self._begin(message, now)
-            case (
-                AskWhy()
-                | AskWhyIdle()
-                | GatherHistory()
-                | CheckLinks()
-                | SuggestTexts()
-                | HastenPages()
-                | ReadLog()
-            ):
+            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
+                return self._begin(message, now)
+            case ReadLog() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
                 return self._begin(message, now)
             case DecreesInForce():
                 self._change_policy(message)
@@ -381,6 +394,14 @@ class Searcher(Actor):
                 return DrainErrand(number, self._me, order)
             case ReadLog():
                 return LogLookup(number, self._me, order, view.ownership)
+            case SubmitUrl():
+                return SubmitErrand(number, self._me, order, lambda: view.ownership)
+            case JudgeSite():
+                return JudgeErrand(number, self._me, order, lambda: view.ownership)
+            case FindSubmission():
+                return SubmissionLookup(number, self._me, order, view.ownership)
+            case ListSites():
+                return SubmissionList(number, self._me, order, view.ownership)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1
