@@ -9,8 +9,8 @@ A site that has shown its proof, and that was not crawled before, is limited to 
 before one is asked for, submissions have it in their store, and the team has that store. So whoever crawls
 the site after us knows all pages that were ever asked for, and the limit holds to the page.
 
-A site that was crawled before, by links or by its mesh's owner, loses nothing to whoever submits it: it is
-not limited, and without a proof nothing at all is different for it but the look.
+A site that is crawled already, by links or by its mesh's owner, has nothing to win by a submission, and loses
+nothing to whoever submits it: it is not even looked at, and none of its turns moves.
 """
 
 from __future__ import annotations
@@ -136,7 +136,11 @@ class SiteWatch:
         """Is the code of a site of this host among these words? Tell of each that is."""
         words = {word.lower() for word in said}
         found = [site for site in self._sites.get(host, {}).values() if site.proof in words]
-        self.seen += (SiteSeen(site.code, is_proven=True) for site in found if not site.is_proven)
+        state = self._frontier.find(host)
+        is_known = state is not None and state.record.fetched > 0  # it came to be crawled meanwhile
+        for site in found:
+            if not site.is_proven:
+                self.seen.append(SiteSeen(site.code, is_proven=True, is_known=is_known))
         return bool(found)
 
     def look_on(self, state: HostState, fetched: PageFetched) -> bool:
@@ -181,8 +185,8 @@ class SiteWatch:
         if not policy.has_room_for(site.url):
             self.seen.append(SiteSeen(site.code, end=2, end_why="policy"))
         elif not site.is_begun:
-            is_known = state is not None and state.record.fetched > 0
-            self.seen.append(SiteSeen(site.code, is_begun=True, is_known=is_known))
+            is_known = state is not None and self._is_crawled(state)
+            self.seen.append(SiteSeen(site.code, is_begun=True, is_known=is_known, end=int(is_known)))
         elif not site.is_proven and (site.needs_proof or not site.tries):
             self._seed_look(site, slot, now)
             if state is not None and state.record.given_up and not site.tries:
@@ -241,6 +245,14 @@ class SiteWatch:
         elif levels == UNLIMITED and _has_levels(row):
             due = due_now(row, now, self._frontier.visitor) if row.visit else row
             self._links.own.merge(slot, due._replace(course=plain_course(row.depth), etag=""), url)
+
+    def _is_crawled(self, state: HostState) -> bool:
+        """Has a page of a host been asked for, or is one queued? The URL of its proof file is none."""
+        if state.record.fetched:
+            return True
+        origins = {origin_of(site.url) for site in self._sites[state.host].values()}
+        looks = (self._frontier.row_of(proof_url(origin), state.slot) for origin in origins)
+        return state.queued > sum(row is not None and not row.visit for row in looks)
 
     def _seed_look(self, site: WatchedSite, slot: int, now: float) -> None:
         """Have the proof file queued; the first look for a submission does not wait for those of others."""

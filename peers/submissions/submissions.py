@@ -432,7 +432,7 @@ def _with_news(row: Submission, seen: SiteSeen) -> Submission:
     return replace(
         row,
         is_begun=row.is_begun or seen.is_begun,
-        is_known=row.is_known or (seen.is_known and not row.is_begun),
+        is_known=row.is_known or (seen.is_known and not row.is_proven),
         is_proven=row.is_proven or seen.is_proven,
         tries=tries,
         tried_why=tried_why,

@@ -81,6 +81,7 @@ class Machine:
         looked: Fetched = lambda machine, url, served: None,
         further: MakeHolders = lambda me, table, life: [],
         conduct: ConductSettings | None = None,
+        parser: type[WordyParser] = WordyParser,
     ) -> None:
         """Set up a machine on which nothing runs yet.
 
@@ -89,6 +90,7 @@ class Machine:
           looked: is told instead of `fetched` of a second look at a page of another peer.
           further: makes the actors of stores that its peer has besides those of every peer.
           conduct: what its peer takes of others; None for the defaults.
+          parser: the twin of the parser of its peer.
         """
         self.number = number
         self.name = f"p{number}"
@@ -110,6 +112,7 @@ class Machine:
         self._told = told
         self._further = further
         self._conduct_settings = conduct
+        self._parser = parser
         self._starts = 0
 
     @property
@@ -153,7 +156,7 @@ class Machine:
             _Fetcher(
                 self, self._web, self._world, self._fetched, self._looked, self._abandoned, self._unasked
             ),
-            WordyParser(self._web),
+            self._parser(self._web),
             DiskArchive(peer, disk),
             segments,
             VirtualQuestions(reader, self.config.slot_count),

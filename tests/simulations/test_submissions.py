@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from mesh.actors.actor import Message
+from msgspec.structs import replace
+
+from mesh.actors.actor import Address, Message
 from mesh.slots import slot_of
 from mesh.urls import host_of
+from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.site_watch import PROOF_PATH
+from peers.gateway.http.quotas import Quotas, client_of
 from peers.gateway.model.messages import (
     AddSeeds,
     FindSubmission,
@@ -18,6 +23,7 @@ from peers.gateway.model.messages import (
     SubmissionFound,
     SubmitUrl,
 )
+from peers.gateway.model.settings import GatewaySettings
 from peers.policy.rules import OF_SEEDS, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.submission import Submission, SubmissionState, code_of, code_text
@@ -28,7 +34,8 @@ from simulations.webs.web import Served, SyntheticWeb, WebShape
 from simulations.world.chance import random_of
 from simulations.world.members import Members, VirtualDoor
 from simulations.world.network import Network
-from simulations.world.world import World
+from simulations.world.words import WordyParser
+from simulations.world.world import PortAnswer, World
 
 SLOTS = 32
 SHAPE = WebShape(
@@ -50,13 +57,31 @@ class ProvenWeb(SyntheticWeb):
     def __init__(self, seed: int, pages: int) -> None:
         super().__init__(seed, pages, SHAPE)
         self.proofs: dict[str, bytes] = {}  # by origin
+        self.moved: dict[str, str] = {}  # pages, and where to
+        self.elements: dict[str, str] = {}  # codes of pages that have one
 
     def serve(self, url: str) -> Served:
         origin, _, path = url[8:].partition("/")
+        if url in self.moved:
+            return Served(301, 0.2, 100, location=self.moved[url])
+        if url in self.elements:
+            return Served(200, 0.2, 1_000)
         proof = self.proofs.get(f"{url[:8]}{origin}")
         if f"/{path}" == PROOF_PATH and proof is not None:
             return Served(200, 0.2, len(proof), body=proof)
         return super().serve(url)
+
+
+class ProvenParser(WordyParser):
+    """The parser's twin, which sees the codes in pages."""
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
+        for answer in super().receive(source, message, now):
+            if isinstance(answer.message, PageParsed) and isinstance(self._web, ProvenWeb):
+                code = self._web.elements.get(answer.message.url, "")
+                yield answer._replace(message=replace(answer.message, site_code=code))
+            else:
+                yield answer
 
 
 class Fetch(NamedTuple):
@@ -93,6 +118,7 @@ class Mesh:
                 fetched=self._fetched,
                 abandoned=lambda machine: None,
                 told=self._told,
+                parser=ProvenParser,
             )
             for number in range(machines)
         ]
@@ -235,12 +261,16 @@ def test_a_site_that_is_crawled_already_loses_nothing_by_being_submitted() -> No
     mesh = Mesh(SubmissionRules(moderation=False, pages_per_site=2))
     home = mesh.home(1)
     mesh.ask(AddSeeds, (home,))
-    mesh.pass_time(20.0)
     answer = mesh.submit(home, is_proven=True)
     row = mesh.wait_for(answer.code, SubmissionState.DONE)
     assert row.is_known
     mesh.pass_time(200.0)
     assert len(mesh.pages_of(home)) == mesh.web.sizes[1]
+    assert not any(fetch.url.endswith(PROOF_PATH) for fetch in mesh.log)
+    again = mesh.submit(mesh.home(2))
+    other = mesh.submit(mesh.home(2), is_proven=True)
+    assert mesh.wait_for(other.code, SubmissionState.DONE, 900.0).visited == 2
+    assert not mesh.row(again.code).is_proven, "the code of another submission proves nothing"
 
 
 def test_the_quota_of_a_domain_holds_for_the_whole_mesh() -> None:
@@ -259,3 +289,70 @@ def test_nothing_is_taken_without_the_policy() -> None:
     assert mesh.submit(mesh.home(1)).refusal == OFF
     mesh.pass_time(60.0)
     assert not mesh.log
+
+
+def test_a_start_page_that_has_moved_within_its_site_can_show_the_proof() -> None:
+    mesh = Mesh(SubmissionRules(moderation=False, pages_per_site=3))
+    home = mesh.home(1)
+    chance = mesh.ticket.to_bytes(13, "big")
+    code = code_of(slot_of(host_of(home), SLOTS), chance)
+    mesh.web.elements[f"{home}p1"] = code_text(code)
+    mesh.web.moved[home] = f"{home}p1"
+    answer = mesh.submit(home)
+    assert answer.code == code
+    assert mesh.wait_for(code, SubmissionState.DONE).is_proven
+
+
+def test_two_hundred_thousand_words_at_the_place_of_the_proof_are_not_read() -> None:
+    mesh = Mesh()
+    home = mesh.home(1)
+    answer = mesh.submit(home)
+    mesh.web.proofs[home.rstrip("/")] = b"x " * 100_000 + code_text(answer.code).encode()
+    mesh.pass_time(1_000.0)
+    assert mesh.row(answer.code).state is SubmissionState.PROVING
+    assert mesh.row(answer.code).tries == 2
+
+
+HOSTILE = 10_200
+
+
+def test_ten_thousand_hostile_submissions_move_no_turn_of_another_host() -> None:
+    turns: list[list[Fetch]] = []
+    for is_hostile in (False, True):
+        mesh = Mesh(SubmissionRules(moderation=False, proof=False, waiting_max=40), machines=1)
+        mesh.ask(AddSeeds, tuple(mesh.home(n) for n in range(4)))
+        started = mesh.world.now
+        taken, refused = 0, 0
+        if is_hostile:
+            taken, refused = attack(mesh)
+            assert taken + refused == HOSTILE
+            assert 0 < taken < 60, "a client may 5 a day, a domain 3, and 40 wait at a time"
+            assert mesh.world.now < started + 150.0
+        mesh.pass_time(started + 400.0 - mesh.world.now)
+        crawled = {host_of(mesh.home(n)) for n in range(4)}
+        turns.append([fetch for fetch in mesh.log if host_of(fetch.url) in crawled])
+        others = {host_of(fetch.url) for fetch in mesh.log} - crawled
+        assert bool(others) is is_hostile, "some of the other sites were asked, in their own turns"
+    assert len(turns[0]) > 100
+    assert turns[0] == turns[1]
+
+
+def attack(mesh: Mesh) -> tuple[int, int]:
+    """Submit from 300 addresses: sites of the crawl, others, and names that do not exist."""
+    quotas = Quotas(GatewaySettings())
+    urls = [mesh.home(n) for n in range(8)] + [f"http://a{n}.evil{n % 900}.example/" for n in range(2_000)]
+    asked, refused = [], 0
+    for number in range(HOSTILE):
+        client = client_of(f"198.51.{number % 3}.{number % 100}")
+        if quotas.take_submission(client, OPEN.per_client, mesh.world.now):
+            refused += 1
+            continue
+        mesh.ticket += 1
+        asked.append(mesh.ticket)
+        url = urls[number * 7 % len(urls)]
+        mesh.machines[0].order(SubmitUrl(mesh.ticket, url, number.to_bytes(13, "big")))
+        mesh.pass_time(0.05)
+    mesh.pass_time(15.0)
+    answers = [mesh.answers.pop(ticket) for ticket in asked]
+    taken = sum(isinstance(answer, SiteAnswered) and not answer.refusal for answer in answers)
+    return taken, refused + len(answers) - taken
