@@ -235,8 +235,8 @@ class Submissions(StoreActor):
             return UNKNOWN
         if ownership.owner_of(slot) != ownership.me:
             return ELSEWHERE
-        if self._store.get(slot, name_of(message.code)) is not None:
-            return ""
+        if (known := self._row(message.code)) is not None:
+            return "" if known.url == message.url else UNKNOWN
         if not self._policy.at(self._now).has_room_for(message.url):
             return UNWANTED
         if len(self._open) >= rules.waiting_max:
