@@ -81,7 +81,8 @@ async def test_it_is_off_unless_the_policy_has_it() -> None:
     reply = await ask(gateway, "/api/submit", "POST", {}, b'{"url": "https://www.example.org/"}')
     assert reply.status == 404
     assert "[submissions]" in reply.json["error"]
-    assert "/submit" not in (await ask(gateway, "/", headers=HTML)).text
+    assert "/submit" not in (await ask(gateway, "/bot", headers=HTML)).text
+    assert "/submit" in (await ask(application(backend_of()), "/bot", headers=HTML)).text
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
