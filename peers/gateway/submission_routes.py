@@ -25,7 +25,7 @@ from peers.gateway.model.messages import (
     SubmissionFound,
     SubmitUrl,
 )
-from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, reader_of
+from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, now_s, reader_of
 from peers.gateway.site.pages import message_page
 from peers.gateway.submitting.submission_json import (
     JudgedJson,
@@ -141,6 +141,8 @@ class SubmissionRoutes:
             raise _Complaint("bad_url")
         if self._backend.visitor.refused((url,)):
             raise Refusal(409, ADVICE)
+        if not self._backend.policy.at(now_s()).has_room_for(url):  # before it counts for its domain
+            raise _Complaint(UNWANTED)
         if not self._access.may_submit(request, rules.per_client):
             raise _Complaint("client")
         if await self._backend.private_among((url,), self._backend.policy.allow_private):

@@ -96,7 +96,7 @@ class Mesh:
     """Machines with two copies of everything, a gateway, and the log of all web servers."""
 
     def __init__(
-        self, rules: SubmissionRules | None = OPEN, machines: int = 3, seed: int = 5, base: Policy = OF_SEEDS
+        self, rules: SubmissionRules | None = OPEN, machines: int = 3, seed: int = 5, started: int = 9
     ) -> None:
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=1_000.0)
@@ -122,10 +122,10 @@ class Mesh:
             )
             for number in range(machines)
         ]
-        for machine in self.machines:
+        for machine in self.machines[:started]:
             machine.start()
         self.pass_time(20.0)
-        policy = Policy(rules=base.rules, submissions=rules)
+        policy = Policy(rules=OF_SEEDS.rules, submissions=rules)
         self.machines[0].publish(self.members.policy(1, policy_bytes(policy)))
         self.pass_time(20.0)
 
@@ -212,6 +212,44 @@ def test_the_limit_holds_to_the_page_when_who_crawls_the_site_dies() -> None:
         owner.start()
         mesh.pass_time(200.0)
         assert len(mesh.pages_of(home)) == 20
+
+
+def homes_of_the_last(rules: SubmissionRules, seed: int) -> list[str]:
+    """The sites that the last of four machines crawls when all are there."""
+    mesh = Mesh(rules, machines=4, seed=seed)
+    return [home for home in mesh.web.seeds if mesh.owner_of(home) is mesh.machines[3]]
+
+
+def test_the_limit_holds_to_the_page_when_a_newcomer_takes_the_site_over() -> None:
+    rules = SubmissionRules(moderation=False, pages_per_site=20)
+    seed = next(seed for seed in range(5, 20) if homes_of_the_last(rules, seed))
+    home = homes_of_the_last(rules, seed)[0]
+    mesh = Mesh(rules, machines=4, seed=seed, started=3)
+    newcomer = mesh.machines[3].peer
+    answer = mesh.submit(home, is_proven=True)
+    mesh.wait_for(answer.code, SubmissionState.CRAWLED)
+    mesh.machines[3].start()
+    assert mesh.wait_for(answer.code, SubmissionState.DONE, 600.0).visited == 20
+    mesh.pass_time(200.0)
+    assert newcomer in {fetch.peer for fetch in mesh.log if host_of(fetch.url) == host_of(home)}
+    assert len(mesh.pages_of(home)) == 20
+
+
+def test_the_whole_mesh_stops_and_goes_on_with_what_it_knew() -> None:
+    rules = SubmissionRules(moderation=False, pages_per_site=20)
+    mesh = Mesh(rules)
+    home = mesh.home(2)
+    answer = mesh.submit(home, is_proven=True)
+    while len(mesh.pages_of(home)) < 7:
+        mesh.pass_time(0.5)
+    for machine in mesh.machines:
+        machine.crash()
+    mesh.pass_time(30.0)
+    for machine in mesh.machines:
+        machine.start()
+    mesh.pass_time(60.0)
+    assert mesh.wait_for(answer.code, SubmissionState.DONE, 600.0).visited == 20
+    assert len(mesh.pages_of(home)) == 20
 
 
 def test_nothing_is_visited_without_a_proof_but_the_file_and_the_start_page() -> None:

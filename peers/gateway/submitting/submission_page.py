@@ -24,6 +24,7 @@ _REASONS: Final = {
     "unproven": "submit_why_none",
     "404": "submit_why_none",
     "unreachable": "submit_why_unreachable",
+    **dict.fromkeys(("301", "302", "303", "307", "308"), "submit_why_moved"),
 }
 
 
