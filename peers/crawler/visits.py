@@ -366,7 +366,7 @@ class Visits:
             sites.parsing[fetched.url] = state, taken
             self.costs.hand_out(fetched.url, state)
             return [Send(self._parser, ParsePage(fetched, 1))]
-        words = fetched.body[:PROOF_BYTES_MAX].decode("ascii", "replace").split() if is_page else ()
+        words = fetched.body[:PROOF_BYTES_MAX].decode("utf-8-sig", "replace").split() if is_page else ()
         if sites.is_found(state.host, words):
             sites.end_look(state, taken, "found", now, is_over=True)
         elif sites.look_on(state, fetched):

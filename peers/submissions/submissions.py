@@ -69,6 +69,8 @@ from peers.submissions.wire_messages import (
 
 SWEEP_ROWS: Final = 1_000  # looked through in a turn
 SWEEP_PAUSE_S: Final = 0.05
+# Of the slots kept here, old ones too; some 30 MB without the pages admitted. Then no more are taken.
+ROWS_MAX: Final = 100_000
 SWEEP_S: Final = 3_600.0  # between two passes over all rows
 
 
@@ -95,13 +97,15 @@ class Submissions(StoreActor):
         ReadSubmissions,
     }
 
-    def __init__(self, me: str, table: Table, life: int = 1) -> None:
+    def __init__(self, me: str, table: Table, life: int = 1, rows_max: int = ROWS_MAX) -> None:
         """Begin without looking at the table: most meshes take no submissions.
 
         Args:
           table: the section of this actor.
           life: of the peer, see `mesh.tables.lives`.
+          rows_max: of submissions, smaller in tests.
         """
+        self._rows_max = rows_max
         self._me, self._table, self._life = me, table, life
         self.is_dormant = True  # nobody has been able to submit anything in this life
         self._ownership: Ownership | None = None
@@ -111,6 +115,7 @@ class Submissions(StoreActor):
         self._changes: dict[bytes, Submission] = {}  # by code, of which the controller has not heard
         self._gone: list[bytes] = []
         self._open: set[bytes] = set()  # codes
+        self._known: set[bytes] = set()  # of these and of those at their end
         self._swept_to, self._sweep_at = b"", inf
         self._taken = self._refused = self._judged = self._dropped = 0
 
@@ -142,6 +147,7 @@ class Submissions(StoreActor):
                 self._ownership = ownership
                 if not self.is_dormant:
                     self._keeper.change_ownership(ownership, now)
+                    self._forget_others(ownership)
                     self._swept_to, self._sweep_at = b"", now  # what was another's to do may be ours now
             case _ if not self.is_dormant:
                 sends = self._keeper.receive(source, message, now)
@@ -239,7 +245,7 @@ class Submissions(StoreActor):
             return "" if known.url == message.url else UNKNOWN
         if not self._policy.at(self._now).has_room_for(message.url):
             return UNWANTED
-        if len(self._open) >= rules.waiting_max:
+        if len(self._open) >= rules.waiting_max or len(self._known) >= self._rows_max:
             return MESH_FULL
         self._put(message.code, row)
         self._taken += 1
@@ -307,7 +313,18 @@ class Submissions(StoreActor):
         code = code_in_name(name)
         if code is not None:
             self._changes[code] = row = row_in(value)
-            (self._open.add if row.is_open else self._open.discard)(code)
+            self._count(code, row)
+
+    def _count(self, code: bytes, row: Submission) -> None:
+        self._known.add(code)
+        (self._open.add if row.is_open else self._open.discard)(code)
+
+    def _forget_others(self, ownership: Ownership) -> None:
+        """Count no submission, and have the crawl know none, of slots that others keep by now."""
+        gone = {code for code in self._known if not ownership.kept[slot_of_code(code)]}
+        self._known -= gone
+        self._open -= gone
+        self._gone += gone
 
     def _news(self) -> Send:
         """Return the changes of which the controller has not heard so far."""
@@ -384,16 +401,17 @@ class Submissions(StoreActor):
         if day is not None and not is_kept(day[1], self._today):
             self._store.drop(item.slot, item.name)
             self._dropped += 1
-        if code is None:
+        if code is None or self._ownership is None or not self._ownership.kept[item.slot]:
             return
         row = row_in(item.value)
         if row.made_s + KEPT_S < now:
             self._store.drop(item.slot, item.name)
             self._open.discard(code)
+            self._known.discard(code)
             self._gone.append(code)
             self._dropped += 1
             return
-        (self._open.add if row.is_open else self._open.discard)(code)
+        self._count(code, row)
         if row.is_open and row.needs_proof and not row.is_proven and row.made_s + PROOF_S < now:
             self._put(code, replace(row, end=2, end_why=row.tried_why or "unproven"))
         elif _is_watched(row) and code not in self._changes:

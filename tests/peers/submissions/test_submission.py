@@ -36,7 +36,7 @@ from peers.submissions.submission import (
     row_in,
     slot_of_code,
 )
-from peers.submissions.submissions import Submissions, SubmissionStatistics
+from peers.submissions.submissions import ROWS_MAX, Submissions, SubmissionStatistics
 from peers.submissions.wire_messages import (
     DOMAIN_FULL,
     ELSEWHERE,
@@ -116,9 +116,14 @@ def test_codes_of_a_day_are_in_order_and_days_go() -> None:
 class Kept:
     """The submissions of ann, alone in a mesh, or of two; all other actors are missing."""
 
-    def __init__(self, rules: SubmissionRules | None = RULES, others: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        rules: SubmissionRules | None = RULES,
+        others: tuple[str, ...] = (),
+        rows_max: int = ROWS_MAX,
+    ) -> None:
         self.table = MemoryTable()
-        self.actor = Submissions("ann", self.table)
+        self.actor = Submissions("ann", self.table, rows_max=rows_max)
         self.ownership = Ownership("ann", SlotTable(dict.fromkeys(("ann", *others), 100), SLOTS, 1), ("ann",))
         self.sends: list[Send] = []
         self.now = 1_000.0
@@ -276,6 +281,21 @@ def test_rows_of_others_are_taken_in_their_place_only() -> None:
     assert not is_row(slot, code, row, (slot + 1) % SLOTS)
     disordered = Submission("http://a.test/", 1_000, False, True, 5, admitted=(MARKS[0], MARKS[0]))
     assert not kept.actor._accepts(slot, name_of(code), row_bytes(disordered))
+
+
+def test_what_others_keep_by_now_is_counted_no_more_and_the_number_of_rows_is_bounded() -> None:
+    kept = Kept(rows_max=3)
+    hosts = [f"h{n}.test" for n in range(3)]
+    assert [kept.submit(host, number) for number, host in enumerate(hosts)] == [""] * 3
+    table = SlotTable({"ann": 0, "zoe": 100}, SLOTS, 1)
+    kept.say(Address("ann", "membership"), OwnershipChanged(Ownership("ann", table, ("ann", "zoe"))))
+    assert kept.actor._open == kept.actor._known == set()
+    codes = {kept.code(host, number) for number, host in enumerate(hosts)}
+    assert set(kept.watched()[-1].gone) == codes
+    kept.say(Address("ann", "membership"), OwnershipChanged(kept.ownership))
+    assert kept.actor._open == codes
+    kept.obey(SubmissionRules(waiting_max=100))
+    assert kept.submit("h9.test", 9) == MESH_FULL
 
 
 def test_a_peer_that_starts_again_tells_the_crawl_all_that_it_has() -> None:
