@@ -19,6 +19,9 @@ The way of a query:
 The way of a search into the log: http -ResultsShown-> query_log -SearchesTold-> query_log of who answers for
 the slot of the query
 
+The way of a submitted site: http -SubmitUrl-> searcher -ClaimDomain, SubmitSite-> submissions of its crawler
+-WatchSites-> controller -SitesSeen-> submissions
+
 The way of a slot to a new owner:
 
     membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
@@ -56,6 +59,7 @@ from peers.storage.audit_sample import Sampling
 from peers.storage.cell import Cell
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.settings import CellSettings
+from peers.submissions.submissions import Submissions
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 URL_ROWS_SECTION: Final = CONTROLLER_SECTION + FRONTIER_SECTION
@@ -63,10 +67,11 @@ CELL_SECTION: Final = b"S"
 HISTORIAN_SECTION: Final = b"H"
 COPIES_SECTION: Final = b"K"
 QUERY_LOG_SECTION: Final = b"Q"
+SUBMISSIONS_SECTION: Final = b"N"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {
-    POLICY: ("controller", "cell", "auditor", "searcher", "historian", "query_log", "http"),
+    POLICY: ("controller", "cell", "auditor", "searcher", "historian", "query_log", "submissions", "http"),
     REVOCATION: ("http",),
 }
 
@@ -109,6 +114,7 @@ def make_actors(
         Cell(me, section, KeptTexts(frontier), cell, life, Sampling(settings.audit_rate, secret)),
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
+        Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life),
         *further(me, table, life),
     ]
     handover = handover or HandoverSettings()

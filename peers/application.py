@@ -36,6 +36,14 @@ BUILT_IN: Final = {
         "peers.commands.seed:seed:EPILOG",
         "Give the mesh pages to start from; the crawl stays on their domains unless you say otherwise.",
     ),
+    "submit": LateCommand(
+        "peers.submissions.command:submit:EPILOG",
+        "Submit a site to a mesh that takes submissions, or see how one stands.",
+    ),
+    "submissions": LateCommand(
+        "peers.submissions.command:app",
+        "The sites that people have submitted: list, accept, refuse",
+    ),
     "search": LateCommand(
         "peers.commands.search:search:EPILOG",
         "Search the whole mesh through one gateway.",

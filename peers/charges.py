@@ -30,6 +30,7 @@ from peers.crawler.model.wire_messages import (
 from peers.importing.wire_messages import ImportPage
 from peers.query_log.wire_messages import LogWanted, SearchesTold
 from peers.storage.wire_messages import ReplicatePage
+from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, ReadSubmissions, SubmitSite
 
 
 def _each(quota: Quota) -> Charge:
@@ -76,6 +77,10 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     LendTurn: _each(Quota.QUESTIONS),
     LookAtPage: _each(Quota.QUESTIONS),
     LogWanted: _each(Quota.QUESTIONS),
+    ClaimDomain: _each(Quota.QUESTIONS),
+    SubmitSite: _each(Quota.QUESTIONS),
+    JudgeSubmission: _each(Quota.QUESTIONS),
+    ReadSubmissions: _each(Quota.QUESTIONS),
     Ping: _gossip,
     RumoursSpread: _gossip,
     MembersWanted: _members,

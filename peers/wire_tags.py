@@ -96,6 +96,14 @@ from peers.storage.wire_messages import (
     ReplicatePage,
     VersionsListed,
 )
+from peers.submissions.wire_messages import (
+    ClaimDomain,
+    JudgeSubmission,
+    ReadSubmissions,
+    SubmissionAnswered,
+    SubmissionsTold,
+    SubmitSite,
+)
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
     {
@@ -198,5 +206,12 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         128: SearchesNoted,
         129: LogWanted,
         130: LogTold,
+        # Sites that people submit
+        131: ClaimDomain,
+        132: SubmitSite,
+        133: JudgeSubmission,
+        134: SubmissionAnswered,
+        135: ReadSubmissions,
+        136: SubmissionsTold,
     }
 )

@@ -86,6 +86,7 @@ WIDE_CLASSES: Mapping[str, Set[str]] = {
         "Runtime",
         "Searcher",
         "SegmentsPort",
+        "Submissions",
         "Transport",
         "Vitals",
     },

@@ -59,6 +59,8 @@ class Actor(ABC):
     # What it takes from actors of other peers. All else is refused before it gets here, so that a peer
     # that sends the wrong thing is told from a bug of ours.
     remote_messages: ClassVar[frozenset[type[Message]]] = frozenset()
+    # It has nothing to do before some message ends that for good: it only takes messages until then.
+    is_dormant: bool = False
 
     @abstractmethod
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import NamedTuple
 
 from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
@@ -35,7 +36,9 @@ class Node:
         self._actors = {actor.name: actor for actor in actors}
         self._addresses = {name: Address(peer, name) for name in self._actors}
         # What each actor last answered, and which have done something since: only those are asked again.
-        self._wake_times = {name: actor.wake_at() for name, actor in self._actors.items()}
+        self._wake_times = {
+            name: inf if actor.is_dormant else actor.wake_at() for name, actor in self._actors.items()
+        }
         self._stirred: set[str] = set()
         self._depart: Callable[[Outgoing], None] | None = None
         self._committing = [
@@ -116,6 +119,8 @@ class Node:
         """
         leaving: list[Outgoing] = []
         for name in self._committing:
+            if self._actors[name].is_dormant:
+                continue
             sends = self._actors[name].before_commit(now)
             if sends:
                 self._stirred.add(name)
@@ -136,6 +141,8 @@ class Node:
     def _ask_stirred(self) -> None:
         actors, wake_times, announcing = self._actors, self._wake_times, self._announcing
         for name in self._stirred:
+            if actors[name].is_dormant:
+                continue
             wake_times[name] = actors[name].wake_at()
             if name in announcing and not self.has_news:
                 self.has_news = announcing[name].has_news

@@ -9,11 +9,11 @@ import json
 import re
 import ssl
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
@@ -180,6 +180,33 @@ class GatewayClient:
             answer["left_out"] += seeded.get("left_out", [])
             answer["private"] += seeded.get("private", [])
         return answer
+
+    def submit(self, url: str) -> dict[str, Any]:
+        """Submit a site; return the answer of /api/submit: its code, and how it stands."""
+        return self._ask("POST", "/api/submit", json.dumps({"url": url}).encode())
+
+    def submission(self, code: str) -> dict[str, Any]:
+        """Return how a submission stands."""
+        return self._ask("GET", f"/api/submit/{quote(code, safe='')}")
+
+    def submissions(self) -> Iterator[dict[str, Any]]:
+        """Yield all submissions, peer by peer; an administrator's token is needed."""
+        parts = [("", "")]
+        told: set[str] = set()
+        while parts:
+            peer, after = parts.pop()
+            part = self._ask("GET", f"/api/submissions?{urlencode({'peer': peer, 'after': after})}")
+            if not told:
+                parts += [(other, "") for other in reversed(part["peers"]) if other != part["peer"]]
+            told.add(part["peer"])
+            yield from part["submissions"]
+            if part["next"]:
+                parts.append((part["peer"], part["next"]))
+
+    def judge(self, code: str, *, is_accepted: bool, why: str = "", pages: int = 0) -> dict[str, Any]:
+        """Accept a submission or refuse it; return the answer of POST /api/submissions."""
+        order = {"code": code, "accept": is_accepted, "why": why, "pages": pages}
+        return self._ask("POST", "/api/submissions", json.dumps(order).encode())
 
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
         """Have a peer give its slots away, or take its share again; return the answer of /api/drain.

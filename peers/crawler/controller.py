@@ -43,7 +43,9 @@ from peers.crawler.model.messages import (
     PageParsed,
     ParseFailed,
     RobotsParsed,
+    SitesSeen,
     StopCrawl,
+    WatchSites,
     WebReached,
 )
 from peers.crawler.model.settings import CrawlSettings, Tuning
@@ -60,6 +62,7 @@ from peers.crawler.model.wire_messages import (
 )
 from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.site_watch import SiteWatch
 from peers.crawler.url_explainer import FactSources
 from peers.crawler.visits import Visits
 from peers.crawler.wishes import SearchersWishes
@@ -78,6 +81,7 @@ STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: 
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
 IDLE_HORIZON_S: Final = 10.0  # a crawl that has something to ask within it is not at rest
 ANCHORS_PER_TURN: Final = 200
+_NEIGHBOURS: Final = ("cell", "membership", "handover", "submissions")
 HOT_HOSTS: Final = 10  # that statistics show
 DISK_FULL_PAUSE_S: Final = 10.0
 
@@ -158,7 +162,7 @@ class Controller(StoreActor):
         self._wishes = SearchersWishes(self._frontier, self._visits.clocks, self._links)
         sources = FactSources(self._frontier, self._visits, budgets, left_out, stored)
         self._explainer = Explainer(me, sources, self._pages, self._links, self._limit)
-        self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
+        self._addresses = {name: Address(me, name) for name in _NEIGHBOURS}
         self._ownership: Ownership | None = None
         self._licensed_until_s, self._is_stopped = inf, False
         self._policy, self._rules_end_s = tuning.policy, inf  # mesh clock: when some of its rules end
@@ -185,8 +189,7 @@ class Controller(StoreActor):
             case FetchFailed():
                 sends = self._visits.failed(message, now)
             case ParseFailed(url, reason):
-                self._visits.costs.take_back(message, now)
-                sends = self._lose(url, reason, now)
+                sends = [] if self._visits.unparsed(message, now) else self._lose(url, reason, now)
             case PageRefused(url, stamp):
                 sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []
             case RobotsParsed():
@@ -209,8 +212,7 @@ class Controller(StoreActor):
                 self._licensed_until_s = until
                 self._limit.hear(pages_elsewhere, busy_elsewhere, rounds)
             case DiskFilled():
-                self._visits.pause(now + DISK_FULL_PAUSE_S)
-                self._explainer.disk_full_until_s = now + DISK_FULL_PAUSE_S
+                self._explainer.disk_full_until_s = self._visits.pause(now + DISK_FULL_PAUSE_S)
             case DecreesInForce():
                 sends = self._change_policy(message, now)
             case ChangeSettings(settings):
@@ -223,6 +225,8 @@ class Controller(StoreActor):
                 sends = self._visits.lending.answer(source, message, self._licensed_until_s, now)
             case WebReached(how):
                 self._visits.early_revisits.note(b"web", how)
+            case WatchSites():
+                self._watch_sites(message, now)
             case StopCrawl():
                 self._is_stopped = True
                 sends = self._flush(now)
@@ -235,7 +239,7 @@ class Controller(StoreActor):
         sends: list[Send] = []
         if self._pages.is_routing:
             self._pages.route(now)
-        if self._flush_due_s() <= now:
+        if self._links.flush_at_s <= now or self._pages.flush_at_s <= now:
             sends += self._flush(now)
         if self._links.look_at_s <= now:
             is_pressed = 2 * len(self._store.held_back) >= self._settings.pages_held_back_max
@@ -252,6 +256,8 @@ class Controller(StoreActor):
             self._follow_policy(now)
         if self._explainer.listing.at_s <= now:
             self._explainer.listing.do_some(now)
+        if (sites := self._visits.sites) is not None and sites.check_at_s <= now:
+            sites.check(self._policy, now)
         return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
@@ -268,6 +274,8 @@ class Controller(StoreActor):
             self._rules_end_s,
             self._explainer.listing.at_s,
         )
+        if (sites := self._visits.sites) is not None and sites.check_at_s < at:
+            at = sites.check_at_s
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
         if len(self._visits) and -inf < licensed_until < at:
             at = licensed_until
@@ -338,7 +346,15 @@ class Controller(StoreActor):
         self._measure_due_s = self._measure_at_s if self._is_mismeasured() else inf
         if self._measure_due_s <= now:
             sends.append(self._measure(now))
+        if (sites := self._visits.sites) is not None and sites.seen:
+            sends.append(Send(self._addresses["submissions"], SitesSeen(tuple(sites.seen))))
+            sites.seen.clear()
         return sends
+
+    def _watch_sites(self, message: WatchSites, now: float) -> None:
+        if self._visits.sites is None:
+            self._visits.sites = SiteWatch(self._frontier, self._links, self._pages.slots)
+        self._visits.sites.take(message, self._policy, now)
 
     def _take_part(self) -> None:
         """Take another part of the pages that the policy leaves to the mesh, and tell it at once."""

@@ -17,9 +17,11 @@ from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.web_request import WANTED_MEDIA_TYPES, FetchPage
 from peers.crawler.parsing.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
 from peers.crawler.robots_files import RobotsFetch, RobotsFiles
+from peers.crawler.site_watch import PROOF_BYTES_MAX
 from peers.documents.icon_image import ICON_BYTES_MAX, ICON_MEDIA_TYPES
 
 NO_LIST: Final = tuple(each for each in WANTED_MEDIA_TYPES if each not in LIST_MEDIA_TYPES)
+PROOF_MEDIA_TYPES: Final = ("text/plain",)
 PAGE_OR_PACKED_LIST: Final = (*dict.fromkeys((*WANTED_MEDIA_TYPES, *PACKED_MEDIA_TYPES)),)
 
 
@@ -35,6 +37,13 @@ class FetchRequests:
         """Ask for a robots.txt, of which a byte more than is read tells that it was cut."""
         rules = self._address_rules(state, taken, now) if host_of(question.url) == state.host else None
         return self._question(question.url, rules, (), ROBOTS_BYTES_MAX + 1)
+
+    def for_proof(self, url: str, state: HostState, taken: QueuedUrl, now: float) -> FetchPage:
+        """Ask for the proof file of a submitted site, or for its start page."""
+        rules = self._address_rules(state, taken, now)
+        if url == taken.url:
+            return self._question(url, rules, PROOF_MEDIA_TYPES, PROOF_BYTES_MAX)
+        return self._question(url, rules, NO_LIST)
 
     def for_page(self, state: HostState, taken: QueuedUrl, now: float) -> FetchPage:
         url, rules = taken.url, self._address_rules(state, taken, now)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Send
 from mesh.tables.table import Table
-from mesh.urls import host_of
+from mesh.urls import host_of, origin_of
 from peers.crawler.cookies import Cookies
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.early_revisits import EarlyRevisits
@@ -22,7 +22,7 @@ from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.lent_turns import Lending
 from peers.crawler.model import politeness
-from peers.crawler.model.messages import HostGrown, PageParsed
+from peers.crawler.model.messages import HostGrown, PageParsed, ParseFailed, ParsePage
 from peers.crawler.model.politeness import Blame
 from peers.crawler.model.revisit_policies import Finding, concluded_by, is_given_up
 from peers.crawler.model.settings import CrawlSettings
@@ -42,6 +42,7 @@ from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.parsing_costs import ParsingCosts
 from peers.crawler.robots_files import RobotsFetch, RobotsFiles, UnreadFiles
+from peers.crawler.site_watch import ADMISSION_S, BUSY_PAUSE_S, PROOF_BYTES_MAX, SITE_LIMIT, SiteWatch
 from peers.policy.rules import Policy
 
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
@@ -56,6 +57,7 @@ class Visit(NamedTuple):
     taken: QueuedUrl
     robots: RobotsFetch | None = None  # None when the page itself was asked for
     is_conditional: bool = False  # "not modified" may be the answer
+    is_look: bool = False  # for the proof of a submitted site
     clocks: tuple[tuple[HostState, float], ...] = ()  # of the hosts that are asked, as they were before
 
 
@@ -74,6 +76,7 @@ class Visits:
     ) -> None:
         self._settings, self._limit = settings, limit
         self._fetcher, self._aliases = Address(me, "fetcher"), Address(me, "aliases")
+        self._parser = Address(me, "parser")
         self._frontier = frontier
         self._pages = pages
         self.clocks = HostClocks(frontier, settings)
@@ -87,6 +90,7 @@ class Visits:
         self._cookies = Cookies()
         self._paused_until_s = -inf
         self.early_revisits = EarlyRevisits(recalls, frontier, self.clocks)
+        self.sites: SiteWatch | None = None  # None while nobody can submit any
         self.outcomes: Counter[str] = Counter()  # by HTTP status, failures by reason, documents not read
         self.bytes_fetched = 0
 
@@ -104,7 +108,8 @@ class Visits:
 
     def slots(self) -> set[int]:
         """Return the slots of the hosts that are being asked, or with a robots.txt that is being read."""
-        return {visit.state.slot for visit in self._visits.values()} | self.unread_robots.slots()
+        slots = {visit.state.slot for visit in self._visits.values()} | self.unread_robots.slots()
+        return slots if self.sites is None else slots | self.sites.slots()
 
     def next_time(self) -> float:
         """When a visit may begin, mesh clock, if there is room for it."""
@@ -141,9 +146,10 @@ class Visits:
         """The same, and those that are being visited."""
         return self.visited_count + len(self._visits) + len(self._pages) + self._pages.finishing_count
 
-    def pause(self, until_s: float) -> None:
-        """Begin none until then."""
+    def pause(self, until_s: float) -> float:
+        """Begin none until then, a time that is returned."""
         self._paused_until_s = max(self._paused_until_s, until_s)
+        return until_s
 
     def abandon(self) -> list[Send]:
         """Have all that are under way end now: we may not ask any more."""
@@ -198,7 +204,12 @@ class Visits:
             excluded = self.robots.reason_to_exclude(state, taken, known, now)
             if excluded is None and known is None:
                 return self._ask_for_robots(state, taken, now)
-            if excluded is None:
+            if self.sites is not None and known is not None and excluded is None:
+                step = self._at_site(self.sites, state, taken, known, now)
+                if step is None or isinstance(step, Send):
+                    return step
+                excluded = step
+            if not excluded:
                 question = self._requests.for_page(state, taken, now)
                 etag, last_modified = self._pages.validators(state, taken)
                 cookie = self._cookies.take(taken.url) if self._cookies.held else ""
@@ -206,6 +217,39 @@ class Visits:
                 return self._ask(question, Visit(state, taken, None, question.is_conditional), now)
             sends += self._exclude(state, taken, excluded, known, now)
         return None
+
+    def _at_site(
+        self, sites: SiteWatch, state: HostState, taken: QueuedUrl, known: OriginRules, now: float
+    ) -> Send | str | None:
+        """Look for the proof of a submitted site, or see whether a page of it may be asked for.
+
+        Returns:
+          The question; None when the host has to wait; else why the page is not asked for, "" if it is.
+        """
+        url = sites.look_url(taken)
+        if url == "" or (url is None and not sites.is_watched(state.host)):
+            if url is None:
+                return ""
+            sites.end_look(state, taken, "over", now, is_over=True)
+            return None
+        if sites.is_held_up(state.host, self._asked):
+            self._frontier.put_back(state, taken)
+            state.not_before_s = now + BUSY_PAUSE_S
+            return None
+        if url is not None:
+            if not known.rules.allows(url) or self._pages.is_page(url):
+                why = FailureReason.ROBOTS if not known.rules.allows(url) else "busy"
+                sites.end_look(state, taken, why, now, is_over=False)
+                return None
+            return self._ask(
+                self._requests.for_proof(url, state, taken, now), Visit(state, taken, is_look=True), now
+            )
+        may_ask = sites.may_ask(state, taken, known, now)
+        if may_ask is None:
+            self._frontier.put_back(state, taken)
+            state.not_before_s = now + ADMISSION_S
+            return None
+        return "" if may_ask else SITE_LIMIT
 
     def _exclude(
         self, state: HostState, taken: QueuedUrl, reason: str, known: OriginRules | None, now: float
@@ -282,7 +326,7 @@ class Visits:
             _note_address(visit.state, url, ip, now)
             self._asked.remove(host_of(url))
             self._budgets.count_questions(visit.state.domain.name, 1 + further)
-            is_new_page = visit.robots is None and not visit.taken.is_stored
+            is_new_page = visit.robots is None and not visit.is_look and not visit.taken.is_stored
             states, page_of = (
                 _hosts_of(self._frontier, url, visit.state),
                 visit.state if is_new_page else None,
@@ -298,6 +342,8 @@ class Visits:
         state, taken = visit.state, visit.taken
         self.bytes_fetched += fetched.bytes_received
         sends: list[Send] = []
+        if visit.is_look and self.sites is not None:
+            return self._looked(self.sites, visit, fetched, now)
         if visit.robots is not None:
             self._frontier.put_back(state, taken)
             failure = self.robots.take_in(state, visit.robots, fetched, now)
@@ -310,6 +356,40 @@ class Visits:
             sends = self._page_fetched(visit, fetched, now)
         self._frontier.release(state, now)
         return sends
+
+    def _looked(self, sites: SiteWatch, visit: Visit, fetched: PageFetched, now: float) -> list[Send]:
+        """Take in the proof file of a submitted site, or have its start page parsed."""
+        state, taken = visit.state, visit.taken
+        self.outcomes[f"proof_{status_name(fetched.status)}"] += 1
+        is_file, is_page = fetched.url == taken.url, fetched.status == 200
+        if is_page and not is_file:
+            sites.parsing[fetched.url] = state, taken
+            self.costs.hand_out(fetched.url, state)
+            return [Send(self._parser, ParsePage(fetched, 1))]
+        words = fetched.body[:PROOF_BYTES_MAX].decode("utf-8-sig", "replace").split() if is_page else ()
+        if sites.is_found(state.host, words):
+            sites.end_look(state, taken, "found", now, is_over=True)
+        elif sites.look_on(state, fetched):
+            self._frontier.put_back(state, taken)
+        else:
+            sites.end_look(state, taken, "none" if is_page else str(fetched.status), now, is_over=False)
+        self._frontier.release(state, now)
+        return []
+
+    def _start_page_read(self, sites: SiteWatch, url: str, code: str, why: str, now: float) -> None:
+        """Take in the code that a start page has, "" for none, and give its host back."""
+        state, taken = sites.parsing.pop(url)
+        is_found = sites.is_found(state.host, (code,))
+        sites.end_look(state, taken, "found" if is_found else why, now, is_over=is_found)
+        self._frontier.release(state, now)
+
+    def unparsed(self, failed: ParseFailed, now: float) -> bool:
+        """Take in that a page cannot be parsed; tell whether that was a look for a proof, and is done."""
+        self.costs.take_back(failed, now)
+        if self.sites is None or failed.url not in self.sites.parsing:
+            return False
+        self._start_page_read(self.sites, failed.url, "", failed.reason, now)
+        return True
 
     def _page_fetched(self, visit: Visit, fetched: PageFetched, now: float) -> list[Send]:
         state, taken, status = visit.state, visit.taken, fetched.status
@@ -374,7 +454,9 @@ class Visits:
         elif blame is Blame.HOPELESS_HOST:
             self.clocks.note_silence(visit.state, now)
             self.clocks.give_up(visit.state, now)
-        if visit.robots is not None:
+        if visit.is_look and self.sites is not None:
+            self._look_failed(self.sites, visit, reason, blame, now)
+        elif visit.robots is not None:
             self._robots_failed(visit.state, visit.taken, visit.robots.origin, blame, now)
         else:
             sends = self._page_failed(visit.state, visit.taken, reason, blame, now)
@@ -384,6 +466,9 @@ class Visits:
     def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
         """Have a page stored, unless the policy does not want one of its media type or language."""
         self.costs.take_back(parsed, now)
+        if self.sites is not None and parsed.url in self.sites.parsing:
+            self._start_page_read(self.sites, parsed.url, parsed.site_code, "none", now)
+            return []
         policy, document = self.clocks.policy, parsed.document
         if parsed.lack:
             self.outcomes[f"document_{parsed.lack}"] += 1
@@ -431,6 +516,22 @@ class Visits:
         self.robots.forget_way(origin)
         if blame in (Blame.HOST, Blame.PAGE):
             self.robots.note_unreadable(state, origin, now)
+
+    def _look_failed(
+        self, sites: SiteWatch, visit: Visit, reason: FailureReason, blame: Blame, now: float
+    ) -> None:
+        """Go on to the start page if the file is none, or look again another time."""
+        state, taken = visit.state, visit.taken
+        if blame in (Blame.NOBODY, Blame.US, Blame.HOPELESS_HOST):
+            self._frontier.put_back(state, taken)
+            return
+        if blame is Blame.HOST:
+            self.clocks.back_off(state, now, 0.0, taken.attempts)
+        elif state.host not in sites.looks:
+            sites.looks[state.host] = f"{origin_of(taken.url)}/", 1
+            self._frontier.put_back(state, taken)
+            return
+        sites.end_look(state, taken, reason, now, is_over=False)
 
     def _page_failed(
         self, state: HostState, taken: QueuedUrl, reason: FailureReason, blame: Blame, now: float

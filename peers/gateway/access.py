@@ -81,6 +81,12 @@ class ClientAccess:
             hint = f"of one host {limit:,} pages an hour can have changed here"
             raise Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
 
+    def may_submit(self, request: Request, day_max: int) -> bool:
+        """May the client submit one more site today? Administrators may any number."""
+        if self._is_admin(request):
+            return True
+        return self._backend.take_submission(self.client_of(request), day_max) == 0.0
+
     def client_of(self, request: Request) -> str:
         address = request.client.host if request.client else ""
         return client_behind(address, request.headers.raw, self._backend.settings.proxies)

@@ -377,6 +377,7 @@ Disallow: /status
 Disallow: /history
 Disallow: /why
 Disallow: /sign-in
+Disallow: /submit
 Disallow: /bot?
 Disallow: /timegate/
 Disallow: /timemap/

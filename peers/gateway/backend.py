@@ -12,6 +12,7 @@ from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
+from peers.policy.rules import Policy
 
 Answer = TypeVar("Answer", bound=Message)
 Made = TypeVar("Made")
@@ -36,12 +37,14 @@ class Backend(Protocol):
       settings: of now.
       rights: what bearers of tokens may.
       visitor: how this peer presents itself to the web.
+      policy: of the mesh, in force now.
       shown_log: notes what is shown and clicked on, if the policy of the mesh wants that.
     """
 
     settings: GatewaySettings
     rights: Rights
     visitor: Visitor
+    policy: Policy
     shown_log: ShownLog
 
     async def ask(
@@ -85,6 +88,12 @@ class Backend(Protocol):
 
     def take_changes(self, counts: Mapping[str, int]) -> float:
         """Count changed pages by host (see `quotas`); 0.0, or in how many seconds they can be."""
+
+    def take_submission(self, client: str, day_max: int) -> float:
+        """Count a submitted site of a client, of so many a day; 0.0, or in how many seconds it can be."""
+
+    def draw(self) -> bytes:
+        """Draw 16 bytes that nobody can guess."""
 
     def now(self) -> float:
         """Seconds of a clock that only goes forward."""

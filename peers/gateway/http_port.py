@@ -55,7 +55,10 @@ from peers.gateway.model.messages import (
     Searched,
     SearchPages,
     SeedsAdded,
+    SiteAnswered,
+    SitesListed,
     StatusGathered,
+    SubmissionFound,
     SuggestTexts,
     TextsSuggested,
     VersionsFound,
@@ -97,7 +100,10 @@ STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB e
 BACKLOG: Final = 256
 # What costs nothing, and what is for administrators alone: others are refused before their body is read.
 FREE_PATHS: Final = frozenset(
-    (b"/healthz", b"/static/style.css", b"/robots.txt", b"/api/import", b"/api/drain", b"/api/decrees")
+    (
+        *(b"/healthz", b"/static/style.css", b"/robots.txt"),
+        *(b"/api/import", b"/api/drain", b"/api/decrees", b"/api/submissions"),
+    )
 )
 # Of a query: for each key that is typed, so that a word of eight letters is one; for the ten icons of a page,
 # and its ten links.
@@ -185,7 +191,7 @@ class Http:
         self.visitor = visitor or visitor_of(CrawlSettings(), (), is_closed=True)
         self._private_among = private_among or _none_private
         self.rights = Rights(None if authority is None else TokenJudge(authority))
-        self._policy = OF_SEEDS
+        self.policy = OF_SEEDS
         self.shown_log = ShownLog(self._tell_log, self.settings.admin_token)
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
@@ -216,12 +222,12 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
-            case LogFound():
+            case LogFound() | SiteAnswered() | SubmissionFound() | SitesListed():
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
             case DecreesInForce() if (policy := policy_of(message)) is not None:
-                self._policy = policy
+                self.policy = policy
                 self.shown_log.rules = policy.query_log
             case DecreesInForce():
                 pass
@@ -273,7 +279,7 @@ class Http:
         if isinstance(message, SearchPages):
             self._search_s.note(trio.current_time() - began)
             self._tell_searched(client, message, found)
-            if self._policy.query_log is not None and client != ADMINISTRATOR:
+            if self.policy.query_log is not None and client != ADMINISTRATOR:
                 assert isinstance(found, PagesFound)
                 self.shown_log.note_shown(client, message, found)
         return found
@@ -288,7 +294,7 @@ class Http:
             order, SearchPages | SuggestTexts | FindPage | FindVersions | CheckLinks
         ):
             return order
-        hidden = self._policy.hidden_from(client)
+        hidden = self.policy.hidden_from(client)
         return msgspec.structs.replace(order, hidden=hidden) if hidden else order
 
     def _tell_searched(self, client: str, order: SearchPages, found: Message) -> None:
@@ -374,6 +380,12 @@ class Http:
 
     def take_changes(self, counts: Mapping[str, int]) -> float:
         return self._quotas.take_changes(counts, self.now())
+
+    def take_submission(self, client: str, day_max: int) -> float:
+        return self._quotas.take_submission(client, day_max, self.now())
+
+    def draw(self) -> bytes:
+        return os.urandom(16)
 
     def metrics(self, media_type: str) -> str:
         requests = (MetricSample(count, {"class": kind}) for kind, count in sorted(self._requests.items()))

@@ -36,6 +36,13 @@ from peers.gateway.site.history_view import HistorySpan, HistoryView
 from peers.gateway.site.memento import LINK_FORMAT
 from peers.gateway.site.stored_page import KeywordsJson
 from peers.gateway.site.versions_json import TimeMapJson, VersionsJson
+from peers.gateway.submitting.submission_json import (
+    JudgedJson,
+    JudgeRequest,
+    SubmissionJson,
+    SubmissionsJson,
+    SubmitRequest,
+)
 from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
@@ -91,6 +98,7 @@ _K: Final = _Parameter("k", "hits", {"type": "integer", "minimum": 1, "maximum":
 _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
+_CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
 _RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss", "atom"]})
@@ -415,6 +423,60 @@ _OPERATIONS: Final = (
         MEDIA_TYPES[CdxForm.CDXJ],
         _CDX,
         failures=(400, 404, 502),
+    ),
+    _Operation(
+        "/submit",
+        "get",
+        "Where the owner of a site submits it, if the policy lets",
+        _HTML,
+        (_LANGUAGE,),
+        failures=(404,),
+    ),
+    _Operation(
+        "/submit",
+        "post",
+        "Take the URL of a site in a form, and lead on to the page of the submission",
+        _HTML,
+        takes=(_FORM,),
+        failures=(400, 403, 404, 409, 413),
+        sends_on=True,
+    ),
+    _Operation(
+        "/submit/{code}",
+        "get",
+        "How a submission stands, as a page",
+        _HTML,
+        (_CODE, _LANGUAGE),
+        failures=(404,),
+    ),
+    _Operation(
+        "/api/submit",
+        "post",
+        "Submit a site",
+        SubmissionJson,
+        takes=(SubmitRequest,),
+        failures=(400, 403, 404, 409, 413),
+    ),
+    _Operation(
+        "/api/submit/{code}", "get", "How a submission stands", SubmissionJson, (_CODE,), failures=(404,)
+    ),
+    _Operation(
+        "/api/submissions",
+        "get",
+        "A part of all submissions, peer by peer",
+        SubmissionsJson,
+        (_MEMBER, _Parameter("after", "`next` of the part before", {"type": "string"})),
+        is_for_administrators=True,
+        failures=(400,),
+    ),
+    _Operation(
+        "/api/submissions",
+        "post",
+        "Accept a submission, or refuse it",
+        JudgedJson,
+        takes=(JudgeRequest,),
+        is_for_administrators=True,
+        failures=(400, 404, 413),
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),

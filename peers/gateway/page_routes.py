@@ -119,16 +119,20 @@ class PageRoutes:
     async def bot(self, request: Request) -> Response:
         """Show webmasters the name of our crawler and how to stop it; of one host, also our visits to it."""
         reader, visitor = reader_of(request), self._backend.visitor
+        takes_sites = self._backend.policy.submissions is not None
         text = request.query_params.get("host", "").strip()[:URL_PARAMETER_CHARS_MAX]
         url = canonical(text if "://" in text else f"http://{text}/") if text else None
         if url is None:
-            return responses.html(bot_page(reader, visitor, text, is_bad=bool(text)), 400 if text else 200)
+            page = bot_page(reader, visitor, text, is_bad=bool(text), takes_sites=takes_sites)
+            return responses.html(page, 400 if text else 200)
         home = f"{origin_of(url)}/"
         try:
             answered = await self._backend.ask(lambda ticket: AskWhy(ticket, home), WhyAnswered)
         except Busy:
             return responses.html(pages.message_page(reader, reader.say("busy")), 503)
-        return responses.html(bot_page(reader, visitor, text, host=host_of(home), visits=visits_of(answered)))
+        visits = visits_of(answered)
+        page = bot_page(reader, visitor, text, host=host_of(home), visits=visits, takes_sites=takes_sites)
+        return responses.html(page)
 
     async def opensearch(self, request: Request) -> Response:
         """Lets a browser take this gateway as one of its search engines."""

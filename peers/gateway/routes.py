@@ -35,6 +35,7 @@ from peers.gateway.site.command_json import (
 from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import StoredRoutes
+from peers.gateway.submission_routes import SubmissionRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -52,6 +53,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_live_searches(LiveRoutes(backend, access)),
             Route("/", pages.start),
             *_routes_of_log(LogRoutes(backend, access)),
+            *_routes_of_submissions(SubmissionRoutes(backend, access)),
             Route("/page", stored.page),
             *_routes_of_web_archives(stored),
             Route("/icon", SiteIcons(backend).icon),
@@ -77,8 +79,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/drain", api.drain, methods=["POST"]),
             Route("/api/decrees", api.decrees, methods=["GET", "POST"]),
             Route("/api/import", api.import_pages, methods=["POST"]),
-            Route("/healthz", api.healthz),
-            Route("/readyz", api.readyz),
+            *_routes_of_health(api),
             Route("/robots.txt", api.robots),
             Route("/metrics", api.metrics),
             Route("/openapi.json", api.openapi),
@@ -108,8 +109,22 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
     ]
 
 
+def _routes_of_health(api: ApiRoutes) -> list[Route]:
+    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz)]
+
+
 def _routes_of_log(log: LogRoutes) -> list[Route]:
     return [Route("/go", log.go), Route("/api/log", log.log)]
+
+
+def _routes_of_submissions(submissions: SubmissionRoutes) -> list[Route]:
+    return [
+        Route("/submit", submissions.form, methods=["GET", "POST"]),
+        Route("/submit/{code}", submissions.page),
+        Route("/api/submit", submissions.submit, methods=["POST"]),
+        Route("/api/submit/{code}", submissions.told),
+        Route("/api/submissions", submissions.submissions, methods=["GET", "POST"]),
+    ]
 
 
 def _routes_of_live_searches(live: LiveRoutes) -> list[Route]:

@@ -36,6 +36,12 @@ from peers.gateway.errands.log_lookup import LogLookup
 from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
 from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
+from peers.gateway.errands.submission_errand import (
+    JudgeErrand,
+    SubmissionList,
+    SubmissionLookup,
+    SubmitErrand,
+)
 from peers.gateway.errands.versions_lookup import VersionsLookup
 from peers.gateway.model.messages import (
     AddSeeds,
@@ -46,10 +52,13 @@ from peers.gateway.model.messages import (
     CheckReadiness,
     DrainOrder,
     FindPage,
+    FindSubmission,
     FindVersions,
     GatherHistory,
     GatherStatus,
     HastenPages,
+    JudgeSite,
+    ListSites,
     MeterRead,
     PagesFound,
     ReadLog,
@@ -57,6 +66,7 @@ from peers.gateway.model.messages import (
     RequestRefused,
     Searched,
     SearchPages,
+    SubmitUrl,
     SuggestTexts,
 )
 from peers.gateway.model.settings import GatewaySettings
@@ -76,6 +86,7 @@ from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import EVERYTHING
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
+from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
@@ -103,6 +114,10 @@ Order: TypeAlias = (
     | AskWhy
     | AskWhyIdle
     | ReadLog
+    | SubmitUrl
+    | JudgeSite
+    | FindSubmission
+    | ListSites
 )
 
 
@@ -153,6 +168,8 @@ class Searcher(Actor):
             StatusTold,
             HistoryTold,
             LogTold,
+            SubmissionAnswered,
+            SubmissionsTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
@@ -213,6 +230,8 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | SubmissionAnswered(request=request)
+                | SubmissionsTold(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
@@ -228,15 +247,9 @@ class Searcher(Actor):
                 | DrainOrder()
             ):
                 return self._begin(message, now)
-            case (
-                AskWhy()
-                | AskWhyIdle()
-                | GatherHistory()
-                | CheckLinks()
-                | SuggestTexts()
-                | HastenPages()
-                | ReadLog()
-            ):
+            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
+                return self._begin(message, now)
+            case ReadLog() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
                 return self._begin(message, now)
             case DecreesInForce():
                 self._change_policy(message)
@@ -380,6 +393,14 @@ class Searcher(Actor):
                 return DrainErrand(number, self._me, order)
             case ReadLog():
                 return LogLookup(number, self._me, order, view.ownership)
+            case SubmitUrl():
+                return SubmitErrand(number, self._me, order, lambda: view.ownership)
+            case JudgeSite():
+                return JudgeErrand(number, self._me, order, lambda: view.ownership)
+            case FindSubmission():
+                return SubmissionLookup(number, self._me, order, view.ownership)
+            case ListSites():
+                return SubmissionList(number, self._me, order, view.ownership)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1

@@ -81,6 +81,7 @@ from peers.handover.messages import (
     SlotsLacking,
     SlotsStopped,
     SlotsSynchronised,
+    UseStore,
 )
 from peers.handover.outgoing_offers import OutgoingOffers
 from peers.handover.own_claim import OwnClaim
@@ -137,14 +138,14 @@ class Handover(Actor):
         """Begin with nothing held.
 
         Args:
-          stores: all that a peer has.
+          stores: all that a peer has, optional ones too.
           life: of this peer, whose numbers no claim, offer or task of an earlier life has.
         """
         self._me = me
         self._settings = settings or HandoverSettings()
         self._numbers = numbers_of(life)
-        self._stores = tuple(stores)
-        self._store_of = {store.actor: store.name for store in self._stores}
+        self._store_of = {store.actor: store for store in stores}
+        self._stores = [store for store in self._store_of.values() if not store.is_optional]  # in use
         self._holders = [Address(me, store.actor) for store in self._stores]
         self._crawlers = [Address(me, actor) for actor in ("controller", "lessor", "aliases")]
         self._indexer = Address(me, "indexer")
@@ -156,7 +157,7 @@ class Handover(Actor):
 
     def _begin(self, ownership: Ownership, now: float) -> None:
         settings, numbers = self._settings, self._numbers
-        self._state = SlotState(ownership, self._store_of.values())
+        self._state = SlotState(ownership, [store.name for store in self._stores])
         self._transfers = TransferSchedule(ownership, self._stores, numbers, settings)
         self._own_claim = OwnClaim(self._state, numbers, settings)
         self._incoming_claims = IncomingClaims(self._state)
@@ -171,7 +172,7 @@ class Handover(Actor):
     # --- The actor -------------------------------------------------------------------------------
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        if not self._is_begun and not isinstance(message, OwnershipChanged):
+        if not self._is_begun and not isinstance(message, OwnershipChanged | UseStore):
             return []  # others repeat what they want
         if source.peer != self._me:
             try:
@@ -190,7 +191,7 @@ class Handover(Actor):
             case SlotsStopped(slots):
                 return self._note_stopped(self._state.decode(slots), now)
             case SlotsFilled(slots):
-                return self._note_filled(self._store_of[source.actor], self._state.decode(slots), now)
+                return self._note_filled(self._store_of[source.actor].name, self._state.decode(slots), now)
             case SlotsSynchronised(task, slots):
                 return self._note_synchronised(task, self._state.decode(slots), now)
             case SlotsLacking(slots):
@@ -198,6 +199,8 @@ class Handover(Actor):
             case SlotsDiffer(peer, slots):
                 self._comparisons.note_differing(peer, self._state.decode(slots), now)
                 return []
+            case UseStore():
+                return self._use(self._store_of[source.actor], now)
             case ClaimSlots():
                 return []  # our own, which went to everybody
             case _:
@@ -371,6 +374,25 @@ class Handover(Actor):
             return []
         self._said_to_serve = said
         return [Send(self._membership, said[1])]
+
+    def _use(self, store: StoreDeclaration, now: float) -> list[Send]:
+        """Treat an optional store as all others from now on; bring the data that teams have of our slots."""
+        if store in self._stores:
+            return []
+        self._stores.append(store)
+        self._holders.append(holder := Address(self._me, store.actor))
+        if not self._is_begun:
+            return []
+        ownership = self._state.ownership
+        self._transfers.use(store)
+        for rank in range(len(ownership.table.ranking)):
+            for peer, slots in self._state.by_peer(ownership.kept, rank).items():
+                if peer in ownership.alive:
+                    self._transfers.want_of_store(store.name, peer, slots, now)
+        sends = self._transfers.start(now)
+        if self._told_complete is not None:
+            sends.append(Send(holder, SlotsComplete(encode_slots(self._told_complete))))
+        return sends
 
     # --- News --------------------------------------------------------------------------------------
 

@@ -47,6 +47,10 @@ class SlotsFilled(Message, frozen=True):
     slots: bytes
 
 
+class UseStore(Message, frozen=True):
+    """An optional store to the handover: it is in use from now on, and `SlotsFilled` follows."""
+
+
 class SynchroniseSlots(Message, frozen=True):
     """Handover to a store: bring here all that `peer` has of these slots. Answered by `SlotsSynchronised`.
 

@@ -43,6 +43,8 @@ class StoreDeclaration:
     actor: str  # that holds it: what is said of the store is addressed to it, here and at other peers
     task_slots_max: int = 4_096  # brought in one task: none of them is complete before all are
     is_needed_to_crawl: bool = False  # no slot is crawled before what others have of it is here
+    # Only some meshes have it: it is not compared, brought or forgotten before its actor says `UseStore`.
+    is_optional: bool = False
 
 
 class StoreStatistics(Statistics, frozen=True):

@@ -25,11 +25,21 @@ class TransferSchedule:
         settings: HandoverSettings,
     ) -> None:
         self._stores = {store.name: store for store in stores}
+        self._me = ownership.me
         self._addresses = {name: Address(ownership.me, store.actor) for name, store in self._stores.items()}
-        self._needed_to_crawl = {name for name, store in self._stores.items() if store.is_needed_to_crawl}
         self._numbers = numbers
         self._settings = settings
         self._wants = Wants(ownership.table.slot_count, self._stores)
+
+    def use(self, store: StoreDeclaration) -> None:
+        """Bring data of one more store, from the next want on."""
+        self._stores[store.name] = store
+        self._addresses[store.name] = Address(self._me, store.actor)
+        self._wants.add_store(store.name)
+
+    def want_of_store(self, store: str, peer: str, slots: SlotMask, at: float) -> None:
+        """Have one store bring slots from a peer when there is time for it."""
+        self._wants.add_copies(store, peer, slots, at, is_routine=False)
 
     def want_urgently(self, peer: str, slots: SlotMask, at: float) -> None:
         """Have all stores bring slots from a peer, before anything else."""
@@ -75,7 +85,8 @@ class TransferSchedule:
 
     def lacking_to_crawl(self) -> SlotMask:
         """Slots of which something has to come before they may be crawled."""
-        return self._wants.urgent(self._needed_to_crawl)
+        needed = [name for name, store in self._stores.items() if store.is_needed_to_crawl]
+        return self._wants.urgent(needed)
 
     def wanted_from(self, peer: str) -> SlotMask:
         """Slots of which something is to come from a peer into any store."""

@@ -75,9 +75,13 @@ class Wants:
           stores: their names.
         """
         self._slot_count = slot_count
-        self._stores = tuple(stores)
+        self._stores = list(stores)
         self._sources: dict[tuple[str, str], _Source] = {}
         self._by_task: dict[int, tuple[str, str]] = {}
+
+    def add_store(self, store: str) -> None:
+        """Want slots of one more store."""
+        self._stores.append(store)
 
     def add_urgent(self, store: str, peer: str, slots: SlotMask, at: float) -> None:
         """Want slots from a peer before anything else."""

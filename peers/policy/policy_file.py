@@ -28,6 +28,10 @@ networks = ["162.105.0.0/16"]
 [query_log]
 days = 30
 clicks = true
+
+[submissions]
+pages_per_site = 100
+moderation = false
 """
 
 from __future__ import annotations
@@ -61,6 +65,7 @@ from peers.policy.rules import (
     SynonymGroup,
     Undo,
 )
+from peers.policy.submission_rules import SubmissionRules
 from peers.text.synonyms import HAN_WORD_CHARS_MAX, is_word
 
 
@@ -76,6 +81,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     ends_at: Moment | None = None
     next_at: Moment | None = None
     query_log: QueryLogRules | None = None
+    submissions: SubmissionRules | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:

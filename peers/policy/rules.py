@@ -52,6 +52,7 @@ from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
 from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import UrlSet, host_in
+from peers.policy.submission_rules import SubmissionRules
 
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
 RULES_MAX: Final = 2_000
@@ -301,6 +302,7 @@ class Policy(
     # By when another one follows: people are told when it is late. This one goes on.
     next_at: Moment | None = None
     query_log: QueryLogRules | None = None  # None: searches are not logged
+    submissions: SubmissionRules | None = None  # None: nobody can submit a site
 
     def __post_init__(self) -> None:
         if any(rule.until is not None for rule in self.take_downs):

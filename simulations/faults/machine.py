@@ -82,6 +82,7 @@ class Machine:
         further: MakeHolders = lambda me, table, life: [],
         conduct: ConductSettings | None = None,
         tuning: Tuning | None = None,
+        parser: type[WordyParser] = WordyParser,
     ) -> None:
         """Set up a machine on which nothing runs yet.
 
@@ -91,6 +92,7 @@ class Machine:
           further: makes the actors of stores that its peer has besides those of every peer.
           conduct: what its peer takes of others; None for the defaults.
           tuning: limits of its controller, likewise.
+          parser: the twin of the parser of its peer.
         """
         self.number = number
         self.name = f"p{number}"
@@ -113,6 +115,7 @@ class Machine:
         self._further = further
         self._conduct_settings = conduct
         self._tuning = tuning
+        self._parser = parser
         self._starts = 0
 
     @property
@@ -163,7 +166,7 @@ class Machine:
             _Fetcher(
                 self, self._web, self._world, self._fetched, self._looked, self._abandoned, self._unasked
             ),
-            WordyParser(self._web),
+            self._parser(self._web),
             DiskArchive(peer, disk),
             segments,
             VirtualQuestions(reader, self.config.slot_count),

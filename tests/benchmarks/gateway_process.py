@@ -30,6 +30,7 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
+from peers.policy.rules import OF_SEEDS
 from tests.peers.gateway.fake_searcher import answer_to
 
 
@@ -39,6 +40,7 @@ class KnownPages:
     settings = GatewaySettings()
     rights = Rights()
     visitor = visitor_of(CrawlSettings(), (), is_closed=True)
+    policy = OF_SEEDS
     shown_log = ShownLog(lambda message: None, "")
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
@@ -64,6 +66,12 @@ class KnownPages:
 
     def take_changes(self, counts: Mapping[str, int]) -> float:
         return 0.0
+
+    def take_submission(self, client: str, day_max: int) -> float:
+        return 0.0
+
+    def draw(self) -> bytes:
+        raise AssertionError("nobody submits a site")
 
     def now(self) -> float:
         return trio.current_time()

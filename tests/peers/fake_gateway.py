@@ -94,6 +94,8 @@ class FakeGateway:
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
+        self.submission: dict[str, Any] = {}  # the answer of /api/submit
+        self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
         gateway = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -132,6 +134,13 @@ class FakeGateway:
                     words = gateway.keywords.get(asked)
                     self._answer(200, {"url": asked, "is_stored": words is not None, "keywords": words or []})
                     return
+                if self.path.startswith("/api/submissions?"):
+                    wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
+                    self._answer(200, gateway.submissions[wanted["peer"] or "ann", wanted["after"]])
+                    return
+                if self.path.startswith("/api/submit/"):
+                    self._answer(200, {**gateway.submission, "code": self.path.rpartition("/")[2]})
+                    return
                 if self.path.startswith("/api/log?"):
                     wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
                     part = gateway.log[wanted["peer"] or min(gateway.log)[0], wanted["after"]]
@@ -158,6 +167,11 @@ class FakeGateway:
                     gateway.keywords |= gateway.keywords_fetched
                     told = {"left_out": gateway.left_out, "private": gateway.private}
                     self._answer(200, {"accepted": len(body["urls"]), "invalid": [], **told})
+                    return
+                if self.path in ("/api/submit", "/api/submissions") and not gateway.refusal:
+                    gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
+                    judged = {"code": body.get("code"), "accepted": body.get("accept")}
+                    self._answer(200, judged if "code" in body else gateway.submission)
                     return
                 gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
                 if gateway.refusal:

@@ -133,6 +133,12 @@ TAGS = {
     "SearchesNoted": 128,
     "LogWanted": 129,
     "LogTold": 130,
+    "ClaimDomain": 131,
+    "SubmitSite": 132,
+    "JudgeSubmission": 133,
+    "SubmissionAnswered": 134,
+    "ReadSubmissions": 135,
+    "SubmissionsTold": 136,
 }
 
 RETIRED_TAGS = {10, 32, 33}

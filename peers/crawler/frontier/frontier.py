@@ -430,6 +430,11 @@ class Frontier:
         row = self._table.get(url_key(slot, fingerprint(url)))
         return None if row is None else row_in(row)
 
+    def row_at(self, slot: int, mark: bytes) -> UrlRow | None:
+        """Do the same for a URL of which the fingerprint is known."""
+        row = self._table.get(url_key(slot, mark))
+        return None if row is None else row_in(row)
+
     @property
     def hosts(self) -> HeldHosts:
         """To be looked at, not changed."""

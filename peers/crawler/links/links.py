@@ -417,6 +417,10 @@ class Links:
             return others[0]
         return self._me if len(team) == 1 and self._frontier.changes is None else owner
 
+    def is_ours(self, host: str) -> bool:
+        """Do we take the links to a host?"""
+        return self.place_of(host)[1] == self._me
+
     def place_of(self, host: str) -> tuple[int, str]:
         """Return a host's slot and the peer to take its links: the one that crawls it, or us if none does."""
         place = self._places.get(host)

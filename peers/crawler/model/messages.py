@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from mesh.actors.actor import Message
@@ -43,6 +44,7 @@ class PageParsed(Message, frozen=True):
     lack: Lack | None = None  # why a document has no text
     cpu_s: CpuSeconds = 0.0  # that it took
     is_fatal: bool = False  # its document has ended the process that read it
+    site_code: str = ""  # by which the page says that its site was submitted; "" for none
 
 
 class ParseFailed(Message, frozen=True):
@@ -114,6 +116,51 @@ class RecordPage(Message, frozen=True):
     text_chars: tuple[int, ...] = ()  # length of the text of each link
     status: int = 200  # HTTP
     visit: int = 1
+
+
+class WatchedSite(msgspec.Struct, frozen=True):
+    """A submitted site, as far as the crawl goes by it; see `peers.submissions.submission`."""
+
+    code: bytes
+    proof: str  # the code as the site shows it
+    url: str  # canonical, that was submitted
+    is_open: bool  # judged, and not at its end
+    needs_proof: bool
+    is_begun: bool
+    is_proven: bool
+    is_known: bool
+    pages_max: int
+    tries: int
+    visited: int
+    admitted: frozenset[bytes]  # fingerprints of the pages that may be asked for
+
+
+class WatchSites(Message, frozen=True):
+    """Submissions to controller: so these sites stand, and the team knows it; those are gone."""
+
+    sites: tuple[WatchedSite, ...]
+    gone: tuple[bytes, ...] = ()  # codes
+
+
+class SiteSeen(msgspec.Struct, frozen=True):
+    """News of a submitted site; a field without any has its default."""
+
+    code: bytes
+    is_begun: bool = False
+    is_known: bool = False
+    is_proven: bool = False
+    tries: int = 0
+    tried_why: str = ""
+    visited: int = 0
+    end: int = 0  # 1 done, 2 refused
+    end_why: str = ""
+    admitted: tuple[bytes, ...] = ()  # pages that are to be asked for next
+
+
+class SitesSeen(Message, frozen=True):
+    """Controller to submissions: news of sites of its slots. Answered by `WatchSites`."""
+
+    sites: tuple[SiteSeen, ...]
 
 
 class HostGrown(Message, frozen=True):

@@ -124,6 +124,7 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
         lack=said.lack,
         text_mark=text_mark(page),
         text_shape=text_shape(page),
+        site_code=page.site_code,
     )
 
 

@@ -39,6 +39,8 @@ ELEMENTS_MAX: Final = 500_000  # the largest real page seen has a fifth of that
 SNIFF_BYTES: Final = 2_048
 BINARY_SHARE_MAX: Final = 0.02  # of control characters that no text has; random bytes have 0.1
 ROBOTS_NAMES: Final = frozenset(("robots", "tianmesh"))
+SITE_NAME: Final = "tianmesh-site"  # of the meta element by which a site shows that it was submitted
+SITE_CODE_CHARS_MAX: Final = 64
 
 
 class NotHtml(Exception):
@@ -91,6 +93,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     syntax_errors: tuple[int, int, int, int, int] | None = None  # `SyntaxErrors`; None of what is no HTML
     heading_ids: str = ""  # as in `Document`
     icon: str = ""  # URL of the icon that an entrance names for its site; "" for none that is wanted
+    site_code: str = ""  # by which the page says that its site was submitted; "" for none
 
 
 class RobotsWish(NamedTuple):
@@ -127,8 +130,7 @@ def parse_page(
     decoded = decode_text(body, content_type)
     if decoded.is_noise:
         raise NotHtml("text in an unknown encoding")
-    has_markup = bool(media_type) or _MARKUP.search(decoded.text[:SNIFF_BYTES].encode()) is not None
-    if media_type == "text/plain" or not has_markup:
+    if media_type == "text/plain" or not (media_type or _MARKUP.search(decoded.text[:SNIFF_BYTES].encode())):
         media_type = "text/plain"
         page = _Page(title=last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
@@ -161,6 +163,7 @@ def parse_page(
         syntax_errors=page.syntax_errors,
         heading_ids=page.heading_ids,
         icon="" if wish.is_nofollow or wish.is_noarchive or wish.is_nosnippet else page.icon,
+        site_code=page.site_code,
     )
 
 
@@ -269,6 +272,7 @@ class _Page(msgspec.Struct):
     base: str = ""
     syntax_errors: tuple[int, int, int, int, int] | None = None
     icon: str = ""
+    site_code: str = ""
 
 
 def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
@@ -314,6 +318,7 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
         base=base,
         syntax_errors=errors,
         icon=icon_named(url, base or url, icons) if icons and url.endswith("/") else "",
+        site_code=notes.site_code,
     )
 
 
@@ -338,6 +343,7 @@ class _Notes:
         self.robots: list[str] = []
         self.refreshes: list[str] = []  # where the page leads by itself
         self.dates: list[Said] = []
+        self.site_code = ""
 
     def take(self, tag: str, attributes: dict[str, str], is_live: bool) -> None:
         match tag:
@@ -367,9 +373,12 @@ class _Notes:
             self.refreshes += filter(None, (refreshed_to(content),))
         elif content:
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
-            rank = META_RANKS.get(name.strip().lower())
+            name = name.strip().lower()
+            rank = META_RANKS.get(name)
             if rank is not None:
                 self.dates.append(Said(*rank, content))
+            elif name == SITE_NAME and is_live:
+                self.site_code = content.strip()[:SITE_CODE_CHARS_MAX]
 
 
 def icon_named(url: str, base: str, hrefs: Sequence[str]) -> str:

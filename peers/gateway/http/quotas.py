@@ -19,6 +19,7 @@ from peers.gateway.model.settings import GatewaySettings
 # So many clients, and hosts, are remembered, about 1 kB each; those that came last. Others begin anew.
 CLIENTS_MAX: Final = 10_000
 HOUR_S: Final = 3_600.0
+DAY_S: Final = 86_400.0
 # What may be taken at once: a person opens several pages of results in a moment, then reads.
 QUERIES_BURST_S: Final = 4.0
 BYTES_BURST_S: Final = 10.0
@@ -83,6 +84,7 @@ class Quotas:
         self._settings = settings
         self._clients: OrderedDict[str, _Client] = OrderedDict()
         self._hosts: OrderedDict[str, Bucket] = OrderedDict()  # of which pages have changed
+        self._submitters: OrderedDict[str, tuple[int, Bucket]] = OrderedDict()  # sites a day
 
     def change_settings(self, settings: GatewaySettings) -> None:
         """Count by other limits from now on; all begin anew."""
@@ -109,6 +111,16 @@ class Quotas:
             for bucket, count in buckets:
                 bucket.take(count)
         return wait_s
+
+    def take_submission(self, client: str, day_max: int, now: float) -> float:
+        """Do the same for one site of a client that submits it, of so many a day."""
+        known = self._submitters.get(client)
+        if known is None or known[0] != day_max:
+            known = self._submitters[client] = day_max, Bucket(day_max / DAY_S, day_max, now)
+            if len(self._submitters) > CLIENTS_MAX:
+                self._submitters.popitem(last=False)
+        self._submitters.move_to_end(client)
+        return self._take(known[1], 1.0, now)
 
     def wait_for_token(self, client: str, now: float) -> float:
         """Return in how many seconds a token of a client may be judged."""

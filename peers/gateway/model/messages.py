@@ -16,6 +16,8 @@ from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
+from peers.submissions.submission import Submission
+from peers.submissions.wire_messages import SubmissionsTold
 
 
 class SearchPages(Message, frozen=True):
@@ -377,3 +379,61 @@ class MeterRead(Message, frozen=True):
 
     request: int
     status: bytes
+
+
+class SubmitUrl(Message, frozen=True):
+    """HTTP to searcher: somebody submits a site. Answered by `SiteAnswered`."""
+
+    ticket: int
+    url: str  # canonical
+    chance: bytes  # that nobody can guess, for the code
+
+
+class JudgeSite(Message, frozen=True):
+    """HTTP to searcher: an administrator accepts a submission, or refuses it. Answered by `SiteAnswered`."""
+
+    ticket: int
+    code: bytes
+    is_accepted: bool
+    why: str = ""
+    pages: int = 0  # at most; 0 for what the policy said
+
+
+class SiteAnswered(Message, frozen=True):
+    """Searcher to HTTP: the team of the site has it, or why it has not, one of `REFUSALS`."""
+
+    ticket: int
+    code: bytes
+    refusal: str = ""
+
+
+class FindSubmission(Message, frozen=True):
+    """HTTP to searcher: how does this submission stand? Answered by `SubmissionFound`."""
+
+    ticket: int
+    code: bytes
+
+
+class SubmissionFound(Message, frozen=True):
+    """Searcher to HTTP."""
+
+    ticket: int
+    is_on: bool  # sites can be submitted, as a peer has said that keeps the slot
+    row: Submission | None = None
+
+
+class ListSites(Message, frozen=True):
+    """HTTP to searcher: which submissions are there? Answered by `SitesListed`, part by part."""
+
+    ticket: int
+    peer: str = ""  # whose part is wanted; "" for the first
+    after: bytes = b""  # `next` of the part before
+
+
+class SitesListed(Message, frozen=True):
+    """Searcher to HTTP."""
+
+    ticket: int
+    peers: tuple[str, ...]  # that have parts, in order
+    peer: str  # whose this is
+    told: SubmissionsTold

@@ -36,6 +36,7 @@ def bot_page(
     host: str = "",
     visits: UrlFacts | None = None,
     is_bad: bool = False,
+    takes_sites: bool = False,
 ) -> str:
     """The page that tells webmasters about our crawler.
 
@@ -44,6 +45,7 @@ def bot_page(
       host: in it; "" for none.
       visits: what is known of the home page of that, and of the host.
       is_bad: `text` is no host.
+      takes_sites: their owners may submit sites here.
     """
     return render(
         "bot.html",
@@ -58,6 +60,7 @@ def bot_page(
         host=printable(host),
         lines=_lines(reader, visits),
         is_bad=is_bad,
+        takes_sites=takes_sites,
     )
 
 

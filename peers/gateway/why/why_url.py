@@ -21,6 +21,10 @@ _REASONS: Final = {
     "host_origins": "its host has more schemes and ports than are visited",
     "too_many_lists": "a sitemap: of its host as many were read as may be, or it is in an index that is in "
     "another one of another one",
+    "site_limit": "its site was submitted, and as many pages of it were asked for as may be",
+    "proof_none": "it is asked for only to see whether its site was submitted by its owner, and had no proof",
+    "proof_found": "it is asked for only to see whether its site was submitted by its owner, and it was",
+    "proof_over": "it is asked for only to see whether its site was submitted by its owner, and that is over",
     "crawl_delay": "its robots.txt wants a longer delay than we wait",
     "robots": "its robots.txt forbids it",
     "silent": "its host has had no address or robots.txt for so long that its pages are shown no more; it is "

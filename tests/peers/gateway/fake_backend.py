@@ -22,6 +22,7 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.gateway.site.stored_reader import StoredReader
+from peers.policy.rules import OF_SEEDS, Policy
 from peers.storage.messages import ParseRecords
 from tests.peers.gateway.fake_searcher import answer_to
 
@@ -51,6 +52,9 @@ class FakeBackend:
         self.orders: list[Message] = []
         self.started: list[Callable[[], Awaitable[None]]] = []
         self.logged: list[Message] = []
+        self.policy: Policy = OF_SEEDS
+        self.submissions_taken: list[tuple[str, int]] = []
+        self.submission_wait_s = 0.0
         self.shown_log = ShownLog(self.logged.append, TOKEN)
         self.seeds_taken: list[tuple[str, int]] = []
         self.seeds_wait_s = 0.0
@@ -91,6 +95,13 @@ class FakeBackend:
     def take_changes(self, counts: Mapping[str, int]) -> float:
         self.changes_taken.append(dict(counts))
         return self.changes_wait_s
+
+    def take_submission(self, client: str, day_max: int) -> float:
+        self.submissions_taken.append((client, day_max))
+        return self.submission_wait_s
+
+    def draw(self) -> bytes:
+        return b"0123456789abcdef"
 
     def now(self) -> float:
         return 100.0

@@ -20,6 +20,7 @@ from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot, stored_page
 from peers.importing.batch import encode
 from peers.importing.messages import KNOWN, PAGES_MAX, STORED, ImportedPage, ImportPages, PagesImported
+from peers.policy.rules import OF_SEEDS
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.importing.test_importer import page_of
 
@@ -34,6 +35,7 @@ class FakeBackend:
         self.settings = GatewaySettings(admin_token=TOKEN)
         self.rights = Rights()
         self.visitor = visitor_of(CrawlSettings(), (), is_closed=True)
+        self.policy = OF_SEEDS
         self.shown_log = ShownLog(lambda message: None, TOKEN)
         self.pages: list[ImportedPage] = []
         self.actors: list[str] = []
@@ -70,6 +72,12 @@ class FakeBackend:
 
     def take_changes(self, counts: Mapping[str, int]) -> float:
         return 0.0
+
+    def take_submission(self, client: str, day_max: int) -> float:
+        return 0.0
+
+    def draw(self) -> bytes:
+        raise AssertionError("nobody submits a site")
 
     def now(self) -> float:
         return 100.0

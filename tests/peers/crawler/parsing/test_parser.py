@@ -523,3 +523,17 @@ def test_ids_of_headings_are_cut_between_two() -> None:
     kept = page.heading_ids.split("\n")[1:]
     assert 100 < len(kept) < 300
     assert kept == ids[: len(kept)]
+
+
+def test_the_code_of_a_submitted_site_is_read_where_it_is_an_element_and_nowhere_else() -> None:
+    def code(markup: str) -> str:
+        return parse_page("http://a.test/", markup.encode(), "text/html").site_code
+
+    element = '<meta name="Tianmesh-Site" content=" abc234 ">'
+    assert code(f"<html><head><title>x</title>{element}</head><body>y</body>") == "abc234"
+    assert code(f"<html><head><!-- {element} --></head><body>y</body>") == ""
+    assert code(f"<html><body><textarea>{element}</textarea></body>") == ""
+    assert code(f"<html><body><script>'{element}'</script></body>") == ""
+    assert code(f"<html><body><template>{element}</template></body>") == ""
+    assert code("<html><body>&lt;meta name=tianmesh-site content=abc234&gt;</body>") == ""
+    assert len(code(f'<meta name="tianmesh-site" content="{"a" * 5_000}">')) == 64

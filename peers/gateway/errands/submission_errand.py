@@ -1,0 +1,190 @@
+"""Submitting a site, having one judged, and reading how submissions stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Final, TypeAlias
+
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
+from mesh.domains import registrable_domain
+from mesh.urls import host_of
+from peers.gateway.errands.errand import Errand
+from peers.gateway.errands.round import Round
+from peers.gateway.model.messages import (
+    FindSubmission,
+    JudgeSite,
+    ListSites,
+    SiteAnswered,
+    SitesListed,
+    SubmissionFound,
+    SubmitUrl,
+)
+from peers.submissions.domain_day import domain_digest, slot_of_domain
+from peers.submissions.submission import code_of, joined, slot_of_code
+from peers.submissions.wire_messages import (
+    ELSEWHERE,
+    ClaimDomain,
+    JudgeSubmission,
+    ReadSubmissions,
+    SubmissionAnswered,
+    SubmissionsTold,
+    SubmitSite,
+    ToldSubmission,
+)
+
+ORDER_S_MAX: Final = 10.0  # a team keeps what it is told within a second
+AGAIN_S: Final = 1.0
+ELSEWHERE_S: Final = 0.5  # another peer has heard of another owner sooner than we
+READ_S_MAX: Final = 2.0
+LIST_S_MAX: Final = 5.0
+_NOBODY: Final[frozenset[str]] = frozenset()
+_ACTOR: Final = "submissions"
+
+Current: TypeAlias = Callable[[], Ownership]
+Step: TypeAlias = tuple[int, Callable[[int], Message]]  # a slot, and the message for its owner by its number
+
+
+class _Orders(Errand):
+    """Has the owners of some slots do something, one after the other, until one of them refuses."""
+
+    def __init__(
+        self, number: int, me: str, ticket: int, code: bytes, steps: Sequence[Step], current: Current
+    ) -> None:
+        super().__init__(number, me, ticket)
+        self._code, self._steps, self._current = code, list(steps), current
+        self._asked: str | None = None
+
+    def start(self, now: float) -> list[Send]:
+        self._limit_at = now + ORDER_S_MAX
+        return self._begin_step(now)
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        if not isinstance(message, SubmissionAnswered) or message.request != self._request:
+            return None
+        if source.actor != _ACTOR or source.peer != self._asked:
+            return None
+        if message.refusal == ELSEWHERE:
+            self._again_at = now + ELSEWHERE_S
+            return []
+        self._steps.pop(0)
+        if message.refusal or not self._steps:
+            return self._end(SiteAnswered(self.ticket, self._code, message.refusal))
+        return self._begin_step(now)
+
+    def wake(self, now: float) -> list[Send]:
+        if now >= self._limit_at:
+            return self.refuse("the peers that have this site do not answer")
+        return self._ask(now)
+
+    def wake_at(self) -> float:
+        return min(self._again_at, self._limit_at)
+
+    def _begin_step(self, now: float) -> list[Send]:
+        self._request = self._number_question()
+        return self._ask(now)
+
+    def _ask(self, now: float) -> list[Send]:
+        slot, message = self._steps[0]
+        self._again_at = now + AGAIN_S
+        self._asked = self._current().owner_of(slot)
+        if self._asked is None:
+            return []
+        return [Send(Address(self._asked, _ACTOR), message(self._request))]
+
+
+class SubmitErrand(_Orders):
+    """Answers one `SubmitUrl` by one `SiteAnswered`: its domain has room, and its crawler has it."""
+
+    def __init__(self, number: int, me: str, order: SubmitUrl, current: Current) -> None:
+        ownership, host = current(), host_of(order.url)
+        slot, digest = ownership.slot_of(host), domain_digest(registrable_domain(host))
+        code = code_of(slot, order.chance)
+        claim_at = slot_of_domain(digest, ownership.table.slot_count)
+        steps: list[Step] = [
+            (claim_at, lambda request: ClaimDomain(request, digest, code)),
+            (slot, lambda request: SubmitSite(request, code, order.url)),
+        ]
+        super().__init__(number, me, order.ticket, code, steps, current)
+
+
+class JudgeErrand(_Orders):
+    """Answers one `JudgeSite` by one `SiteAnswered`."""
+
+    def __init__(self, number: int, me: str, order: JudgeSite, current: Current) -> None:
+        code, verdict = order.code, (order.is_accepted, order.why, order.pages)
+        steps: list[Step] = [
+            (slot_of_code(code), lambda request: JudgeSubmission(request, code, *verdict)),
+        ]
+        super().__init__(number, me, order.ticket, code, steps, current)
+
+
+class SubmissionLookup(Errand):
+    """Answers one `FindSubmission` by one `SubmissionFound`: the rows of the team, joined."""
+
+    def __init__(self, number: int, me: str, order: FindSubmission, ownership: Ownership) -> None:
+        super().__init__(number, me, order.ticket)
+        self._code = order.code
+        self._is_on, self._rows = False, list[ToldSubmission]()
+        slot = slot_of_code(order.code)
+        team = ownership.team_of(slot) if slot < ownership.table.slot_count else ()
+        self._team = [peer for peer in team if peer in ownership.alive]
+
+    def start(self, now: float) -> list[Send]:
+        request = self._number_question()
+        questions = {peer: ReadSubmissions(request, self._code) for peer in self._team}
+        self._round = Round(request, _ACTOR, questions, _NOBODY, now, READ_S_MAX)
+        return self._end_if_over(now) or self._round.ask_each()
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        if not isinstance(message, SubmissionsTold) or not self._round.accepts(source, message.request):
+            return None
+        self._round.settle(source.peer)
+        self._is_on = self._is_on or message.is_on
+        self._rows += [row for row in message.rows if row.code == self._code]
+        return self._end_if_over(now)
+
+    def wake(self, now: float) -> list[Send]:
+        repeated = self._round.wake(now)
+        return self._end_if_over(now) or repeated
+
+    def wake_at(self) -> float:
+        return self._round.wake_at()
+
+    def _end_if_over(self, now: float) -> list[Send]:
+        if not self._round.is_over(now):
+            return []
+        row = reduce(joined, (told.row for told in self._rows)) if self._rows else None
+        return self._end(SubmissionFound(self.ticket, self._is_on, row))
+
+
+class SubmissionList(Errand):
+    """Answers one `ListSites` by one `SitesListed`: the part of one peer, whose slots no other tells."""
+
+    def __init__(self, number: int, me: str, order: ListSites, ownership: Ownership) -> None:
+        super().__init__(number, me, order.ticket)
+        self._peers = tuple(sorted(ownership.alive & ownership.table.weights.keys()))
+        self._after = order.after
+        self._peer = order.peer or next(iter(self._peers), "")
+
+    def start(self, now: float) -> list[Send]:
+        if self._peer not in self._peers:
+            return self.refuse("that peer is not here, and others crawl its slots: begin anew")
+        request = self._number_question()
+        questions = {self._peer: ReadSubmissions(request, b"", self._after)}
+        self._round = Round(request, _ACTOR, questions, _NOBODY, now, LIST_S_MAX)
+        return self._round.ask()
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        if not isinstance(message, SubmissionsTold) or not self._round.accepts(source, message.request):
+            return None
+        return self._end(SitesListed(self.ticket, self._peers, self._peer, message))
+
+    def wake(self, now: float) -> list[Send]:
+        if self._round.is_over(now):
+            return self.refuse(f"{self._peer} does not tell its submissions")
+        return self._round.wake(now)
+
+    def wake_at(self) -> float:
+        return self._round.wake_at()

@@ -1,0 +1,218 @@
+"""Submitting sites: the form, the page by which one sees how that goes, and verdicts of administrators."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mesh.keys.signed_token import TokenRight
+from mesh.urls import URL_CHARS_MAX, canonical
+from peers.crawler.fetching.contact import ADVICE
+from peers.gateway import responses
+from peers.gateway.access import ClientAccess
+from peers.gateway.backend import Backend, Busy
+from peers.gateway.model.messages import (
+    FindSubmission,
+    JudgeSite,
+    ListSites,
+    SiteAnswered,
+    SitesListed,
+    SubmissionFound,
+    SubmitUrl,
+)
+from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, now_s, reader_of
+from peers.gateway.site.pages import message_page
+from peers.gateway.submitting.submission_json import (
+    JudgedJson,
+    JudgeRequest,
+    SubmissionJson,
+    SubmitRequest,
+    submission_json,
+    submissions_json,
+)
+from peers.gateway.submitting.submission_page import submission_page, submit_form_page
+from peers.policy.submission_rules import SubmissionRules
+from peers.submissions.submission import code_in, code_text
+from peers.submissions.wire_messages import (
+    DOMAIN_FULL,
+    MESH_FULL,
+    OFF,
+    PLACE_BYTES_MAX,
+    UNKNOWN,
+    UNWANTED,
+)
+
+logger = logging.getLogger(__name__)
+
+FORM_BYTES_MAX: Final = 16 << 10  # of a form or JSON with one URL
+JUDGE_BYTES_MAX: Final = 8 << 10
+DAY_S: Final = 86_400
+_OFF_HINT: Final = "sites cannot be submitted: the policy of this mesh has no [submissions]"
+# By what is wrong: the status of the answer, the text for people, and the sentence for programs.
+_COMPLAINTS: Final = {
+    "bad_url": (400, "submit_bad_url", "give a URL with http:// or https://"),
+    "client": (429, "submit_too_many", "a client may submit no more sites today"),
+    "private": (409, "submit_private", "that host is at a private address, which the mesh does not ask"),
+    "busy": (503, "submit_busy", "the mesh does not answer now; submit it again in a moment"),
+    DOMAIN_FULL: (429, "submit_domain_full", "of that domain no more is taken today"),
+    MESH_FULL: (503, "submit_mesh_full", "too many sites are waiting; come back later"),
+    UNWANTED: (409, "submit_unwanted", "the policy of the mesh does not want that page"),
+    UNKNOWN: (503, "submit_busy", "the mesh does not answer now; submit it again in a moment"),
+}
+
+
+class _Complaint(Exception):
+    """A submission that is not taken: one of `_COMPLAINTS`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.status_code, self.key, self.sentence = _COMPLAINTS[name]
+
+
+class SubmissionRoutes:
+    """The handlers of submissions."""
+
+    def __init__(self, backend: Backend, access: ClientAccess) -> None:
+        self._backend = backend
+        self._access = access
+
+    # --- Everybody
+
+    async def form(self, request: Request) -> Response:
+        """Show the form, or take it: then on to the page of the submission."""
+        reader, rules = reader_of(request), self._backend.policy.submissions
+        if rules is None:
+            return responses.html(message_page(reader, reader.say("submit_off")), 404)
+        if request.method != "POST":
+            return responses.form(submit_form_page(reader, rules))
+        self._access.check_is_ours(request)
+        body = await body_of(request, FORM_BYTES_MAX, "post one URL")
+        text = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8).get("url", [""])[0]
+        try:
+            code = await self._take(request, text, rules)
+        except _Complaint as complaint:
+            url, sentence = text[:URL_CHARS_MAX], reader.say(complaint.key)
+            return responses.form(submit_form_page(reader, rules, url, sentence), complaint.status_code)
+        return responses.see_other(reader.link(f"/submit/{code_text(code)}"))
+
+    async def page(self, request: Request) -> Response:
+        """Show how a submission stands."""
+        reader = reader_of(request)
+        try:
+            told = await self._find(request)
+        except Busy:
+            return responses.html(message_page(reader, reader.say("busy")), 503)
+        if told is None:
+            return responses.html(message_page(reader, reader.say("submit_unknown")), 404)
+        return responses.html(submission_page(reader, told))
+
+    async def submit(self, request: Request) -> Response:
+        """Take a submission of a program."""
+        self._access.check_is_ours(request)
+        if (rules := self._backend.policy.submissions) is None:
+            raise Refusal(404, _OFF_HINT)
+        text = _url_in(await body_of(request, FORM_BYTES_MAX, "post one URL"))
+        try:
+            code = await self._take(request, text, rules)
+        except _Complaint as complaint:
+            headers = {"Retry-After": str(DAY_S)} if complaint.status_code == 429 else {}
+            raise Refusal(complaint.status_code, complaint.sentence, headers) from complaint
+        told = await self._told(code)
+        if told is None:
+            raise Refusal(503, "it is taken, but how it stands is not known yet: ask again in a moment")
+        return responses.json(told)
+
+    async def told(self, request: Request) -> Response:
+        """Return how a submission stands."""
+        told = await self._find(request)
+        if told is None:
+            raise Refusal(404, "no submission has this code, or it is too long ago")
+        return responses.json(told)
+
+    async def _take(self, request: Request, text: str, rules: SubmissionRules) -> bytes:
+        """Submit the site of a URL within the quota of its sender; return the code. _Complaint."""
+        url = canonical(text.strip()) if len(text) <= URL_CHARS_MAX else None
+        if url is None:
+            raise _Complaint("bad_url")
+        if self._backend.visitor.refused((url,)):
+            raise Refusal(409, ADVICE)
+        if not self._backend.policy.at(now_s()).has_room_for(url):  # before it counts for its domain
+            raise _Complaint(UNWANTED)
+        if not self._access.may_submit(request, rules.per_client):
+            raise _Complaint("client")
+        if await self._backend.private_among((url,), self._backend.policy.allow_private):
+            raise _Complaint("private")
+        chance = self._backend.draw()
+        try:
+            answered = await self._backend.ask(lambda ticket: SubmitUrl(ticket, url, chance), SiteAnswered)
+        except Busy as error:
+            raise _Complaint("busy") from error
+        if answered.refusal:
+            raise _Complaint(answered.refusal if answered.refusal in _COMPLAINTS else UNKNOWN)
+        logger.info("a site was submitted url=%s client=%s", url, self._access.client_of(request))
+        return answered.code
+
+    async def _find(self, request: Request) -> SubmissionJson | None:
+        code = code_in(request.path_params["code"])
+        return None if code is None else await self._told(code)
+
+    async def _told(self, code: bytes) -> SubmissionJson | None:
+        found = await self._backend.ask(lambda ticket: FindSubmission(ticket, code), SubmissionFound)
+        return None if found.row is None else submission_json(code, found.row)
+
+    # --- Administrators
+
+    async def submissions(self, request: Request) -> Response:
+        """List a part of all submissions, or take a verdict on one."""
+        if request.method == "POST":
+            self._access.check_admin(request)
+            return await self._judge(request)
+        self._access.check_admin(request, TokenRight.READ)
+        peer, after = request.query_params.get("peer", ""), request.query_params.get("after", "")
+        try:
+            place = bytes.fromhex(after)
+        except ValueError:
+            place = b"\0" * (PLACE_BYTES_MAX + 1)
+        if len(peer) > MEMBER_CHARS_MAX or len(place) > PLACE_BYTES_MAX:
+            raise Refusal(400, "give the id of a peer, and after as `next` of its last answer says")
+        listed = await self._backend.ask(lambda ticket: ListSites(ticket, peer, place), SitesListed)
+        return responses.json(submissions_json(listed))
+
+    async def _judge(self, request: Request) -> Response:
+        order = _judgement_in(await body_of(request, JUDGE_BYTES_MAX, "shorten it"))
+        code = code_in(order.code)
+        if code is None:
+            raise Refusal(400, "that is no code of a submission: `tianmesh submissions list` shows them")
+        answered = await self._backend.ask(
+            lambda ticket: JudgeSite(ticket, code, order.accept, order.why, order.pages), SiteAnswered
+        )
+        if answered.refusal:
+            hint = _OFF_HINT if answered.refusal == OFF else "no submission has this code"
+            raise Refusal(404, hint)
+        verdict, client = "accepted" if order.accept else "refused", self._access.client_of(request)
+        logger.info("a submission was %s code=%s client=%s why=%r", verdict, order.code, client, order.why)
+        return responses.json(JudgedJson(order.code, order.accept))
+
+
+def _url_in(body: bytes) -> str:
+    try:
+        return _request_decoder.decode(body).url
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise Refusal(400, f'the JSON is not understood ({error}); post {{"url": "https://..."}}') from error
+
+
+def _judgement_in(body: bytes) -> JudgeRequest:
+    try:
+        return _judgement_decoder.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        hint = 'post {"code": "...", "accept": true}, with why or pages if wanted'
+        raise Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
+
+
+_request_decoder: Final = msgspec.json.Decoder(SubmitRequest)
+_judgement_decoder: Final = msgspec.json.Decoder(JudgeRequest)

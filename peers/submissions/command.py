@@ -1,0 +1,149 @@
+"""The commands `tianmesh submit` and `tianmesh submissions`. [io]"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from mesh.client.gateway_client import GatewayClient
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    KeyOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+)
+from peers.policy.submission_rules import SITE_PAGES_MAX
+from peers.submissions.submission import WHY_CHARS_MAX, SubmissionState, code_in
+
+EPILOG: Final = (
+    "Examples: tianmesh submit https://www.example.org/   tianmesh submit aajx3k7c2q5d4e6f7g2h3i4j --json"
+)
+LIST_EPILOG: Final = (
+    "Examples: tianmesh submissions list   tianmesh submissions list --state moderated --json"
+)
+ACCEPT_EPILOG: Final = (
+    "Examples: tianmesh submissions accept aajx3k7c2q5d4e6f7g2h3i4j   "
+    "tianmesh submissions accept aajx3k7c2q5d4e6f7g2h3i4j --pages 2000"
+)
+REFUSE_EPILOG: Final = (
+    "Example: tianmesh submissions refuse aajx3k7c2q5d4e6f7g2h3i4j --why 'only sites about the climate'"
+)
+_STATES: Final = {
+    SubmissionState.MODERATED: "waits for an administrator",
+    SubmissionState.PROVING: "waits for its proof",
+    SubmissionState.QUEUED: "waits for its turn",
+    SubmissionState.CRAWLED: "is being visited",
+    SubmissionState.DONE: "is done",
+    SubmissionState.REFUSED: "was refused",
+}
+CodeArgument = Annotated[
+    str, typer.Argument(help="The code of a submission, as `submissions list` shows it.")
+]
+
+app = typer.Typer(no_args_is_help=True, help="The sites that people have submitted: list, accept, refuse")
+
+
+def submit(
+    site: Annotated[str, typer.Argument(help="A page of the site, best its start page; or a code.")],
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Submit a site to a mesh that takes submissions, or see how one stands.
+
+    The policy of the mesh says whether it takes any, of how many pages, and whether an administrator looks at
+    them first. Without a key you are one of its readers, with the quota of these.
+    """
+    with GatewayClient(gateway) as client:
+        told = client.submission(site) if code_in(site) is not None else client.submit(site)
+    if as_json:
+        print_json(told)
+        return
+    _show(told)
+    if told["state"] in (SubmissionState.MODERATED, SubmissionState.PROVING) and not told["is_proven"]:
+        console = Console(highlight=False, soft_wrap=True)
+        console.print(f"Show that it is yours: put the code as text at {escape(told['proof_file'])}")
+        console.print(f"or into the head of its start page: {escape(told['proof_element'])}")
+
+
+@app.command("list", epilog=LIST_EPILOG)
+def list_submissions(
+    state: Annotated[
+        SubmissionState | None, typer.Option(help="Only those at this step.", show_default="all")
+    ] = None,
+    key: KeyOption = None,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """List the sites that were submitted, by the peers that crawl them."""
+    with administrator_of(gateway, token, data, key) as client:
+        listed = [told for told in client.submissions() if state is None or told["state"] == state]
+    if as_json:
+        print_json({"submissions": listed})
+        return
+    for told in listed:
+        _show(told)
+    if not listed:
+        Console(stderr=True, highlight=False).print("there are no submissions of this kind")
+
+
+@app.command("accept", epilog=ACCEPT_EPILOG)
+def accept(
+    code: CodeArgument,
+    pages: Annotated[
+        int, typer.Option(min=0, max=SITE_PAGES_MAX, help="Pages at most, if more than the policy says.")
+    ] = 0,
+    key: KeyOption = None,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Accept a submission: the mesh looks for its proof, and visits it."""
+    with administrator_of(gateway, token, data, key) as client:
+        done = client.judge(code, is_accepted=True, pages=pages)
+    _show_verdict(done, as_json=as_json)
+
+
+@app.command("refuse", epilog=REFUSE_EPILOG)
+def refuse(
+    code: CodeArgument,
+    why: Annotated[str, typer.Option(help="The reason, which its status page shows.")] = "",
+    key: KeyOption = None,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Refuse a submission for good; pages of the site that were visited stay."""
+    if len(why) > WHY_CHARS_MAX:
+        raise typer.BadParameter(f"give a reason of up to {WHY_CHARS_MAX} characters")
+    with administrator_of(gateway, token, data, key) as client:
+        done = client.judge(code, is_accepted=False, why=why)
+    _show_verdict(done, as_json=as_json)
+
+
+def _show(told: dict[str, Any]) -> None:
+    made = datetime.fromtimestamp(told["made_s"], UTC)
+    pages = f", {told['visited']} of at most {told['pages_max']} pages" if told["visited"] else ""
+    why = f": {told['why']}" if told["why"] else ""
+    state = _STATES[SubmissionState(told["state"])]
+    line = f"{told['code']}  {made:%Y-%m-%d}  {told['url']}  {state}{pages}{why}"
+    Console(highlight=False, soft_wrap=True).print(escape(line))
+
+
+def _show_verdict(done: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(done)
+    else:
+        print(f"{done['code']} is {'accepted' if done['accepted'] else 'refused'}")

@@ -1,0 +1,204 @@
+"""A submitted site: its row, how two versions of the row join, and its state as people are told it.
+
+    "s" code -> Submission
+
+The code names the submission, opens its status page and is its proof. It begins with the slot of the site, so
+that who has the code alone knows whom to ask; the rest is drawn by chance, and nobody guesses it.
+
+A row has two kinds of fields: those that its maker wrote once, and those that only grow. So rows join field
+by field, by maximum and union, and of two that differ in the first kind, which no honest peer makes, the
+greater counts. The pages admitted are written before any of them is asked for, and kept by the team by then;
+one peer at a time admits. So whoever crawls the site later asks for these and no others.
+"""
+
+from __future__ import annotations
+
+from base64 import b32decode, b32encode
+from enum import StrEnum
+from itertools import pairwise
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from mesh.urls import URL_CHARS_MAX, host_of, is_canonical
+from peers.policy.submission_rules import SITE_PAGES_MAX
+
+CODE_BYTES: Final = 15  # 2 of the slot, 104 bits drawn
+SLOT_BYTES: Final = 2
+WHY_CHARS_MAX: Final = 300
+MARK_BYTES: Final = 16  # `mesh.urls.fingerprint`
+KEPT_S: Final = 90 * 86_400.0  # a submission, from its beginning on; then it is forgotten
+PROOF_S: Final = 14 * 86_400.0  # within which a site has to show its proof
+TRIES_MAX: Final = 1_000
+_NAME: Final = b"s"
+NAME_BYTES: Final = 1 + CODE_BYTES
+TIME_S_MAX: Final = 1 << 40
+
+Code: TypeAlias = Annotated[bytes, Meta(min_length=CODE_BYTES, max_length=CODE_BYTES)]
+Why: TypeAlias = Annotated[str, Meta(max_length=WHY_CHARS_MAX)]
+Mark: TypeAlias = Annotated[bytes, Meta(min_length=MARK_BYTES, max_length=MARK_BYTES)]
+
+
+class SubmissionState(StrEnum):
+    """The step at which a submission is."""
+
+    MODERATED = "moderated"  # waits for an administrator
+    PROVING = "proving"  # waits for its proof
+    QUEUED = "queued"  # waits for its turn
+    CRAWLED = "crawled"  # is being visited
+    DONE = "done"
+    REFUSED = "refused"
+
+
+class Submission(msgspec.Struct, frozen=True, array_like=True):
+    """The row of a submitted site."""
+
+    url: Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]  # canonical, that was submitted
+    made_s: Annotated[int, Meta(ge=0, le=TIME_S_MAX)]  # since the epoch
+    is_moderated: bool  # an administrator is to judge it first
+    needs_proof: bool  # nothing of it is visited before
+    pages_max: Annotated[int, Meta(ge=1, le=SITE_PAGES_MAX)]
+    verdict: Annotated[int, Meta(ge=0, le=2)] = 0  # of administrators: 1 accepted, 2 refused
+    verdict_why: Why = ""
+    is_begun: bool = False  # who crawls the site has looked whether it is known
+    is_proven: bool = False
+    is_known: bool = False  # the mesh crawled the site before: its pages are not limited
+    tries: Annotated[int, Meta(ge=0, le=TRIES_MAX)] = 0  # looks for the proof
+    tried_why: Why = ""  # the result of one of them
+    visited: Annotated[int, Meta(ge=0, le=SITE_PAGES_MAX)] = 0  # pages
+    end: Annotated[int, Meta(ge=0, le=2)] = 0  # 1 done, 2 refused by what was found
+    end_why: Why = ""
+    # Fingerprints of the pages that may be asked for, in their order.
+    admitted: Annotated[tuple[Mark, ...], Meta(max_length=SITE_PAGES_MAX)] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Is anything of it still to come?"""
+        return self.verdict < 2 and not self.end
+
+    @property
+    def is_judged(self) -> bool:
+        """Has it passed the administrators, where it has to?"""
+        return self.verdict == 1 or (not self.is_moderated and self.verdict < 2)
+
+    @property
+    def is_limited(self) -> bool:
+        """Are its pages limited to those that are admitted?"""
+        return self.is_proven and not self.is_known
+
+    @property
+    def state(self) -> SubmissionState:
+        if self.verdict == 2 or self.end == 2:
+            return SubmissionState.REFUSED
+        if self.end:
+            return SubmissionState.DONE
+        if not self.is_judged:
+            return SubmissionState.MODERATED
+        if self.needs_proof and not self.is_proven:
+            return SubmissionState.PROVING
+        return SubmissionState.CRAWLED if self.visited else SubmissionState.QUEUED
+
+    @property
+    def why(self) -> str:
+        """The reason why it is refused; before that, the result of the last look for its proof."""
+        if self.verdict == 2:
+            return self.verdict_why
+        return self.end_why or ("" if self.is_proven else self.tried_why)
+
+
+def code_text(code: bytes) -> str:
+    """Return a code as people see it: 24 letters and digits of base 32."""
+    return b32encode(code).decode().lower()
+
+
+def code_in(text: str) -> bytes | None:
+    """Return the code in a text; None when it is none."""
+    try:
+        code = b32decode(text.upper()) if text.isascii() and len(text) == 24 else b""
+    except ValueError:
+        return None
+    return code if len(code) == CODE_BYTES else None
+
+
+def slot_of_code(code: bytes) -> int:
+    return int.from_bytes(code[:SLOT_BYTES], "big")
+
+
+def code_of(slot: int, chance: bytes) -> bytes:
+    """Make a code for a site of a slot. Args: chance: bytes that nobody can guess, 13 of them or more."""
+    return slot.to_bytes(SLOT_BYTES, "big") + chance[: CODE_BYTES - SLOT_BYTES]
+
+
+def name_of(code: bytes) -> bytes:
+    """Return the name of a row in its slot."""
+    return _NAME + code
+
+
+def code_in_name(name: bytes) -> bytes | None:
+    """Return the code of a row's name; None when it is the name of another kind of row."""
+    return name[1:] if len(name) == NAME_BYTES and name[:1] == _NAME else None
+
+
+def row_bytes(row: Submission) -> bytes:
+    return _encode(row)
+
+
+def row_in(value: bytes) -> Submission:
+    """Read a row.
+
+    Raises:
+      ValueError: it is none.
+    """
+    try:
+        return _decode(value)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"no submission: {error}") from error
+
+
+def joined(one: Submission, other: Submission) -> Submission:
+    """Join two versions of a row."""
+    first = max(one, other, key=_written_once)
+    verdict, verdict_why = max((one.verdict, one.verdict_why), (other.verdict, other.verdict_why))
+    tries, tried_why = max((one.tries, one.tried_why), (other.tries, other.tried_why))
+    end, end_why = max((one.end, one.end_why), (other.end, other.end_why))
+    admitted = one.admitted
+    if admitted != other.admitted:
+        admitted = tuple(sorted({*one.admitted, *other.admitted})[:SITE_PAGES_MAX])
+    return Submission(
+        first.url,
+        first.made_s,
+        first.is_moderated,
+        first.needs_proof,
+        max(one.pages_max, other.pages_max),
+        verdict,
+        verdict_why,
+        one.is_begun or other.is_begun,
+        one.is_proven or other.is_proven,
+        one.is_known or other.is_known,
+        tries,
+        tried_why,
+        max(one.visited, other.visited),
+        end,
+        end_why,
+        admitted,
+    )
+
+
+def is_row(slot: int, code: bytes, row: Submission, slot_of_host: int) -> bool:
+    """Is this a row in its place, as an honest peer writes it? Args: slot_of_host: of its URL's host."""
+    if not slot == slot_of_host == slot_of_code(code) or not is_canonical(row.url):
+        return False
+    return all(a < b for a, b in pairwise(row.admitted))
+
+
+def host_in(row: Submission) -> str:
+    return host_of(row.url)
+
+
+def _written_once(row: Submission) -> tuple[str, int, bool, bool]:
+    return row.url, row.made_s, row.is_moderated, row.needs_proof
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Submission).decode

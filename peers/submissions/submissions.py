@@ -1,0 +1,473 @@
+"""The actor that keeps the submissions of the slots of a peer: quotas, verdicts, and how the sites stand.
+
+Nothing here asks a web server. The controller of the peer is told which sites there are (`WatchSites`), once
+the living team knows the same, and tells what it sees of them (`SitesSeen`), which goes into the rows.
+Without `[submissions]` in the policy there is nothing, nor does the handover know of this store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import ClassVar, Final
+
+from msgspec.structs import replace
+
+from mesh.actors.actor import Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.membership.model.messages import DecreesInForce
+from mesh.tables.table import Table, TableSection
+from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchedSite, WatchSites
+from peers.handover.item_store import Item, ItemStore, key_of
+from peers.handover.keeper import Keeper
+from peers.handover.messages import UseStore
+from peers.handover.mirror import Mirror, Pledge
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
+from peers.policy.decreed import policy_of
+from peers.policy.rules import DAY_S, OF_SEEDS, Policy
+from peers.policy.submission_rules import SITE_PAGES_MAX
+from peers.submissions.domain_day import (
+    codes_bytes,
+    codes_in,
+    day_in_name,
+    is_kept,
+    name_of_day,
+    slot_of_domain,
+)
+from peers.submissions.submission import (
+    KEPT_S,
+    PROOF_S,
+    TRIES_MAX,
+    WHY_CHARS_MAX,
+    Submission,
+    code_in_name,
+    code_text,
+    host_in,
+    is_row,
+    joined,
+    name_of,
+    row_bytes,
+    row_in,
+    slot_of_code,
+)
+from peers.submissions.wire_messages import (
+    DOMAIN_FULL,
+    ELSEWHERE,
+    MESH_FULL,
+    OFF,
+    TOLD_MAX,
+    UNKNOWN,
+    UNWANTED,
+    ClaimDomain,
+    JudgeSubmission,
+    ReadSubmissions,
+    SubmissionAnswered,
+    SubmissionsTold,
+    SubmitSite,
+    ToldSubmission,
+)
+
+SWEEP_ROWS: Final = 1_000  # looked through in a turn
+SWEEP_PAUSE_S: Final = 0.05
+# Of the slots kept here, old ones too; some 30 MB without the pages admitted. Then no more are taken.
+ROWS_MAX: Final = 100_000
+SWEEP_S: Final = 3_600.0  # between two passes over all rows
+
+
+class SubmissionStatistics(HolderStatistics, frozen=True):
+    """The work on submissions: gauges of now, counts since the start."""
+
+    is_on: bool  # does the policy say so?
+    open: int  # gauge: of the slots kept here, not at their end
+    taken: int  # count
+    refused: int  # count: by a quota, a limit or the policy
+    judged: int  # count: by administrators
+    dropped: int  # count: rows that were old
+
+
+class Submissions(StoreActor):
+    """Neighbours: gateways, the controller of this peer, the submissions of others of the team."""
+
+    name: ClassVar[str] = "submissions"
+    keeps: ClassVar = StoreDeclaration("submissions", name, is_needed_to_crawl=True, is_optional=True)
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {
+        ClaimDomain,
+        SubmitSite,
+        JudgeSubmission,
+        ReadSubmissions,
+    }
+
+    def __init__(self, me: str, table: Table, life: int = 1, rows_max: int = ROWS_MAX) -> None:
+        """Begin without looking at the table: most meshes take no submissions.
+
+        Args:
+          table: the section of this actor.
+          life: of the peer, see `mesh.tables.lives`.
+          rows_max: of submissions, smaller in tests.
+        """
+        self._rows_max = rows_max
+        self._me, self._table, self._life = me, table, life
+        self.is_dormant = True  # nobody has been able to submit anything in this life
+        self._ownership: Ownership | None = None
+        self._policy: Policy = OF_SEEDS
+        self._is_on = False
+        self._now = 0.0
+        self._changes: dict[bytes, Submission] = {}  # by code, of which the controller has not heard
+        self._gone: list[bytes] = []
+        self._open: set[bytes] = set()  # codes
+        self._known: set[bytes] = set()  # of these and of those at their end
+        self._swept_to, self._sweep_at = b"", inf
+        self._taken = self._refused = self._judged = self._dropped = 0
+
+    def _begin(self) -> None:
+        """Take up the rows in the table: sites may be submitted now, or could be a moment ago."""
+        me, rows = self._me, TableSection(self._table, b"s")
+        self._store = ItemStore(rows, _join, changed=self._changed, accepts=self._accepts)
+        self._mirror = Mirror(me, self.name, self._store, self._life)
+        self._keeper = Keeper(me, self.keeps, self._store, life=self._life, mirror=self._mirror)
+        self.is_dormant = False
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._now = now
+        sends: list[Send] = []
+        match message:
+            case ClaimDomain():
+                sends = self._answer(source, message.request, self._claim(message))
+            case SubmitSite():
+                sends = self._answer(source, message.request, self._submit(message))
+            case JudgeSubmission():
+                sends = self._answer(source, message.request, self._judge(message))
+            case ReadSubmissions():
+                sends = [Send(source, self._told(message))]
+            case SitesSeen(sites):
+                self._take_news(sites)
+            case DecreesInForce():
+                sends = self._hear_policy(message, now)
+            case OwnershipChanged(ownership):
+                self._ownership = ownership
+                if not self.is_dormant:
+                    self._keeper.change_ownership(ownership, now)
+                    self._forget_others(ownership)
+                    self._swept_to, self._sweep_at = b"", now  # what was another's to do may be ours now
+            case _ if not self.is_dormant:
+                sends = self._keeper.receive(source, message, now)
+            case _:
+                pass  # others have heard of the policy already, and repeat what they say
+        return sends + self._end_turn(now) if not self.is_dormant else sends
+
+    def wake(self, now: float) -> list[Send]:
+        self._now = now
+        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
+        if self._sweep_at <= now:
+            self._sweep(now)
+        return sends + self._end_turn(now)
+
+    def wake_at(self) -> float:
+        return min(self._keeper.wake_at(), self._sweep_at)
+
+    @property
+    def has_news(self) -> bool:
+        return self._keeper.has_news
+
+    def before_commit(self, now: float) -> list[Send]:
+        return self._keeper.before_commit(now) + self._redeem()
+
+    def observe(self) -> Statistics:
+        if self.is_dormant:
+            return Statistics()
+        return SubmissionStatistics(
+            store=self._keeper.observe(),
+            is_on=self._is_on,
+            open=len(self._open),
+            taken=self._taken,
+            refused=self._refused,
+            judged=self._judged,
+            dropped=self._dropped,
+        )
+
+    def _end_turn(self, now: float) -> list[Send]:
+        sends = self._redeem() + self._keeper.end_turn(now)
+        if self._changes or self._gone:
+            sends.append(self._news())
+        return sends
+
+    def _redeem(self) -> list[Send]:
+        if not self._mirror.has_pledges:
+            return []
+        return [send for pledge in self._mirror.redeem() for send in pledge.sends]
+
+    # --- Gateways
+
+    def _answer(self, gateway: Address, request: int, refusal: str) -> list[Send]:
+        """Answer a gateway, once the living team knows the result."""
+        answer = Send(gateway, SubmissionAnswered(request, refusal))
+        if refusal:
+            self._refused += refusal not in (ELSEWHERE, OFF)
+            return [answer]
+        self._pledge(answer)
+        return []
+
+    def _pledge(self, send: Send) -> None:
+        """Send something when the team has kept all that was changed up to now."""
+        news = [self._news()] if self._changes or self._gone else []
+        self._mirror.pledge(Pledge(sends=(*news, send)))
+
+    def _claim(self, message: ClaimDomain) -> str:
+        """Take one more submission of a domain today, if there may be one; return why not."""
+        rules, ownership = self._policy.submissions, self._ownership
+        if rules is None or ownership is None:
+            return OFF
+        slot = slot_of_domain(message.digest, ownership.table.slot_count)
+        if ownership.owner_of(slot) != ownership.me:
+            return ELSEWHERE
+        name = name_of_day(message.digest, self._today)
+        before = self._store.get(slot, name)
+        codes = set() if before is None else set(codes_in(before))
+        if message.code in codes:
+            return ""
+        if len(codes) >= rules.per_domain:
+            return DOMAIN_FULL
+        self._store.put(slot, name, codes_bytes(codes | {message.code}))
+        return ""
+
+    def _submit(self, message: SubmitSite) -> str:
+        """Take a submission; return why not."""
+        rules, ownership = self._policy.submissions, self._ownership
+        if rules is None or ownership is None:
+            return OFF
+        row = Submission(message.url, int(self._now), rules.moderation, rules.proof, rules.pages_per_site)
+        slot = slot_of_code(message.code)
+        if not is_row(slot, message.code, row, ownership.slot_of(host_in(row))):
+            return UNKNOWN
+        if ownership.owner_of(slot) != ownership.me:
+            return ELSEWHERE
+        if (known := self._row(message.code)) is not None:
+            return "" if known.url == message.url else UNKNOWN
+        if not self._policy.at(self._now).has_room_for(message.url):
+            return UNWANTED
+        if len(self._open) >= rules.waiting_max or len(self._known) >= self._rows_max:
+            return MESH_FULL
+        self._put(message.code, row)
+        self._taken += 1
+        return ""
+
+    def _judge(self, message: JudgeSubmission) -> str:
+        """Accept or refuse a submission, as an administrator has ordered it; return why not."""
+        ownership = self._ownership
+        slot = slot_of_code(message.code)
+        if ownership is None or not self._is_on:
+            return OFF
+        if slot >= ownership.table.slot_count:
+            return UNKNOWN
+        if ownership.owner_of(slot) != ownership.me:
+            return ELSEWHERE
+        row = self._row(message.code)
+        if row is None:
+            return UNKNOWN
+        verdict, pages_max = 1 if message.is_accepted else 2, max(row.pages_max, message.pages)
+        if self._put(
+            message.code, replace(row, verdict=verdict, verdict_why=message.why, pages_max=pages_max)
+        ):
+            self._judged += 1
+        return ""
+
+    def _told(self, message: ReadSubmissions) -> SubmissionsTold:
+        ownership = self._ownership
+        if ownership is None or not self._is_on:
+            return SubmissionsTold(message.request)
+        if message.code:
+            row = self._row(message.code) if len(message.code) > 2 else None
+            found = () if row is None else (_told(message.code, row),)
+            return SubmissionsTold(message.request, is_on=True, rows=found)
+        rows: list[ToldSubmission] = []
+        items = self._store.items_after(message.after, TOLD_MAX)
+        for item in items:
+            code = code_in_name(item.name)
+            if code is not None and ownership.owner_of(item.slot) == ownership.me:
+                rows.append(_told(code, row_in(item.value)))
+        after = key_of(items[-1]) if len(items) == TOLD_MAX else b""
+        return SubmissionsTold(message.request, is_on=True, rows=tuple(rows), next=after)
+
+    # --- Rows
+
+    def _row(self, code: bytes) -> Submission | None:
+        value = self._store.get(slot_of_code(code), name_of(code))
+        return None if value is None else row_in(value)
+
+    def _put(self, code: bytes, row: Submission) -> bool:
+        """Join a row with the one that is there; the controller hears of it once the team has it."""
+        if not self._store.put(slot_of_code(code), name_of(code), row_bytes(row)):
+            return False
+        if code in self._changes:
+            self._mirror.pledge(Pledge(sends=(self._news(),)))
+        return True
+
+    def _take_news(self, sites: Iterable[SiteSeen]) -> None:
+        for seen in sites:
+            row = self._row(seen.code)
+            if row is not None:
+                self._put(seen.code, _with_news(row, seen))
+
+    def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
+        """Note that a row has changed here, by us or by another peer."""
+        code = code_in_name(name)
+        if code is not None:
+            self._changes[code] = row = row_in(value)
+            self._count(code, row)
+
+    def _count(self, code: bytes, row: Submission) -> None:
+        self._known.add(code)
+        (self._open.add if row.is_open else self._open.discard)(code)
+
+    def _forget_others(self, ownership: Ownership) -> None:
+        """Count no submission, and have the crawl know none, of slots that others keep by now."""
+        gone = {code for code in self._known if not ownership.kept[slot_of_code(code)]}
+        self._known -= gone
+        self._open -= gone
+        self._gone += gone
+
+    def _news(self) -> Send:
+        """Return the changes of which the controller has not heard so far."""
+        sites = tuple(_watched(code, row) for code, row in self._changes.items() if _is_watched(row))
+        gone = tuple(code for code, row in self._changes.items() if not _is_watched(row))
+        news = WatchSites(sites, (*self._gone, *gone))
+        self._changes.clear()
+        self._gone.clear()
+        return Send(Address(self._me, "controller"), news)
+
+    def _accepts(self, slot: int, name: bytes, value: bytes) -> bool:
+        """Is this a row in its place, if another peer says so?"""
+        ownership = self._ownership
+        if ownership is None:
+            return False
+        try:
+            if (code := code_in_name(name)) is not None:
+                row = row_in(value)
+                is_old = row.made_s + KEPT_S < self._now
+                return not is_old and is_row(slot, code, row, ownership.slot_of(host_in(row)))
+            if (day := day_in_name(name)) is not None:
+                codes_in(value)
+                is_in_place = slot_of_domain(day[0], ownership.table.slot_count) == slot
+                return is_in_place and is_kept(day[1], self._today)
+        except ValueError:
+            pass
+        return False
+
+    # --- Policy and time
+
+    @property
+    def _today(self) -> int:
+        return int(self._now // DAY_S)
+
+    def _hear_policy(self, message: DecreesInForce, now: float) -> list[Send]:
+        policy = policy_of(message)
+        if policy is None:
+            return []
+        was_on, self._policy = self._is_on, policy
+        self._is_on = policy.submissions is not None
+        sends: list[Send] = []
+        if self._is_on and not was_on:
+            self._swept_to, self._sweep_at = b"", now
+        if self._is_on and self.is_dormant:
+            self._begin()
+            if self._ownership is not None:
+                self._keeper.change_ownership(self._ownership, now)
+            sends = [Send(Address(self._me, "handover"), UseStore())]
+        if was_on and not self._is_on:
+            items = self._all_items()
+            self._changes.clear()
+            self._gone += [code for item in items if (code := code_in_name(item.name)) is not None]
+            self._sweep_at = inf
+        return sends
+
+    def _all_items(self) -> list[Item]:
+        items, after = list[Item](), b""
+        while some := self._store.items_after(after, SWEEP_ROWS):
+            items, after = items + some, key_of(some[-1])
+        return items
+
+    def _sweep(self, now: float) -> None:
+        """Look through some rows: forget old ones, end those without a proof, and tell the others again."""
+        items = self._store.items_after(self._swept_to, SWEEP_ROWS)
+        for item in items:
+            self._look_at(item, now)
+        if len(items) == SWEEP_ROWS:
+            self._swept_to, self._sweep_at = key_of(items[-1]), now + SWEEP_PAUSE_S
+        else:
+            self._swept_to, self._sweep_at = b"", now + SWEEP_S
+
+    def _look_at(self, item: Item, now: float) -> None:
+        code, day = code_in_name(item.name), day_in_name(item.name)
+        if day is not None and not is_kept(day[1], self._today):
+            self._store.drop(item.slot, item.name)
+            self._dropped += 1
+        if code is None or self._ownership is None or not self._ownership.kept[item.slot]:
+            return
+        row = row_in(item.value)
+        if row.made_s + KEPT_S < now:
+            self._store.drop(item.slot, item.name)
+            self._open.discard(code)
+            self._known.discard(code)
+            self._gone.append(code)
+            self._dropped += 1
+            return
+        self._count(code, row)
+        if row.is_open and row.needs_proof and not row.is_proven and row.made_s + PROOF_S < now:
+            self._put(code, replace(row, end=2, end_why=row.tried_why or "unproven"))
+        elif _is_watched(row) and code not in self._changes:
+            self._changes[code] = row
+
+
+def _is_watched(row: Submission) -> bool:
+    """Does the crawl have to know of it?"""
+    return row.is_judged and (row.is_open or row.is_limited)
+
+
+def _watched(code: bytes, row: Submission) -> WatchedSite:
+    return WatchedSite(
+        code,
+        code_text(code),
+        row.url,
+        row.is_open,
+        row.needs_proof,
+        row.is_begun,
+        row.is_proven,
+        row.is_known,
+        row.pages_max,
+        row.tries,
+        row.visited,
+        frozenset(row.admitted),
+    )
+
+
+def _with_news(row: Submission, seen: SiteSeen) -> Submission:
+    """Return a row with the news of its site."""
+    left = row.pages_max - len(row.admitted)
+    further = [mark for mark in seen.admitted if mark not in row.admitted][: max(left, 0)]
+    end, end_why = max((row.end, row.end_why), (seen.end, seen.end_why[:WHY_CHARS_MAX]))
+    tried = min(seen.tries, TRIES_MAX), seen.tried_why[:WHY_CHARS_MAX]
+    tries, tried_why = max((row.tries, row.tried_why), tried)
+    return replace(
+        row,
+        is_begun=row.is_begun or seen.is_begun,
+        is_known=row.is_known or (seen.is_known and not row.is_proven),
+        is_proven=row.is_proven or seen.is_proven,
+        tries=tries,
+        tried_why=tried_why,
+        visited=min(max(row.visited, seen.visited), SITE_PAGES_MAX),
+        end=end,
+        end_why=end_why,
+        admitted=tuple(sorted({*row.admitted, *further})) if further else row.admitted,
+    )
+
+
+def _told(code: bytes, row: Submission) -> ToldSubmission:
+    return ToldSubmission(slot_of_code(code), code, replace(row, admitted=()))
+
+
+def _join(one: bytes, other: bytes) -> bytes:
+    """Join two values of one name: see `handover.item_store`. ValueError for bytes that are none."""
+    try:
+        return row_bytes(joined(row_in(one), row_in(other)))
+    except ValueError:
+        return codes_bytes({*codes_in(one), *codes_in(other)})

@@ -1,0 +1,283 @@
+"""Submitting sites at a gateway: off by default, quotas, hostile texts, the status page, verdicts."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from mesh.actors.actor import Address, Message
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.slots import SlotTable, slot_of
+from peers.crawler.fetching.contact import visitor_of
+from peers.crawler.model.settings import CrawlSettings
+from peers.gateway.http.quotas import Quotas
+from peers.gateway.model.messages import (
+    FindSubmission,
+    JudgeSite,
+    ListSites,
+    RequestRefused,
+    SiteAnswered,
+    SitesListed,
+    SubmissionFound,
+    SubmitUrl,
+)
+from peers.gateway.model.settings import GatewaySettings
+from peers.gateway.routes import application
+from peers.gateway.searcher import Searcher
+from peers.policy.rules import OF_SEEDS, Policy
+from peers.policy.submission_rules import SubmissionRules
+from peers.submissions.submission import Submission, code_of, code_text
+from peers.submissions.wire_messages import (
+    DOMAIN_FULL,
+    ELSEWHERE,
+    MESH_FULL,
+    OFF,
+    UNKNOWN,
+    UNWANTED,
+    ClaimDomain,
+    ReadSubmissions,
+    SubmissionAnswered,
+    SubmissionsTold,
+    SubmitSite,
+    ToldSubmission,
+)
+from tests.peers.gateway.asgi_client import ask
+from tests.peers.gateway.fake_backend import RIGHTS, FakeBackend
+
+CODE = code_of(7, b"0123456789abcdef")
+TEXT = code_text(CODE)
+RULES = SubmissionRules()
+URL = "https://www.example.org/"
+ROW = Submission(URL, 1_000, is_moderated=True, needs_proof=True, pages_max=100)
+HTML = {"Accept": "text/html"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def backend_of(
+    refusal: str = "", row: Submission | None = ROW, rules: SubmissionRules | None = RULES
+) -> FakeBackend:
+    def answer(order: Message) -> Message:
+        match order:
+            case SubmitUrl() | JudgeSite():
+                return SiteAnswered(7, CODE, refusal)
+            case FindSubmission():
+                return SubmissionFound(7, True, row)
+            case ListSites():
+                told = SubmissionsTold(1, True, (ToldSubmission(7, CODE, ROW),), b"\x01")
+                return SitesListed(7, ("ann", "bob"), "ann", told)
+        raise AssertionError(order)
+
+    backend = FakeBackend(answer)
+    backend.policy = Policy(rules=OF_SEEDS.rules, submissions=rules)
+    return backend
+
+
+async def test_it_is_off_unless_the_policy_has_it() -> None:
+    gateway = application(backend_of(rules=None))
+    assert (await ask(gateway, "/submit", headers=HTML)).status == 404
+    posted = await ask(gateway, "/submit", "POST", FORM | HTML, urlencode({"url": URL}).encode())
+    assert posted.status == 404
+    reply = await ask(gateway, "/api/submit", "POST", {}, b'{"url": "https://www.example.org/"}')
+    assert reply.status == 404
+    assert "[submissions]" in reply.json["error"]
+    assert "/submit" not in (await ask(gateway, "/bot", headers=HTML)).text
+    assert "/submit" in (await ask(application(backend_of()), "/bot", headers=HTML)).text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_form_leads_to_the_status_page_by_its_code_alone(language: str) -> None:
+    backend = backend_of()
+    gateway = application(backend)
+    form = (await ask(gateway, f"/submit?lang={language}", headers=HTML)).text
+    assert '<form class="ask"' in form
+    assert f'action="/submit?lang={language}"' in form
+    body = urlencode({"url": " HTTPS://www.Example.org "}).encode()
+    posted = await ask(gateway, f"/submit?lang={language}", "POST", FORM | HTML, body)
+    assert (posted.status, posted.headers["location"]) == (303, f"/submit/{TEXT}?lang={language}")
+    assert backend.orders == [SubmitUrl(7, URL, b"0123456789abcdef")]
+    page = await ask(gateway, posted.headers["location"], headers=HTML)
+    assert page.status == 200
+    assert TEXT in page.text
+    assert "https://www.example.org/tianmesh-site.txt" in page.text
+    assert f"&lt;meta name=&#34;tianmesh-site&#34; content=&#34;{TEXT}&#34;&gt;" in page.text
+    assert (await ask(application(backend_of(row=None)), f"/submit/{TEXT}", headers=HTML)).status == 404
+
+
+async def test_programs_get_the_same_as_json() -> None:
+    gateway = application(backend_of())
+    told = (await ask(gateway, "/api/submit", "POST", {}, b'{"url": "https://www.example.org"}')).json
+    assert told["code"] == TEXT
+    assert told["state"] == "moderated"
+    assert told["proof_file"] == "https://www.example.org/tianmesh-site.txt"
+    assert (await ask(gateway, f"/api/submit/{TEXT}")).json == told
+    assert (await ask(gateway, "/api/submit/" + "a" * 25)).status == 404
+    for body in (b"", b"{}", b"\xff", b"[" * 5_000, b'{"url": 1}'):
+        assert (await ask(gateway, "/api/submit", "POST", {}, body)).status == 400
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status"),
+    [(DOMAIN_FULL, 429), (MESH_FULL, 503), (UNWANTED, 409), (UNKNOWN, 503), ("odd", 503), (OFF, 503)],
+)
+async def test_people_and_programs_are_told_why_a_site_is_not_taken(refusal: str, status: int) -> None:
+    gateway = application(backend_of(refusal))
+    assert (await ask(gateway, "/api/submit", "POST", {}, b'{"url": "http://a.test/"}')).status == status
+    posted = await ask(gateway, "/submit", "POST", FORM | HTML, b"url=http%3A%2F%2Fa.test%2F")
+    assert posted.status == status
+    assert 'role="alert"' in posted.text
+    assert 'value="http://a.test/"' in posted.text
+
+
+async def test_a_client_has_a_quota_and_an_administrator_none() -> None:
+    backend = backend_of(rules=SubmissionRules(per_client=4))
+    backend.submission_wait_s = 100.0
+    gateway = application(backend)
+    body = b'{"url": "https://www.example.org/"}'
+    refused = await ask(gateway, "/api/submit", "POST", {}, body, client="192.0.2.9")
+    assert (refused.status, refused.headers["retry-after"]) == (429, "86400")
+    assert backend.submissions_taken == [("192.0.2.9", 4)]
+    assert backend.orders == []
+    assert (await ask(gateway, "/api/submit", "POST", RIGHTS, body)).status == 200
+    assert len(backend.submissions_taken) == 1
+
+
+def test_the_quota_of_a_client_comes_back_in_a_day_and_clients_are_forgotten_in_their_order() -> None:
+    quotas = Quotas(GatewaySettings())
+    assert [quotas.take_submission("a", 2, 0.0) for _ in range(3)] == [0.0, 0.0, 43_200.0]
+    assert quotas.take_submission("a", 2, 43_200.0) == 0.0
+    assert quotas.take_submission("a", 2, 43_200.0) > 0.0
+    for n in range(10_100):
+        quotas.take_submission(f"c{n}", 2, 43_200.0)
+    assert len(quotas._submitters) == 10_000
+
+
+async def test_private_addresses_hostile_urls_and_pages_of_other_sites_are_refused() -> None:
+    backend = backend_of()
+    backend.private = {"10.0.0.1": "it is private"}
+    gateway = application(backend)
+    assert (await ask(gateway, "/api/submit", "POST", {}, b'{"url": "http://10.0.0.1/"}')).status == 409
+    for url in ("", "javascript:alert(1)", "ftp://a.test/", "http://" + "a" * 9_000, "http://[::", "\ud800"):
+        body = urlencode({"url": url.encode("utf-8", "surrogatepass")}).encode()
+        posted = await ask(gateway, "/submit", "POST", FORM | HTML, body)
+        assert posted.status == 400, url
+    hostile = '"><script>alert(1)</script>'
+    posted = await ask(gateway, "/submit", "POST", FORM | HTML, f"url={quote(hostile)}".encode())
+    assert "<script>alert(1)" not in posted.text
+    foreign = {"Origin": "https://evil.test", "Sec-Fetch-Site": "cross-site"}
+    body = b"url=http%3A%2F%2Fa.test%2F"
+    assert (await ask(gateway, "/submit", "POST", FORM | foreign, body)).status == 403
+    assert (await ask(gateway, "/api/submit", "POST", foreign, b'{"url": "http://a.test/"}')).status == 403
+    assert (await ask(gateway, "/submit", "POST", FORM, b"url=" + b"a" * 20_000)).status == 413
+    assert backend.orders == []
+
+
+async def test_a_peer_without_a_contact_takes_no_site() -> None:
+    backend = backend_of()
+    backend.visitor = visitor_of(CrawlSettings(), (), is_closed=False)
+    reply = await ask(application(backend), "/api/submit", "POST", {}, b'{"url": "https://www.pku.edu.cn/"}')
+    assert reply.status == 409
+    assert backend.orders == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"verdict": 2, "verdict_why": "<b>spam</b>"}, "&lt;b&gt;spam&lt;/b&gt;"),
+        ({"is_moderated": False, "tried_why": "none", "tries": 1}, "The last look found no proof."),
+        ({"verdict": 1, "is_proven": True, "visited": 3}, "3 of at most 100 pages visited."),
+        ({"verdict": 1, "is_proven": True, "visited": 9, "end": 1}, "Done: 9 of at most 100 pages visited."),
+        ({"verdict": 1, "is_proven": True}, "Waits for its turn."),
+        ({"verdict": 1, "end": 2, "end_why": "robots"}, "The robots.txt of the site forbids it."),
+        ({"end": 1, "is_known": True}, "this site is crawled anyway"),
+    ],
+)
+async def test_each_step_is_told_in_words(change: dict[str, object], words: str) -> None:
+    fields = {name: getattr(ROW, name) for name in ROW.__struct_fields__}
+    row = Submission(**(fields | change))
+    page = (await ask(application(backend_of(row=row)), f"/submit/{TEXT}", headers=HTML)).text
+    assert words in page
+    assert ('http-equiv="refresh"' in page) is (row.state not in ("done", "refused"))
+
+
+async def test_verdicts_and_the_list_are_for_administrators() -> None:
+    backend = backend_of()
+    gateway = application(backend)
+    order = f'{{"code": "{TEXT}", "accept": false, "why": "spam", "pages": 5}}'.encode()
+    assert (await ask(gateway, "/api/submissions")).status == 403
+    assert (await ask(gateway, "/api/submissions", "POST", {}, order)).status == 403
+    assert backend.orders == []
+    done = await ask(gateway, "/api/submissions", "POST", RIGHTS, order)
+    assert done.json == {"code": TEXT, "accepted": False}
+    assert backend.orders == [JudgeSite(7, CODE, False, "spam", 5)]
+    listed = (await ask(gateway, "/api/submissions?peer=ann&after=0a", headers=RIGHTS)).json
+    assert [each["code"] for each in listed["submissions"]] == [TEXT]
+    assert (listed["peers"], listed["peer"], listed["next"]) == (["ann", "bob"], "ann", "01")
+    assert backend.orders[-1] == ListSites(7, "ann", b"\x0a")
+    for body in (b"{}", b"\xff", b'{"code": "x", "accept": true}'):
+        assert (await ask(gateway, "/api/submissions", "POST", RIGHTS, body)).status == 400
+    assert (await ask(gateway, "/api/submissions?after=xyz", headers=RIGHTS)).status == 400
+    assert (
+        await ask(application(backend_of(UNKNOWN)), "/api/submissions", "POST", RIGHTS, order)
+    ).status == 404
+
+
+# --- The conversation with other peers -----------------------------------------------------------
+
+
+def searcher_of(*peers: str) -> tuple[Searcher, Ownership]:
+    table = SlotTable(dict.fromkeys(peers, 100), 64, 2)
+    ownership = Ownership("ann", table, peers)
+    searcher = Searcher("ann")
+    searcher.receive(Address("ann", "membership"), OwnershipChanged(ownership), 0.0)
+    return searcher, ownership
+
+
+def test_the_domain_is_asked_first_then_the_site_and_again_when_it_is_another_peer_s() -> None:
+    searcher, ownership = searcher_of("ann", "bob")
+    [claim] = searcher.receive(Address("ann", "http"), SubmitUrl(7, URL, b"x" * 16), 0.0)
+    assert isinstance(claim.message, ClaimDomain)
+    first, request = claim.target, claim.message.request
+    stranger = Address("cyd", "submissions")
+    assert searcher.receive(stranger, SubmissionAnswered(request, DOMAIN_FULL), 0.1) == []
+    assert searcher.receive(first, SubmissionAnswered(request, ELSEWHERE), 0.1) == []
+    assert searcher.wake_at() == 0.6
+    assert searcher.wake(0.6) == [claim]
+    [submit] = searcher.receive(first, SubmissionAnswered(request), 0.7)
+    assert isinstance(submit.message, SubmitSite)
+    slot = slot_of("www.example.org", 64)
+    assert submit.target == Address(ownership.owner_of(slot) or "", "submissions")
+    assert submit.message.code == claim.message.code
+    assert submit.message.code[:2] == slot.to_bytes(2, "big")
+    [answer] = searcher.receive(submit.target, SubmissionAnswered(submit.message.request), 0.8)
+    assert answer.message == SiteAnswered(7, submit.message.code)
+
+
+def test_a_refusal_ends_it_and_silence_is_told() -> None:
+    searcher, _ = searcher_of("ann", "bob")
+    [claim] = searcher.receive(Address("ann", "http"), SubmitUrl(7, URL, b"x" * 16), 0.0)
+    assert isinstance(claim.message, ClaimDomain)
+    refused = SubmissionAnswered(claim.message.request, DOMAIN_FULL)
+    [answer] = searcher.receive(claim.target, refused, 0.1)
+    assert answer.message == SiteAnswered(7, claim.message.code, DOMAIN_FULL)
+    searcher.receive(Address("ann", "http"), SubmitUrl(8, URL, b"y" * 16), 1.0)
+    sends = searcher.wake(11.0)
+    assert [type(send.message) for send in sends] == [RequestRefused]
+
+
+def test_the_rows_of_a_team_are_joined() -> None:
+    searcher, _ = searcher_of("ann", "bob")
+    asked = searcher.receive(Address("ann", "http"), FindSubmission(7, CODE), 0.0)
+    assert {send.target.peer for send in asked} == {"ann", "bob"}
+    message = asked[0].message
+    assert isinstance(message, ReadSubmissions)
+
+    def told(visited: int) -> SubmissionsTold:
+        row = Submission(URL, 1_000, True, True, 100, visited=visited)
+        return SubmissionsTold(message.request, True, (ToldSubmission(7, CODE, row),))
+
+    assert searcher.receive(Address("ann", "submissions"), told(3), 0.1) == []
+    [answer] = searcher.receive(Address("bob", "submissions"), told(5), 0.2)
+    assert isinstance(answer.message, SubmissionFound)
+    assert answer.message.row is not None
+    assert answer.message.row.visited == 5

@@ -1,0 +1,311 @@
+"""Rows of submissions: they join in any order, and nothing is one that is not in its place."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.keys.decree import POLICY, Decree
+from mesh.membership.model.messages import DecreesInForce
+from mesh.slots import SlotTable
+from mesh.tables.memory_table import MemoryTable
+from mesh.urls import fingerprint
+from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchSites
+from peers.handover.messages import UseStore
+from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
+from peers.policy.submission_rules import SubmissionRules
+from peers.submissions.domain_day import codes_bytes, codes_in, domain_digest, is_kept, name_of_day
+from peers.submissions.submission import (
+    KEPT_S,
+    PROOF_S,
+    Submission,
+    SubmissionState,
+    code_in,
+    code_of,
+    code_text,
+    is_row,
+    joined,
+    name_of,
+    row_bytes,
+    row_in,
+    slot_of_code,
+)
+from peers.submissions.submissions import ROWS_MAX, Submissions, SubmissionStatistics
+from peers.submissions.wire_messages import (
+    DOMAIN_FULL,
+    ELSEWHERE,
+    MESH_FULL,
+    OFF,
+    UNKNOWN,
+    UNWANTED,
+    ClaimDomain,
+    JudgeSubmission,
+    ReadSubmissions,
+    SubmissionAnswered,
+    SubmissionsTold,
+    SubmitSite,
+)
+
+SLOTS = 16
+GATEWAY = Address("bob", "searcher")
+RULES = SubmissionRules(moderation=False, pages_per_site=5, per_domain=2, waiting_max=3)
+MARKS = [fingerprint(f"http://a.test/{n}") for n in range(8)]
+
+rows = st.builds(
+    Submission,
+    st.sampled_from(["http://a.test/", "http://a.test/b"]),
+    st.integers(0, 3),
+    st.booleans(),
+    st.booleans(),
+    st.integers(1, 3),
+    st.integers(0, 2),
+    st.sampled_from(["", "a", "b"]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 3),
+    st.sampled_from(["", "none"]),
+    st.integers(0, 3),
+    st.integers(0, 2),
+    st.sampled_from(["", "x"]),
+    st.sets(st.sampled_from(MARKS)).map(lambda marks: tuple(sorted(marks))),
+)
+
+
+@given(st.lists(rows, min_size=3, max_size=3))
+def test_rows_join_in_any_order_and_any_number_of_times(some: list[Submission]) -> None:
+    results = set()
+    for a, b, c in permutations(some):
+        results.add(row_bytes(joined(joined(a, b), joined(c, b))))
+        results.add(row_bytes(joined(a, joined(b, c))))
+    assert len(results) == 1
+    whole = row_in(results.pop())
+    assert joined(whole, some[0]) == whole
+
+
+@given(st.binary(min_size=13, max_size=20), st.integers(0, SLOTS - 1))
+def test_a_code_has_its_slot_and_is_read_as_it_is_written(chance: bytes, slot: int) -> None:
+    code = code_of(slot, chance)
+    assert slot_of_code(code) == slot
+    assert code_in(code_text(code)) == code
+    assert code_text(code).isalnum()
+
+
+@given(st.text(max_size=40))
+def test_a_text_that_is_no_code_is_none(text: str) -> None:
+    code = code_in(text)
+    assert code is None or code_text(code) == text.lower()
+
+
+def test_codes_of_a_day_are_in_order_and_days_go() -> None:
+    a, b = code_of(1, b"a" * 13), code_of(1, b"b" * 13)
+    assert codes_in(codes_bytes({b, a})) == (a, b)
+    for wrong in (b"", b"\x01", codes_bytes({a})[:-1], b"\x92" + 2 * codes_bytes({a})[1:]):
+        with pytest.raises(ValueError, match="codes"):
+            codes_in(wrong)
+    assert [day for day in range(10) if is_kept(day, 5)] == [4, 5, 6]
+    assert is_kept(65_535, 65_536)
+
+
+class Kept:
+    """The submissions of ann, alone in a mesh, or of two; all other actors are missing."""
+
+    def __init__(
+        self,
+        rules: SubmissionRules | None = RULES,
+        others: tuple[str, ...] = (),
+        rows_max: int = ROWS_MAX,
+    ) -> None:
+        self.table = MemoryTable()
+        self.actor = Submissions("ann", self.table, rows_max=rows_max)
+        self.ownership = Ownership("ann", SlotTable(dict.fromkeys(("ann", *others), 100), SLOTS, 1), ("ann",))
+        self.sends: list[Send] = []
+        self.now = 1_000.0
+        self.say(Address("ann", "membership"), OwnershipChanged(self.ownership))
+        self.obey(rules)
+
+    def obey(self, rules: SubmissionRules | None) -> None:
+        body = policy_bytes(Policy(rules=EVERYTHING.rules, submissions=rules))
+        decree = Decree(POLICY, "", 1, 0.0, inf, body, b"", b"")
+        self.say(Address("ann", "membership"), DecreesInForce(POLICY, (decree,)))
+
+    def say(self, source: Address, message: Message) -> list[Message]:
+        """Hand in a message, commit, and return what is sent."""
+        sends = self.actor.receive(source, message, self.now)
+        if not self.actor.is_dormant:
+            if self.actor.has_news:
+                sends += self.actor.before_commit(self.now)
+            if self.actor.wake_at() <= self.now:
+                sends += self.actor.wake(self.now)
+        self.sends += sends
+        return [send.message for send in sends]
+
+    def answer(self, message: Message) -> str:
+        [answer] = [each for each in self.say(GATEWAY, message) if isinstance(each, SubmissionAnswered)]
+        return answer.refusal
+
+    def code(self, host: str, number: int = 0) -> bytes:
+        return code_of(self.ownership.slot_of(host), bytes([number]) * 13)
+
+    def submit(self, host: str, number: int = 0) -> str:
+        return self.answer(SubmitSite(1, self.code(host, number), f"http://{host}/"))
+
+    def row(self, host: str, number: int = 0) -> Submission:
+        told = self.say(GATEWAY, ReadSubmissions(1, self.code(host, number)))
+        [answer] = [each for each in told if isinstance(each, SubmissionsTold)]
+        return answer.rows[0].row
+
+    def watched(self) -> list[WatchSites]:
+        return [send.message for send in self.sends if isinstance(send.message, WatchSites)]
+
+    def see(self, host: str, **news: object) -> None:
+        seen = SiteSeen(self.code(host), **news)  # type: ignore[arg-type]
+        self.say(Address("ann", "controller"), SitesSeen((seen,)))
+
+
+def test_without_the_policy_nothing_is_kept_nor_does_the_handover_know_of_it() -> None:
+    kept = Kept(None)
+    assert kept.submit("a.test") == OFF
+    assert kept.actor.is_dormant
+    assert not [send for send in kept.sends if not isinstance(send.message, SubmissionAnswered)]
+    kept.obey(RULES)
+    assert isinstance(kept.sends[-1].message, UseStore) or any(
+        isinstance(send.message, UseStore) for send in kept.sends
+    )
+    assert kept.submit("a.test") == ""
+
+
+def test_a_submission_is_taken_once_and_the_crawl_hears_of_it() -> None:
+    kept = Kept()
+    assert kept.submit("a.test") == kept.submit("a.test") == ""
+    [watch] = kept.watched()
+    assert watch.sites[0].proof == code_text(kept.code("a.test"))
+    statistics = kept.actor.observe()
+    assert isinstance(statistics, SubmissionStatistics)
+    assert (statistics.taken, statistics.open) == (1, 1)
+
+
+def test_what_is_elsewhere_unwanted_or_no_submission_is_refused_and_the_store_is_bounded() -> None:
+    kept = Kept()
+    hosts = [f"h{n}.test" for n in range(6)]
+    answers = [kept.submit(host, number) for number, host in enumerate(hosts)]
+    assert answers == [""] * 3 + [MESH_FULL] * 3
+    assert kept.answer(SubmitSite(1, kept.code(hosts[0]), f"http://{hosts[0]}/other")) == UNKNOWN
+    wrong = code_of((kept.ownership.slot_of("x.test") + 1) % SLOTS, b"x" * 13)
+    assert kept.answer(SubmitSite(1, wrong, "http://x.test/")) == UNKNOWN
+    assert kept.answer(SubmitSite(1, kept.code("x.test"), "http://X.test")) == UNKNOWN
+    assert kept.answer(JudgeSubmission(1, kept.code("x.test"), is_accepted=True)) == UNKNOWN
+    other = Kept(others=("zoe",))
+    assert ELSEWHERE in {other.submit(f"h{n}.test", n) for n in range(20)}
+    skipping = Kept()
+    skipping.actor._policy = Policy(rules=(), submissions=RULES)
+    assert skipping.submit("a.test") == UNWANTED
+
+
+def test_a_domain_has_its_quota_for_a_day() -> None:
+    kept = Kept()
+    digest = domain_digest("a.test")
+
+    def claim(number: int) -> str:
+        return kept.answer(ClaimDomain(1, digest, code_of(1, bytes([number]) * 13)))
+
+    assert [claim(1), claim(2), claim(1), claim(3)] == ["", "", "", DOMAIN_FULL]
+    kept.now += DAY_S
+    assert claim(3) == ""
+    kept.now += 3 * DAY_S
+    kept.say(Address("ann", "membership"), OwnershipChanged(kept.ownership))
+    assert kept.actor.wake_at() > kept.now
+    day = int((kept.now - 4 * DAY_S) // DAY_S)
+    assert kept.actor._store.get(int.from_bytes(digest[:8], "big") % SLOTS, name_of_day(digest, day)) is None
+
+
+def test_pages_are_admitted_up_to_the_limit_whatever_the_crawl_proposes() -> None:
+    kept = Kept()
+    kept.submit("a.test")
+    kept.see("a.test", is_begun=True)
+    kept.see("a.test", is_proven=True)
+    kept.see("a.test", admitted=tuple(MARKS[:3]))
+    kept.see("a.test", admitted=tuple(MARKS))
+    last = kept.watched()[-1].sites[0]
+    assert len(last.admitted) == RULES.pages_per_site
+    assert set(MARKS[:3]) < last.admitted
+    assert kept.answer(JudgeSubmission(1, kept.code("a.test"), is_accepted=True, pages=7)) == ""
+    kept.see("a.test", admitted=tuple(MARKS))
+    assert len(kept.watched()[-1].sites[0].admitted) == 7
+
+
+def test_a_refused_site_is_out_of_the_crawl_and_a_refusal_stays() -> None:
+    kept = Kept()
+    kept.submit("a.test")
+    kept.answer(JudgeSubmission(1, kept.code("a.test"), is_accepted=False, why="spam"))
+    kept.answer(JudgeSubmission(1, kept.code("a.test"), is_accepted=True))
+    assert kept.row("a.test").state is SubmissionState.REFUSED
+    assert kept.watched()[-1].gone == (kept.code("a.test"),)
+
+
+def test_without_a_proof_a_submission_ends_after_two_weeks_and_is_forgotten_after_ninety_days() -> None:
+    kept = Kept()
+    kept.submit("a.test")
+    kept.see("a.test", is_begun=True, tries=3, tried_why="none")
+    kept.now += PROOF_S + 10.0
+    kept.say(Address("ann", "membership"), OwnershipChanged(kept.ownership))
+    row = kept.row("a.test")
+    assert (row.state, row.why) == (SubmissionState.REFUSED, "none")
+    kept.now += KEPT_S
+    kept.say(Address("ann", "membership"), OwnershipChanged(kept.ownership))
+    [told] = [
+        each
+        for each in kept.say(GATEWAY, ReadSubmissions(1, kept.code("a.test")))
+        if isinstance(each, SubmissionsTold)
+    ]
+    assert told.rows == ()
+    assert not kept.actor._accepts(
+        kept.ownership.slot_of("a.test"), name_of(kept.code("a.test")), row_bytes(row)
+    )
+
+
+def test_rows_of_others_are_taken_in_their_place_only() -> None:
+    kept = Kept()
+    slot, code = kept.ownership.slot_of("a.test"), kept.code("a.test")
+    row = Submission("http://a.test/", 1_000, False, True, 5)
+    assert kept.actor._accepts(slot, name_of(code), row_bytes(row))
+    assert not kept.actor._accepts((slot + 1) % SLOTS, name_of(code), row_bytes(row))
+    assert not kept.actor._accepts(slot, name_of(code), codes_bytes({code}))
+    assert not kept.actor._accepts(slot, b"x", b"")
+    assert not is_row(slot, code, row, (slot + 1) % SLOTS)
+    disordered = Submission("http://a.test/", 1_000, False, True, 5, admitted=(MARKS[0], MARKS[0]))
+    assert not kept.actor._accepts(slot, name_of(code), row_bytes(disordered))
+
+
+def test_what_others_keep_by_now_is_counted_no_more_and_the_number_of_rows_is_bounded() -> None:
+    kept = Kept(rows_max=3)
+    hosts = [f"h{n}.test" for n in range(3)]
+    assert [kept.submit(host, number) for number, host in enumerate(hosts)] == [""] * 3
+    table = SlotTable({"ann": 0, "zoe": 100}, SLOTS, 1)
+    kept.say(Address("ann", "membership"), OwnershipChanged(Ownership("ann", table, ("ann", "zoe"))))
+    assert kept.actor._open == kept.actor._known == set()
+    codes = {kept.code(host, number) for number, host in enumerate(hosts)}
+    assert set(kept.watched()[-1].gone) == codes
+    kept.say(Address("ann", "membership"), OwnershipChanged(kept.ownership))
+    assert kept.actor._open == codes
+    kept.obey(SubmissionRules(waiting_max=100))
+    assert kept.submit("h9.test", 9) == MESH_FULL
+
+
+def test_a_peer_that_starts_again_tells_the_crawl_all_that_it_has() -> None:
+    kept = Kept()
+    kept.submit("a.test")
+    again = Kept(None)
+    again.actor = Submissions("ann", kept.table, 2)
+    again.say(Address("ann", "membership"), OwnershipChanged(again.ownership))
+    again.obey(RULES)
+    assert [site.url for watch in again.watched() for site in watch.sites] == ["http://a.test/"]
+    again.obey(None)
+    assert again.watched()[-1].gone == (kept.code("a.test"),)
+    assert again.submit("b.test") == OFF
