@@ -33,7 +33,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Actor
-from mesh.keys.decree import POLICY, REVOCATION
+from mesh.keys.decree import CLASSES, POLICY, REVOCATION
 from mesh.tables.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.addresses.lessor import Lessor
@@ -67,6 +67,7 @@ QUERY_LOG_SECTION: Final = b"Q"
 FOLLOWERS: Final = {
     POLICY: ("controller", "cell", "auditor", "searcher", "historian", "query_log", "http"),
     REVOCATION: ("http",),
+    CLASSES: ("questions", "searcher", "http"),
 }
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.

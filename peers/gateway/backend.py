@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mesh.actors.actor import Message
 from peers.crawler.fetching.contact import Visitor
@@ -12,6 +12,9 @@ from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 Answer = TypeVar("Answer", bound=Message)
 Made = TypeVar("Made")
@@ -37,12 +40,14 @@ class Backend(Protocol):
       rights: what bearers of tokens may.
       visitor: how this peer presents itself to the web.
       shown_log: notes what is shown and clicked on, if the policy of the mesh wants that.
+      classes: that pages of the mesh may be in; None where it has none.
     """
 
     settings: GatewaySettings
     rights: Rights
     visitor: Visitor
     shown_log: ShownLog
+    classes: ClassModel | None
 
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
