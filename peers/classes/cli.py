@@ -9,7 +9,7 @@ from peers.application import LateCommand
 COMMANDS: Final = {
     "classes": LateCommand(
         "peers.classes.commands:classes_app",
-        "Put the pages of the mesh into classes, by samples of each.",
+        "Put the pages of the mesh into classes, up to three levels, by samples of each.",
     ),
 }
 
