@@ -59,7 +59,7 @@ class SlotsView(Protocol):
     `statistics` and `facets` raise EffortSpentError, the others return what they have.
     """
 
-    generation: int
+    generation: int  # tells it from the same documents at another commit, or in other classes
 
     def statistics(
         self, terms: Sequence[str], effort: Effort | None = None

@@ -52,6 +52,8 @@ PAGE_VISITS: Final = 5_000
 EXPLAINED_VISITS: Final = 300
 # Measuring the features of a hit costs, for each entry that scores: 2 to 6 us.
 FEATURES_VISITS: Final = 200
+# Commits of an index in its life, before what stands for its classes; both together fit 63 bits.
+_GENERATION_BITS: Final = 22
 
 
 class ShownPage(NamedTuple):
@@ -134,6 +136,8 @@ class SnapshotReader:
         self, reader: _Remembered, snapshot: Snapshot, slots: SlotMask, classes: ClassModel | None
     ) -> None:
         self.generation = snapshot.generation
+        if classes is not None:  # by others it answers otherwise, as by another commit
+            self.generation += int.from_bytes(classes.digest[:5]) << _GENERATION_BITS
         self._reader = reader
         self._view = snapshot.responsible(slots, classes)
 

@@ -166,6 +166,20 @@ def test_without_classes_the_operator_is_text_and_answers_have_none(
     assert counts_in(mesh.search("ann", "page", wants_facets=True)) == {}
 
 
+def test_an_answer_made_while_a_peer_had_other_classes_is_not_shown_again(
+    stack: ExitStack, fitted: FittedModel
+) -> None:
+    mesh = Mesh(["ann", "bob", "cyd"], stack)
+    mesh.index(pages(200))
+    for peer in ("ann", "bob", "cyd"):
+        mesh.nodes[peer].receive(Address(peer, "membership"), "searcher", decrees(fitted.body), mesh.now)
+        counts = counts_in(mesh.search("ann", "class:*", wants_facets=True))
+        mesh.answerers[peer].follow_classes(decrees(fitted.body).decrees)
+        assert sum(counts_in(mesh.search("ann", "class:*", wants_facets=True)).values()) > sum(
+            counts.values()
+        )
+
+
 def test_new_classes_replace_the_old_ones_and_damaged_ones_do_not(
     stack: ExitStack, fitted: FittedModel
 ) -> None:
