@@ -54,12 +54,12 @@ def classes_of(decrees: Sequence[Decree], last: ClassModel | None) -> ClassModel
       decrees: of their kind, in force. last: what was in force before, which goes on where these cannot be
         read, as with a policy.
     """
-    if not decrees:
+    decree = next((each for each in decrees if not each.subject), None)
+    if decree is None:
         return None
     # Loaded by peers of a mesh that has classes.
     from peers.engine.pages.class_model import model_in
 
-    [decree] = decrees
     try:
         return model_in(decree.body)
     except ValueError as error:

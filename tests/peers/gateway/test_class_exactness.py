@@ -166,6 +166,16 @@ def test_without_classes_the_operator_is_text_and_answers_have_none(
     assert counts_in(mesh.search("ann", "page", wants_facets=True)) == {}
 
 
+def test_classes_about_something_else_are_none_of_the_mesh(stack: ExitStack, fitted: FittedModel) -> None:
+    mesh = Mesh(["ann"], stack)
+    mesh.index(pages(50))
+    other = Decree(CLASSES, "x", 1, 0.0, inf, fitted.body, b"", b"")
+    follow(mesh, DecreesInForce(CLASSES, (other,)))
+    assert counts_in(mesh.search("ann", "page", wants_facets=True)) == {}
+    follow(mesh, DecreesInForce(CLASSES, (other, *decrees(fitted.body).decrees)))
+    assert counts_in(mesh.search("ann", "page", wants_facets=True)) != {}
+
+
 def test_an_answer_made_while_a_peer_had_other_classes_is_not_shown_again(
     stack: ExitStack, fitted: FittedModel
 ) -> None:
