@@ -4,6 +4,7 @@
 - and are kept by `storage/` (`cell`), `copies/`, `handover/`, `history/`, `backup/`, `exporting/`
 - found by `text/` (terms), `engine/` (over kernels in C: `kernel`, `build_kernels`), `index/` (`indexer`)
 - asked for at `gateway/` (`searcher`), as its owner wants (`policy/`); `evaluation/` says how good that is
+- `classes/` makes the models by which pages are put into classes, of samples; no peer loads it
 - `link_graph/` ranks pages by the links between them; no peer runs it yet, a simulation does
 - `actors` makes all of them, and tells the ways of pages, queries and slots between them; `peer` composes
 - `wire_tags` numbers the messages between peers, `charges` says what they cost of their senders' quotas

@@ -36,7 +36,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Actor
-from mesh.keys.decree import POLICY, REVOCATION
+from mesh.keys.decree import CLASSES, POLICY, REVOCATION
 from mesh.tables.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.addresses.lessor import Lessor
@@ -73,6 +73,7 @@ SUBMISSIONS_SECTION: Final = b"N"
 FOLLOWERS: Final = {
     POLICY: ("controller", "cell", "auditor", "searcher", "historian", "query_log", "submissions", "http"),
     REVOCATION: ("http",),
+    CLASSES: ("questions", "searcher", "http"),
 }
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.

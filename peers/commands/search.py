@@ -66,7 +66,9 @@ def search(
         ),
     ] = None,
     sort: Annotated[SortOption, typer.Option(help="The best or the latest pages first.")] = SortOption.SCORE,
-    facets: Annotated[bool, typer.Option("--facets", help="Count sites, languages, types, years.")] = False,
+    facets: Annotated[
+        bool, typer.Option("--facets", help="Count sites, languages, types, years, classes.")
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
     queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,

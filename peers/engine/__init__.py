@@ -53,7 +53,8 @@ What is where
   searching  `query`, made by `query_parser` of what is typed in the language of `query_language`, put into
              that which its words are of by `native_forms`; `snapshot` (views of some slots: search,
              statistics, facets), which searches one segment after the other (`segment_search`); `matching`
-             and `facets` (which documents, and how many of what); `effort` is what a question may cost,
+             and `facets` (which documents, and how many of what; of which class, by `page_classes` and a
+             `class_model`); `effort` is what a question may cost,
              `matching_cost` what it does
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
              made of their `features`, `proximity` among them)

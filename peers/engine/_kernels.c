@@ -7,6 +7,7 @@
 #include "peers/engine/native/kernels.h"
 #include "peers/engine/postings/dictionary.h"
 #include "peers/engine/matching/occurrence_lookup.h"
+#include "peers/engine/matching/page_classes.h"
 #include "peers/engine/searching/intersection.h"
 #include "peers/engine/postings/builder.h"
 #include "peers/engine/postings/inspection.h"
@@ -29,6 +30,7 @@
     EACH(count_allowed) \
     EACH(documents_of) \
     EACH(find) \
+    EACH(find_classes) \
     EACH(find_damage) \
     EACH(find_terms) \
     EACH(find_words) \

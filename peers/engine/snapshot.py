@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from math import inf
 from operator import neg
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -41,6 +41,9 @@ from peers.engine.searching.ranking import CollectionStatistics, RankingWeights
 from peers.engine.segments.live_segment import LiveSegment, SegmentView, keep
 from peers.engine.segments.segment import Segment
 from peers.kernel import Ints
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 _DEFAULT_WEIGHTS = RankingWeights()
 # A document has a host, a language, a type and a year.
@@ -77,12 +80,18 @@ class Snapshot:
         self.index_bytes = sum(each.segment.size_bytes for each in segments)
         self._views: dict[bytes, View] = {}
 
-    def responsible(self, slots: SlotMask) -> View:
-        """Return the documents of the slots that are True; shape (slots of the mesh,)."""
+    def responsible(self, slots: SlotMask, classes: ClassModel | None = None) -> View:
+        """Return the documents of the slots that are True; shape (slots of the mesh,).
+
+        Args:
+          classes: that they may be in, by which queries can ask for them; None for none.
+        """
         key: bytes = xxh3_128_digest(slots.data)
+        if classes is not None:
+            key += classes.digest
         view = self._views.pop(key, None)
         if view is None:
-            view = View([each.of_slots(key, slots) for each in self.segments])
+            view = View([each.of_slots(key, slots, classes) for each in self.segments])
         keep(self._views, key, view)
         return view
 
@@ -210,7 +219,7 @@ class View:
         return total, is_exact and not effort.is_spent, found
 
     def facets(self, query: Query, effort: Effort | None = None) -> Facets:
-        """Count all documents that match by host, language, type and year.
+        """Count all documents that match by host, language, type and year, and class where there are such.
 
         Raises:
           ValueError: the query is beyond its limits.
@@ -276,7 +285,14 @@ class View:
 
 def _facets_of(view: SegmentView, query: Query, effort: Effort) -> Facets:
     effort.spend(matching_cost(view, query) + _FACETS_VISITS * view.segment.document_count)
-    return facets_of(view.segment, matching(_shown_to(query, view), query))
+    marks = matching(_shown_to(query, view), query)
+    facets = facets_of(view.segment, marks)
+    if view.classes is None:
+        return facets
+    from peers.engine.matching.page_classes import classing_cost, counts_of
+
+    effort.spend(classing_cost(view.segment, view.classes))
+    return msgspec.structs.replace(facets, classes=counts_of(view.segment, view.classes, marks))
 
 
 def _shown_to(query: Query, view: SegmentView) -> SegmentView:

@@ -3,8 +3,8 @@
 The actor is `searcher`, which does the errands of users; the port is `http_port`, whose application is
 `routes` over a `backend`: `page_routes`, `api_routes` (described by `openapi`), `stored_routes`, and
 `compatible_routes` for programs of other engines, for which `requests` are read, `access` is judged,
-`asked_pages` looked up, `site_icons` shown, `live_runs` kept, `reports`, `responses` and a `related_search`
-made. `meter` tells the history of what the port sees. The rooms, each over those before it, none knows this:
+`asked_pages` looked up, `site_icons` shown, `live_runs` kept, `reports`, `responses`, `related_search` and
+`directory` made. `meter` tells the history of what the port sees. The rooms, each over those before it:
 
 - `model`: messages, settings, how peers and members are
 - `errands`: what is asked of one peer, a team or all, and what its answers come to

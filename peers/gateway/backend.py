@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mesh.actors.actor import Message
 from peers.crawler.fetching.contact import Visitor
@@ -13,6 +13,9 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.policy.rules import Policy
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 Answer = TypeVar("Answer", bound=Message)
 Made = TypeVar("Made")
@@ -39,6 +42,7 @@ class Backend(Protocol):
       visitor: how this peer presents itself to the web.
       policy: of the mesh, in force now.
       shown_log: notes what is shown and clicked on, if the policy of the mesh wants that.
+      classes: that pages of the mesh may be in; None where it has none.
     """
 
     settings: GatewaySettings
@@ -46,6 +50,7 @@ class Backend(Protocol):
     visitor: Visitor
     policy: Policy
     shown_log: ShownLog
+    classes: ClassModel | None
 
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"

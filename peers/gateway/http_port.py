@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 from math import ceil
-from typing import ClassVar, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, TypeVar
 
 import msgspec
 import trio
@@ -20,7 +20,7 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.keys.decree import REVOCATION, Authority
+from mesh.keys.decree import CLASSES, REVOCATION, Authority
 from mesh.keys.signed_token import TokenJudge
 from mesh.membership.model.messages import DecreePublished, DecreesHeld, DecreesInForce
 from peers.crawler.fetching.contact import Visitor, visitor_of
@@ -73,8 +73,11 @@ from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.gateway.site.stored_reader import StoredReader
 from peers.importing.messages import ImportDeferred, PagesImported
-from peers.policy.decreed import policy_of
+from peers.policy.decreed import classes_of, policy_of
 from peers.policy.rules import OF_SEEDS
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 PrivateAmong: TypeAlias = Callable[[Sequence[str], tuple[str, ...]], Awaitable[Mapping[str, str]]]
 
@@ -192,6 +195,7 @@ class Http:
         self._private_among = private_among or _none_private
         self.rights = Rights(None if authority is None else TokenJudge(authority))
         self.policy = OF_SEEDS
+        self.classes: ClassModel | None = None
         self.shown_log = ShownLog(self._tell_log, self.settings.admin_token)
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
@@ -226,6 +230,8 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
+            case DecreesInForce(kind, decrees) if kind == CLASSES:
+                self.classes = classes_of(decrees, self.classes)
             case DecreesInForce() if (policy := policy_of(message)) is not None:
                 self.policy = policy
                 self.shown_log.rules = policy.query_log

@@ -90,7 +90,11 @@ _ORIGINAL: Final = _Parameter(
 _TIME: Final = {"type": "string", "examples": ["2026-11-25", "20261125120000"]}
 _SORT: Final = _Parameter("sort", "by which hits are ordered", {"enum": [str(order) for order in Sort]})
 _CURSOR: Final = _Parameter("cursor", "`next` of an answer, to go on behind it", {"type": "string"})
-_FACETS: Final = _Parameter("facets", "1: count hosts, languages, types and years", {"enum": ["0", "1"]})
+_FACETS: Final = _Parameter(
+    "facets", "1: count hosts, languages, types, years and classes", {"enum": ["0", "1"]}
+)
+_CLASS: Final = _Parameter("class", "whose part is shown; the top without", {"type": "string"})
+_WITHIN: Final = _Parameter("q", "what is searched for within the class", {"type": "string"})
 _EXPLAIN: Final = _Parameter("explain", "1: how each score came about", {"enum": ["0", "1"]})
 _VERBATIM: Final = _Parameter("verbatim", "1: take no word for a mistyped one", {"enum": ["0", "1"]})
 _RELATED: Final = _Parameter("related", "1: queries that go beyond this one", {"enum": ["0", "1"]})
@@ -503,6 +507,14 @@ _OPERATIONS: Final = (
     ),
     _Operation("/sign-out", "post", "Take the cookie away", _HTML, failures=(403,), sends_on=True),
     _Operation("/help", "get", "How to search", _HTML, (_LANGUAGE,)),
+    _Operation(
+        "/directory",
+        "get",
+        "The classes of pages with their counts, where the mesh has any; leads to a search within one",
+        _HTML,
+        (_CLASS, _WITHIN, _LANGUAGE),
+        failures=(404, 503),
+    ),
     _Operation(
         "/bot",
         "get",

@@ -74,7 +74,7 @@ class PageRoutes:
     async def start(self, request: Request) -> Response:
         if number := elastic_version(request):
             return elastic_info(number)
-        return responses.html(pages.start_page(reader_of(request)))
+        return responses.html(pages.start_page(reader_of(request), has_classes=self._has_classes))
 
     async def search(self, request: Request) -> Response:
         reader = reader_of(request)
@@ -84,7 +84,7 @@ class PageRoutes:
         if form == "json":
             return await self._search_json(request)
         if not query:
-            return responses.html(pages.start_page(reader))
+            return responses.html(pages.start_page(reader, has_classes=self._has_classes))
         wish = _wish(request, query)._replace(may_search_live=self._access.may_search_live(request))
         if form in ("rss", "atom"):  # the newest first, and nothing that only a page shows
             wish = Wish(query, order=Sort.DATE, wants_facets=False)
@@ -112,6 +112,30 @@ class PageRoutes:
         today = datetime.now(UTC).date()
         links = None if searched.page_words else self._backend.shown_log.links(searched.query)
         return responses.html(pages.result_page(reader, wish, found, took_s, today, related, links))
+
+    @property
+    def _has_classes(self) -> bool:
+        return self._backend.classes is not None
+
+    async def directory(self, request: Request) -> Response:
+        """Show the classes of pages, or those below one, with their counts; or search within one."""
+        reader, classes = reader_of(request), self._backend.classes
+        if classes is None:
+            return responses.html(pages.message_page(reader, reader.say("directory_none")), 404)
+        # Loaded where a mesh has classes.
+        from peers.gateway.directory import Directory
+
+        directory = Directory(classes, request.query_params.get("class", ""))
+        if directory.is_unknown:
+            return responses.html(pages.message_page(reader, reader.say("directory_unknown")), 404)
+        if query := query_in(request):
+            return responses.found(Wish(directory.within(query)).link(reader))
+        wish = Wish(directory.everything)
+        try:
+            found = await self._backend.ask(lambda ticket: _order(ticket, wish, ""), PagesFound)
+        except Busy:
+            return responses.html(pages.message_page(reader, reader.say("busy")), 503)
+        return responses.html(directory.page(reader, found))
 
     async def help(self, request: Request) -> Response:
         return responses.html(pages.help_page(reader_of(request)))

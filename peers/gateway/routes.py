@@ -63,8 +63,8 @@ def application(backend: Backend) -> Starlette:
             Route("/status", pages.status),
             Route("/history", pages.history),
             Route("/why", pages.why),
-            Route("/sign-in", pages.sign_in, methods=["GET", "POST"]),
-            Route("/sign-out", pages.sign_out, methods=["POST"]),
+            *_routes_of_sign_in(pages),
+            Route("/directory", pages.directory),
             Route("/help", pages.help),
             Route("/bot", pages.bot),
             Route("/opensearch.xml", pages.opensearch),
@@ -98,6 +98,13 @@ def application(backend: Backend) -> Starlette:
             Exception: _on_error,
         },
     )
+
+
+def _routes_of_sign_in(pages: PageRoutes) -> list[Route]:
+    return [
+        Route("/sign-in", pages.sign_in, methods=["GET", "POST"]),
+        Route("/sign-out", pages.sign_out, methods=["POST"]),
+    ]
 
 
 def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Set
 from math import inf
-from typing import ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,7 @@ from mesh.actors.actor import EVERYBODY, Actor, Address, Message, Send, Statisti
 from mesh.actors.conduct import CONDUCT, Misbehaved
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import CLASSES
 from mesh.membership.model.messages import DecreesInForce
 from mesh.membership.model.wire_messages import MembersTold
 from peers.crawler.model.wire_messages import (
@@ -25,6 +26,7 @@ from peers.crawler.model.wire_messages import (
     UrlExplained,
     UrlsHastened,
 )
+from peers.engine.queries.query_parser import NO_CLASSES
 from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.errands.drain_errand import DrainErrand
@@ -82,11 +84,14 @@ from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
 from peers.policy.crawl_order import PLAIN, CrawlOrder
-from peers.policy.decreed import number_of, policy_of
+from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
@@ -206,6 +211,7 @@ class Searcher(Actor):
         self._early: deque[tuple[float, Order]] = deque()  # given before there was a view, and until when
         self._shared: SharedState | None = None
         self._policy, self._policy_number = EVERYTHING, 0
+        self._classes: ClassModel | None = None
         self._meter_readers: dict[int, tuple[Address, int]] = {}
         self._next_reading = 1
         self._down_at: dict[str, float] = {}  # of members, since they were seen here last
@@ -251,8 +257,8 @@ class Searcher(Actor):
                 return self._begin(message, now)
             case ReadLog() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
                 return self._begin(message, now)
-            case DecreesInForce():
-                self._change_policy(message)
+            case DecreesInForce(kind=kind):
+                (self._change_classes if kind == CLASSES else self._change_policy)(message)
                 return []
             case AskGroup():
                 return self._aggregate(source, message, now)
@@ -501,7 +507,11 @@ class Searcher(Actor):
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         if self._shared is None:
             self._shared = SharedState(
-                ownership, self._settings.cache_bytes_max, self._policy, self._aggregated_from
+                ownership,
+                self._settings.cache_bytes_max,
+                self._policy,
+                self._aggregated_from,
+                NO_CLASSES if self._classes is None else self._classes.names,
             )
             early = [order for _, order in self._early]
             self._early.clear()
@@ -535,6 +545,11 @@ class Searcher(Actor):
         self._follow_ordering()
         if self._shared is not None:
             self._shared.change_policy(policy)
+
+    def _change_classes(self, message: DecreesInForce) -> None:
+        self._classes = classes_of(message.decrees, self._classes)
+        if self._shared is not None:
+            self._shared.change_classes(NO_CLASSES if self._classes is None else self._classes.names)
 
     def _follow_ordering(self) -> None:
         """Count the demand of searchers if the crawl goes by it; else forget the counts."""

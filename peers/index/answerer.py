@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import repeat
 from math import inf
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
 from mesh.actors.actor import Message
+from mesh.keys.decree import Decree
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from peers.engine.files.errors import DamagedSegmentError
@@ -37,6 +38,10 @@ from peers.index.wire_messages import (
     TermsCounted,
     TypedCompleted,
 )
+from peers.policy.decreed import classes_of
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
 COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
@@ -54,7 +59,7 @@ class SlotsView(Protocol):
     `statistics` and `facets` raise EffortSpentError, the others return what they have.
     """
 
-    generation: int
+    generation: int  # tells it from the same documents at another commit, or in other classes
 
     def statistics(
         self, terms: Sequence[str], effort: Effort | None = None
@@ -118,6 +123,12 @@ class IndexView(Protocol):
     def over(self, slots: SlotMask) -> SlotsView:
         """Return the documents of the slots that are True, as of the last commit."""
 
+    def take_classes(self, classes: ClassModel | None) -> None:
+        """Let documents be in these classes from now on."""
+
+    def class_documents(self) -> None:
+        """Find out which of those committed are in which; of others the first question about them does."""
+
 
 class IndexAnswer(NamedTuple):
     """The message to the indexer, and whether it is all that could be said."""
@@ -127,9 +138,16 @@ class IndexAnswer(NamedTuple):
 
 
 class Answerer:
-    """Answers questions over an index."""
+    """Answers questions over an index.
+
+    Attributes:
+      classes: that documents may be in; None where the mesh has none.
+      has_unclassed: whether `class_documents` has work.
+    """
 
     def __init__(self, index: IndexView, slot_count: int) -> None:
+        self.classes: ClassModel | None = None
+        self.has_unclassed = False
         self._index = index
         self._slot_count = slot_count
         self._masks: dict[bytes, SlotMask] = {}  # by what they are encoded as, those used last behind
@@ -144,6 +162,17 @@ class Answerer:
             slots = encode_slot_list(damage.slots.tolist(), SLOTS_MAX)
             return IndexAnswer(DamageMet(order, damage.segment, slots))
         return IndexAnswer(QuestionAnswered(order.gateway, message), not effort.is_spent)
+
+    def follow_classes(self, decrees: Sequence[Decree]) -> None:
+        """Answer by the classes in force from now on; `class_documents` does the work ahead."""
+        self.classes = classes_of(decrees, self.classes)
+        self._index.take_classes(self.classes)
+        self.has_unclassed = self.classes is not None
+
+    def class_documents(self) -> None:
+        """Find out which documents are in which class: some 20 us each, in a thread."""
+        self.has_unclassed = False
+        self._index.class_documents()
 
     def _mask(self, slots: bytes) -> SlotMask:
         """Decode a set; the same mask for the same set, a few of which are asked about. Threads may race."""

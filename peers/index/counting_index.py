@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -28,6 +28,9 @@ from peers.index.messages import (
     StopExport,
 )
 from peers.index.wire_messages import Completed, Excerpt, FacetCounts, Hit, Similar
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 _NO_LENGTHS: Final = (0, 0, 0, 0, 0)
 _EXPORTED_MAX: Final = 1_000  # pages in one part of an export
@@ -111,6 +114,12 @@ class CountingIndex:
 
     def over(self, slots: SlotMask) -> CountingIndex:
         return self
+
+    def take_classes(self, classes: ClassModel | None) -> None:
+        """No document has a text by which it could be in one."""
+
+    def class_documents(self) -> None:
+        """Nothing is to be found out."""
 
     def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
         return CollectionStatistics(0, _NO_LENGTHS, {})

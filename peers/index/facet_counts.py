@@ -15,10 +15,11 @@ def facet_counts(facets: Facets) -> FacetCounts:
         most_frequent(facets.languages),
         most_frequent(facets.types),
         most_frequent(facets.years),
+        tuple(facets.classes.items()),
     )
 
 
-def most_frequent(values: Mapping[str, int]) -> FacetValues:
+def most_frequent(values: Mapping[str, int], n_max: int = FACET_VALUES_MAX) -> FacetValues:
     """Return the values with the highest counts, the highest first, ties by name; none that is too long."""
     fitting = (item for item in values.items() if len(item[0]) <= FACET_CHARS_MAX)
-    return tuple(sorted(fitting, key=lambda item: (-item[1], item[0]))[:FACET_VALUES_MAX])
+    return tuple(sorted(fitting, key=lambda item: (-item[1], item[0]))[:n_max])

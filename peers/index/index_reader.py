@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import inf
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
 from peers.engine.excerpts.snippet import SearchedText, Snippet, highlights_of, snippet_of
 from peers.engine.excerpts.synopsis import has_synopsis, synopsis_of
+from peers.engine.files.errors import DamagedSegmentError
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
 from peers.engine.mending.similar_words import SimilarWord
@@ -30,6 +31,9 @@ from peers.engine.snapshot import Best, Snapshot
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
 from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Completed, Excerpt, FacetCounts, Hit, Similar
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 SECTION_ID_CHARS_MAX: Final = 200  # likewise; not every document was parsed here
@@ -48,6 +52,8 @@ PAGE_VISITS: Final = 5_000
 EXPLAINED_VISITS: Final = 300
 # Measuring the features of a hit costs, for each entry that scores: 2 to 6 us.
 FEATURES_VISITS: Final = 200
+# Commits of an index in its life, before what stands for its classes; both together fit 63 bits.
+_GENERATION_BITS: Final = 22
 
 
 class ShownPage(NamedTuple):
@@ -82,6 +88,7 @@ class IndexReader:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._remembered = _Remembered(-1)
+        self._classes: ClassModel | None = None
 
     def over(self, slots: SlotMask) -> SnapshotReader:
         """Return the documents of the slots that are True, as of the last commit."""
@@ -89,7 +96,21 @@ class IndexReader:
         remembered = self._remembered
         if remembered.generation != snapshot.generation:
             remembered = self._remembered = _Remembered(snapshot.generation)
-        return SnapshotReader(remembered, snapshot, slots)
+        return SnapshotReader(remembered, snapshot, slots, self._classes)
+
+    def take_classes(self, classes: ClassModel | None) -> None:
+        """Let documents be in these classes from now on."""
+        self._classes = classes
+
+    def class_documents(self) -> None:
+        """Find out which of those committed are in which."""
+        if (classes := self._classes) is None:
+            return
+        from peers.engine.matching.page_classes import classes_of
+
+        for each in self._index.snapshot().segments:
+            with suppress(DamagedSegmentError):  # a question that needs it meets it again
+                classes_of(each.segment, classes)
 
 
 class _Remembered:
@@ -111,10 +132,14 @@ class _Remembered:
 class SnapshotReader:
     """Reads the documents of some slots at one commit: an `answerer.SlotsView`."""
 
-    def __init__(self, reader: _Remembered, snapshot: Snapshot, slots: SlotMask) -> None:
+    def __init__(
+        self, reader: _Remembered, snapshot: Snapshot, slots: SlotMask, classes: ClassModel | None
+    ) -> None:
         self.generation = snapshot.generation
+        if classes is not None:  # by others it answers otherwise, as by another commit
+            self.generation += int.from_bytes(classes.digest[:5]) << _GENERATION_BITS
         self._reader = reader
-        self._view = snapshot.responsible(slots)
+        self._view = snapshot.responsible(slots, classes)
 
     def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
         return self._view.statistics(terms, effort)

@@ -26,6 +26,7 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.errors import LocalProtocolError
+from mesh.membership.model.messages import DecreesInForce
 from mesh.process.background import run_in_background
 from mesh.process.cores import core_count
 from peers.engine.searching.effort import Effort
@@ -79,6 +80,10 @@ class QuestionsPort:
                 so_far = self._try_at_once(message)
                 if so_far is None or not so_far.is_whole:
                     self._let_wait(WaitingQuestion(message, trio.current_time() + self._deadline_s, so_far))
+            case DecreesInForce(decrees=decrees):
+                self._answerer.follow_classes(decrees)
+                self._has_more.set()
+                self._has_more = trio.Event()
             case _:
                 raise LocalProtocolError(f"questions does not understand {type(message).__name__}")
 
@@ -115,6 +120,8 @@ class QuestionsPort:
     async def _answer_forever(self, queues: tuple[QuestionQueue, ...]) -> None:
         """Answer waiting questions, from the first queue that has any."""
         while True:
+            if self._answerer.has_unclassed and self._costly in queues:
+                await run_in_background(self._answerer.class_documents)
             question = next(filter(None, (queue.take() for queue in queues)), None)
             if question is None:
                 await self._has_more.wait()

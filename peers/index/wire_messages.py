@@ -17,7 +17,8 @@ TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer
 FEATURES_MAX: Final = 32  # of a hit, besides its score
 FACET_CHARS_MAX: Final = 300  # of a value; host names have 253 at most
-FACET_VALUES_MAX: Final = 100  # of one facet in one answer: of hosts, the most frequent ones
+FACET_VALUES_MAX: Final = 100  # that are told of one facet: of hosts, the most frequent ones
+FACET_CLASSES_MAX: Final = 1_000  # of classes all are told, as many as a mesh may have
 EXPLANATION_BYTES_MAX: Final = 65_536
 SNIPPETS_MAX: Final = 100
 MISTYPED_MAX: Final = 3  # words of one query
@@ -111,7 +112,7 @@ class SearchSlots(Message, frozen=True, array_like=True, tag=42):
 
 FacetValues: TypeAlias = Annotated[
     tuple[tuple[Annotated[str, Meta(max_length=FACET_CHARS_MAX)], Count], ...],
-    Meta(max_length=FACET_VALUES_MAX),
+    Meta(max_length=FACET_CLASSES_MAX),
 ]
 
 
@@ -126,6 +127,7 @@ class FacetCounts(Message, frozen=True, array_like=True):
     languages: FacetValues = ()
     types: FacetValues = ()
     years: FacetValues = ()  # four digits
+    classes: FacetValues = ()  # in each also the pages of those below it; none where a mesh has no classes
 
 
 class HitsFound(Message, frozen=True, array_like=True, tag=43):

@@ -6,7 +6,7 @@
     `crawl_order` in which order pages are visited that never were
     `edits`      policies that differ by one wish: a scope, a pause, a take-down
     `rule_explanations` which rule decides about a URL, in words
-    `decreed`    the policy that a decree carries
+    `decreed`    the policy that a decree carries; the classes of pages that another one does
     `guide_pages` [io] has a policy go by what example pages are about
     `policy_issuer` [io] reads the policy of a running mesh, and replaces it
 

@@ -1,10 +1,11 @@
-"""The policy that a decree carries."""
+"""The policy that a decree carries, and the classes that another one does."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +13,9 @@ from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
 from mesh.slots import slot_of
 from peers.policy.rules import OF_SEEDS, Policy, policy_in
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +45,28 @@ def pins_of(decree: Decree, slot_count: int) -> Mapping[int, str] | None:
     """Return which peers are to crawl which slots by a policy; None when it cannot be read."""
     policy = _understood(decree)
     return None if policy is None else policy.pinned(partial(slot_of, slot_count=slot_count))
+
+
+def classes_of(decrees: Sequence[Decree], last: ClassModel | None) -> ClassModel | None:
+    """Return the classes that are in force, None where there are none.
+
+    Args:
+      decrees: of their kind, in force. last: what was in force before, which goes on where these cannot be
+        read, as with a policy.
+    """
+    decree = next((each for each in decrees if not each.subject), None)
+    if decree is None:
+        return None
+    # Loaded by peers of a mesh that has classes.
+    from peers.engine.pages.class_model import model_in
+
+    try:
+        return model_in(decree.body)
+    except ValueError as error:
+        logger.error(
+            "classes not understood: install a newer tianmesh here number=%d error=%s", decree.number, error
+        )
+        return last
 
 
 def _understood(decree: Decree) -> Policy | None:

@@ -13,6 +13,7 @@ from xxhash import xxh3_64_digest
 
 from mesh.actors.actor import Address, Message
 from mesh.errors import LocalProtocolError
+from mesh.membership.model.messages import DecreesInForce
 from mesh.stamp import Stamp
 from mesh.trace import TracedPage
 from mesh.urls import host_of
@@ -320,6 +321,9 @@ class VirtualQuestions:
             case AnswerQuestion():
                 answer = self._answerer.answer(message).message
                 return (PortAnswer(self._hardware.answer(now), source, answer),)
+            case DecreesInForce(decrees=decrees):
+                self._answerer.follow_classes(decrees)
+                return ()
         raise _misunderstood(self, message)
 
 

@@ -20,6 +20,7 @@ from hypercorn.typing import ASGIFramework
 
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
+from peers.engine.pages.class_model import ClassModel
 from peers.gateway.backend import Made
 from peers.gateway.http.asgi import respond
 from peers.gateway.http.rights import Rights
@@ -42,6 +43,7 @@ class KnownPages:
     visitor = visitor_of(CrawlSettings(), (), is_closed=True)
     policy = OF_SEEDS
     shown_log = ShownLog(lambda message: None, "")
+    classes: ClassModel | None = None
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))

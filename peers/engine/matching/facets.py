@@ -1,4 +1,4 @@
-"""How many of the pages that match have which host, language, type and year.
+"""How many of the pages that match have which host, language, type and year, and are in which class.
 
 Counts are exact, over all that match, and add up over segments and peers. Each document has one host and one
 year, at most one type, and mostly one language: a segment's are read once into four columns of numbers, 16
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -38,15 +38,20 @@ class Facets(msgspec.Struct, frozen=True):
     languages: Values = msgspec.field(default_factory=Counter)
     types: Values = msgspec.field(default_factory=Counter)
     years: Values = msgspec.field(default_factory=Counter)
+    classes: Mapping[str, int] = {}  # in each those below it, too; see `page_classes`
 
 
 def sum_facets(parts: Iterable[Facets]) -> Facets:
     """Add up the counts of disjoint collections."""
     total = Facets()
+    classes: dict[str, int] = {}
     for part in parts:
-        for values, more in zip(msgspec.structs.astuple(total), msgspec.structs.astuple(part), strict=True):
+        counts = zip(msgspec.structs.astuple(total)[:-1], msgspec.structs.astuple(part)[:-1], strict=True)
+        for values, more in counts:
             values.update(more)
-    return total
+        for name, count in part.classes.items():
+            classes[name] = classes.get(name, 0) + count
+    return msgspec.structs.replace(total, classes=classes) if classes else total
 
 
 def facets_of(segment: Segment, marks: Bytes) -> Facets:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peers.engine.native.kernels import DOCUMENT_SHIFT, FIELD_COUNT
+from peers.engine.pages.filter_entries import CLASS_PREFIX
 from peers.engine.postings.dictionary import DOC_FREQ, PLACE, PLACE_END, START
 from peers.engine.postings.entries import Entries
 from peers.engine.postings.format import documents_of
@@ -181,6 +182,8 @@ def _literally(view: SegmentView, found: MatchedDocuments | None, literal: Liter
     if literal.kind is LiteralKind.PHRASE:
         return _phrase(segment, found, literal)
     if literal.kind is not LiteralKind.WORDS:
+        if literal.kind is LiteralKind.CLASS:
+            return _in_classes(view, found, literal)
         return _among(found, _any_of(segment, _documents(found), _known(segment.look_up(literal.entries))))
     for entry in filter(is_range, literal.entries):
         found = _among(found, _any_of(segment, _documents(found), segment.beginning_with(entry)))
@@ -189,6 +192,16 @@ def _literally(view: SegmentView, found: MatchedDocuments | None, literal: Liter
         found = with_all(segment, found, words)
     assert found is not None
     return found
+
+
+def _in_classes(view: SegmentView, found: MatchedDocuments | None, literal: Literal) -> MatchedDocuments:
+    if view.classes is None:
+        return MatchedDocuments(_NONE) if found is None else found.narrowed(_NONE)
+    from peers.engine.matching.page_classes import classes_of
+
+    is_in = view.classes.is_in(entry.removeprefix(CLASS_PREFIX) for entry in literal.entries)
+    of_all = found or MatchedDocuments(np.flatnonzero(view.allowed))
+    return of_all.narrowed(np.flatnonzero(is_in[classes_of(view.segment, view.classes)[of_all.documents]]))
 
 
 def _documents(found: MatchedDocuments | None) -> Ints | None:

@@ -21,24 +21,27 @@ def matching_cost(view: SegmentView, query: Query) -> int:
     visits = clauses_cost(view, query)
     if query.mode is not Mode.AND:
         return visits + _any_of(segment, query.terms)
-    return visits + _all_of(segment, query.required) + _literals_cost(segment, query.alternatives)
+    return visits + _all_of(segment, query.required) + _literals_cost(view, query.alternatives)
 
 
 def clauses_cost(view: SegmentView, query: Query) -> int:
     """Return how many visits `matching.holding` needs for the clauses of a query."""
-    visits = _literals_cost(view.segment, query.clauses)
+    visits = _literals_cost(view, query.clauses)
     # Alternatives, and what is left out, are tried on every document.
     tried = sum(len(clause) > 1 or clause[0].negated for clause in query.clauses)
     return visits + tried * view.segment.document_count
 
 
-def _literals_cost(segment: Segment, clauses: Sequence[Sequence[Literal]]) -> int:
-    return sum(_literal_cost(segment, literal) for clause in clauses for literal in clause)
+def _literals_cost(view: SegmentView, clauses: Sequence[Sequence[Literal]]) -> int:
+    return sum(_literal_cost(view, literal) for clause in clauses for literal in clause)
 
 
-def _literal_cost(segment: Segment, literal: Literal) -> int:
+def _literal_cost(view: SegmentView, literal: Literal) -> int:
+    segment = view.segment
     if literal.kind is LiteralKind.DATE:
         return segment.document_count
+    if literal.kind is LiteralKind.CLASS:
+        return _classes_cost(view)
     if literal.kind in _ALTERNATIVES:
         return _any_of(segment, literal.entries)
     weight = PHRASE_VISITS if literal.kind is LiteralKind.PHRASE else 1
@@ -46,6 +49,14 @@ def _literal_cost(segment: Segment, literal: Literal) -> int:
     words = tuple(dict.fromkeys(entry for entry in literal.entries if not is_range(entry)))
     in_ranges = sum(_postings(segment.beginning_with(entry)) for entry in ranges)
     return weight * (_all_of(segment, words) + in_ranges)
+
+
+def _classes_cost(view: SegmentView) -> int:
+    if view.classes is None:
+        return 0
+    from peers.engine.matching.page_classes import classing_cost
+
+    return view.segment.document_count + classing_cost(view.segment, view.classes)
 
 
 def _all_of(segment: Segment, entries: Sequence[str]) -> int:

@@ -13,3 +13,4 @@ TYPE_PREFIX: Final = "\x05"
 NAME_PREFIX: Final = "\x07"
 UNQUOTABLE: Final = "\x0b"  # of pages of which no text is shown
 TEXT_PREFIX: Final = "\x0e"  # of texts that are suggested, see `suggested_texts`
+CLASS_PREFIX: Final = "\x10"  # of names of classes in queries, see `class_model`; of nothing in a dictionary

@@ -57,6 +57,7 @@ class LiteralKind(IntEnum):
     LANGUAGE = 3
     TYPE = 4
     DATE = 5  # low <= its date < high
+    CLASS = 6  # it is in one of the classes, or below one
 
 
 _KINDS_OF_ADDRESS: Final = (LiteralKind.SITE, LiteralKind.DATE)

@@ -3,7 +3,7 @@
 * Words outside of everything else must all occur, in any field, in some form (`analysis.query_terms`).
 * Phrases, and whatever is excluded, are literal: they stand in one field as they were typed.
 * Alternatives and groups become clauses in conjunctive normal form. Side by side, several site:, lang: or
-  type: mean one of them, since no page has two.
+  type: mean one of them, since no page has two, and so do several class:.
 * All that is asked for positively scores, whether it must occur or not.
 
 Nothing typed is an error: see `ParsedQuery.remarks`.
@@ -12,7 +12,7 @@ Nothing typed is an error: see `ParsedQuery.remarks`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import ada_url
 import msgspec
 
-from peers.engine.pages.filter_entries import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
+from peers.engine.pages.filter_entries import CLASS_PREFIX, HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.pages.kinds import NAMES
 from peers.engine.pages.site_names import NAME_WEIGHT, name_in
 from peers.engine.queries.native_forms import NativeForms, native_forms, with_native_forms
@@ -65,6 +65,8 @@ from peers.text.synonyms import NO_SYNONYMS, Synonyms
 QUERY_CHARS_MAX: Final = 1000
 WORD_CHARS_MAX: Final = 100  # of what is not cut in two
 COUNTED_MAX: Final = 256  # terms that are counted at once, as `wire_messages.TERMS_MAX` says
+NO_CLASSES: Final[Set[str]] = frozenset()
+ANY_CLASS: Final = "*"
 
 
 class ParsedQuery(NamedTuple):
@@ -96,18 +98,20 @@ def read_query(
     order: Sort = Sort.SCORE,
     without: Sequence[str] = (),
     synonyms: Synonyms = NO_SYNONYMS,
+    classes: Set[str] = NO_CLASSES,
 ) -> ParsedQuery:
     """Read a query as typed; never raises. Parts beyond the limits are left out, with a remark.
 
     Args:
       without: domains of which nothing is found, whatever is typed; at most `LITERAL_ENTRIES_MAX`.
       synonyms: what the owner of the mesh says that words mean as well.
+      classes: names of those that pages of the mesh may be in, case folded.
     """
     remarks = Remarks()
     taken = cut_at_word(text, QUERY_CHARS_MAX)
     if len(taken) < len(text.rstrip()):
         remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
-    compiler = _Compiler(remarks, without, synonyms)
+    compiler = _Compiler(remarks, without, synonyms, classes)
     node = read(taken, remarks)
     query = compiler.query(node, order)
     if query.is_empty and compiler.has_conditions:
@@ -115,7 +119,7 @@ def read_query(
     query.check_limits()
     unquoted = None
     if _is_any(query, ANY_FIELD) or _is_any(query, _FIELDS[Operator.DEFINE]):
-        unquoted = _Compiler(Remarks(), without, synonyms).query(_unquoted(node), order)
+        unquoted = _Compiler(Remarks(), without, synonyms, classes).query(_unquoted(node), order)
     reading = ParsedQuery(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
     if len(reading.terms) > COUNTED_MAX:
         reading = reading._replace(natives=())
@@ -142,6 +146,7 @@ _UNITED: Final = (
     LiteralKind.SITE,
     LiteralKind.LANGUAGE,
     LiteralKind.TYPE,
+    LiteralKind.CLASS,
 )  # side by side they mean one of them
 _FIELDS: Final = {
     Operator.INTITLE: TITLE_FIELD,
@@ -159,6 +164,7 @@ _UNKNOWN: Final = {
     Operator.FILETYPE: Oddity.NO_TYPE,
     Operator.AFTER: Oddity.NO_DATE,
     Operator.BEFORE: Oddity.NO_DATE,
+    Operator.CLASS: Oddity.NO_CLASS,
     Operator.RELATED: Oddity.NO_COPY,
 }
 
@@ -170,9 +176,12 @@ class _TooComplex(Exception):
 class _Compiler:
     """Turns the tree of a query into a `Query`."""
 
-    def __init__(self, remarks: Remarks, without: Sequence[str], synonyms: Synonyms) -> None:
+    def __init__(
+        self, remarks: Remarks, without: Sequence[str], synonyms: Synonyms, classes: Set[str]
+    ) -> None:
         self._remarks = remarks
         self._synonyms = synonyms
+        self._classes = classes
         entries = tuple(HOST_PREFIX + domain for domain in without)
         self._hidden: list[_Clause] = [(Literal(LiteralKind.SITE, entries, negated=True),)] if entries else []
         self._bare: list[str] = []  # texts of which every word is required
@@ -247,12 +256,12 @@ class _Compiler:
         if literal is not None and literal.kind in _UNITED:
             self._united.setdefault(literal.kind, {}).update(dict.fromkeys(literal.entries))
             return
-        self._scoring += _texts_asked_for(node)
+        self._scoring += _texts_asked_for(node, self._classes)
         try:
             clauses = self._normal_form(node, is_negated=False)
         except _TooComplex:
             self._remarks.note(Oddity.TOO_COMPLEX)
-            texts = _texts_asked_for(node)
+            texts = _texts_asked_for(node, self._classes)
             words = [_clauses_of_words(each.text, self._synonyms) or [()] for each in texts]
             clauses = [tuple(chain.from_iterable(first for first, *_ in words))[:LITERALS_MAX]]
         for clause in clauses or []:
@@ -289,7 +298,7 @@ class _Compiler:
 
     def _condition(self, condition: Condition) -> Literal | None:
         """Return the literal for an operator; None, with a remark, when its value makes no sense."""
-        literal = _literal_of(condition.operator, condition.value.strip())
+        literal = _literal_of(condition.operator, condition.value.strip(), self._classes)
         if literal is None:
             is_empty = not condition.value.strip()
             oddity = Oddity.NO_VALUE if is_empty else _UNKNOWN.get(condition.operator, Oddity.NO_VALUE)
@@ -299,7 +308,7 @@ class _Compiler:
         return literal
 
 
-def _texts_asked_for(node: Node) -> list[Words | Phrase]:
+def _texts_asked_for(node: Node, classes: Set[str]) -> list[Words | Phrase]:
     """Return the texts in a node that are not excluded: they score. Synonyms of words do, too."""
     match node:
         case Words():
@@ -308,10 +317,10 @@ def _texts_asked_for(node: Node) -> list[Words | Phrase]:
             return [Phrase(_bare(text))]
         case Condition(operator, value) if operator in _FIELDS:
             return [Phrase(_bare(value))]
-        case Condition(operator, value, typed) if _literal_of(operator, value.strip()) is None:
+        case Condition(operator, value, typed) if _literal_of(operator, value.strip(), classes) is None:
             return [Words(typed)]
         case And(nodes) | Or(nodes):
-            return [text for each in nodes for text in _texts_asked_for(each)]
+            return [text for each in nodes for text in _texts_asked_for(each, classes)]
         case _:
             return []
 
@@ -374,7 +383,7 @@ def _any_of(parts: Sequence[list[_Clause]]) -> list[_Clause]:
     return clauses
 
 
-def _literal_of(operator: Operator, value: str) -> Literal | None:
+def _literal_of(operator: Operator, value: str, classes: Set[str]) -> Literal | None:
     match operator:
         case Operator.SITE | Operator.HOST:
             host = _host_of(value)
@@ -385,6 +394,10 @@ def _literal_of(operator: Operator, value: str) -> Literal | None:
         case Operator.TYPE | Operator.FILETYPE:
             types = _types_of(value)
             return Literal(LiteralKind.TYPE, tuple(TYPE_PREFIX + each for each in types)) if types else None
+        case Operator.CLASS:
+            name = value.casefold()
+            is_known = name in classes or (name == ANY_CLASS and bool(classes))
+            return Literal(LiteralKind.CLASS, (CLASS_PREFIX + name,)) if is_known else None
         case _ if operator in _FIELDS:
             return phrase_of(_bare(value), fields=_FIELDS[operator])
         case Operator.AFTER:

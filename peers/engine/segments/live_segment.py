@@ -7,7 +7,7 @@ so each segment keeps the last ones made, and snapshots share the segments that 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from peers.engine.searching.effort import Effort
 from peers.engine.searching.scoring import normalise
 from peers.engine.segments.segment import Segment
 from peers.kernel import Bytes, Floats
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 # Of a peer's own slots, of all, and of those it answers for one, another or both of two absent peers; as
 # many again while responsibility changes.
@@ -53,11 +56,11 @@ class LiveSegment:
         self._views: dict[bytes, SegmentView] = {}  # by mask, those used last behind
         self._norms: tuple[Floats, Floats] | None = None if before is None else before._norms
 
-    def of_slots(self, key: bytes, slots: SlotMask) -> SegmentView:
-        """Return the live documents of the slots that are True; `key` stands for these."""
+    def of_slots(self, key: bytes, slots: SlotMask, classes: ClassModel | None = None) -> SegmentView:
+        """Return the live documents of the slots that are True; `key` stands for these, and the classes."""
         view = self._views.pop(key, None)
         if view is None:
-            view = SegmentView(self, self.live & slots[self.segment.slots])
+            view = SegmentView(self, self.live & slots[self.segment.slots], classes)
         keep(self._views, key, view)
         return view
 
@@ -79,10 +82,11 @@ class LiveSegment:
 
 
 class SegmentView:
-    """A segment and those of its live documents that count."""
+    """A segment, those of its live documents that count, and the classes that these may be in."""
 
-    def __init__(self, live: LiveSegment, allowed: Bytes) -> None:
+    def __init__(self, live: LiveSegment, allowed: Bytes, classes: ClassModel | None = None) -> None:
         self.live = live
+        self.classes = classes
         self.segment = live.segment
         self.allowed = allowed
         totals = np.zeros(FIELD_COUNT, np.int64)
@@ -109,7 +113,9 @@ class SegmentView:
     def without_copies(self) -> SegmentView:
         """The same view without documents that are copies of others, here or on another peer."""
         is_copy = self.live.copies == COPY
-        return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
+        if not (is_copy & self.allowed).any():
+            return self
+        return SegmentView(self.live, self.allowed & ~is_copy, self.classes)
 
     @cached_property
     def quotable(self) -> SegmentView:
@@ -123,7 +129,7 @@ class SegmentView:
         documents_of(segment.postings, segment.postings_words, int(known.starts[0]), n, documents)
         quotable = self.allowed.copy()
         quotable[documents[:n]] = 0
-        return SegmentView(self.live, quotable)
+        return SegmentView(self.live, quotable, self.classes)
 
 
 def stands_for_others(n_copies: int) -> bool:

@@ -29,7 +29,14 @@ from peers.gateway.search.relaxation import Step
 from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.term_statistics import TermTotals, total_of
 from peers.index.facet_counts import most_frequent
-from peers.index.wire_messages import SNIPPETS_MAX, Excerpt, FacetCounts, Hit, HitsFound
+from peers.index.wire_messages import (
+    FACET_CLASSES_MAX,
+    SNIPPETS_MAX,
+    Excerpt,
+    FacetCounts,
+    Hit,
+    HitsFound,
+)
 
 NAMED_AMONG: Final = 3  # of the first hits, one that has the typed name
 _WEIGHTS: Final = RankingWeights()  # as all indexes have them
@@ -272,7 +279,8 @@ def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
         for name, values in sums.items():
             for value, count in getattr(answer.facets, name, ()):
                 values[value] += count
-    return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()})
+    classes = most_frequent(sums.pop("classes"), FACET_CLASSES_MAX)
+    return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()}, classes=classes)
 
 
 def _is_shallow(explanation: Explanation, depth: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from mesh.actors.conduct import Offence
 from mesh.actors.ownership import Ownership
+from peers.engine.queries.query_parser import NO_CLASSES
 from peers.gateway.search.doubts import Doubt, Doubts
 from peers.gateway.search.plan import NOBODY_ABSENT, Absent, Plan
 from peers.gateway.search.punctuality import Punctuality
@@ -33,6 +34,7 @@ class SharedState:
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
       synonyms: that it lists.
+      class_names: of the classes of its pages.
       aggregated_from: peers that a question goes to, from which on aggregators ask most of them.
       mistrusted: aggregators that reported another answer than the member gave itself, and these members.
     """
@@ -43,10 +45,12 @@ class SharedState:
         cache_bytes_max: int,
         policy: Policy = EVERYTHING,
         aggregated_from: int = AGGREGATED_FROM,
+        class_names: Set[str] = NO_CLASSES,
     ) -> None:
         self.ownership = ownership
         self.aggregated_from = aggregated_from
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
+        self.class_names = class_names
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
         self.cache = ResultCache(cache_bytes_max)
@@ -109,6 +113,11 @@ class SharedState:
     def change_policy(self, policy: Policy) -> None:
         """Show by this one; no page of results that was made under another."""
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
+        self.cache.clear()
+
+    def change_classes(self, names: Set[str]) -> None:
+        """Read queries by these; show no page of results that was made by others."""
+        self.class_names = names
         self.cache.clear()
 
     def plan(self, absent: Set[str]) -> Plan:

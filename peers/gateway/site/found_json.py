@@ -88,6 +88,7 @@ class FacetsJson(msgspec.Struct, frozen=True):
     languages: list[FacetValueJson]
     types: list[FacetValueJson]
     years: list[FacetValueJson]
+    classes: list[FacetValueJson] | msgspec.UnsetType = msgspec.UNSET  # where the mesh has any
 
 
 class FoundJson(msgspec.Struct, frozen=True):
@@ -189,5 +190,9 @@ def _facets(counts: FacetCounts) -> FacetsJson:
         return [FacetValueJson(value, count) for value, count in of_facet]
 
     return FacetsJson(
-        values(counts.hosts), values(counts.languages), values(counts.types), values(counts.years)
+        values(counts.hosts),
+        values(counts.languages),
+        values(counts.types),
+        values(counts.years),
+        values(counts.classes) if counts.classes else msgspec.UNSET,
     )

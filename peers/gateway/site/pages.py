@@ -233,7 +233,7 @@ _ABOUT_COLUMNS: Final = ("status_peer", "status_machine", "status_version", "sta
 _NUMBERS: Final = tuple(columns(Total))
 # Operators that narrow, as `query_language` reads them; in a phrase they are text.
 _FILTER: Final = re.compile(
-    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|after|before):[^\s\"()]+)", re.IGNORECASE
+    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|class|after|before):[^\s\"()]+)", re.IGNORECASE
 )
 _KIND_TEXTS: Final = {
     "html": "kind_html",
@@ -272,6 +272,7 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_LANGUAGE: "remark_no_language",
     Oddity.NO_TYPE: "remark_no_type",
     Oddity.NO_DATE: "remark_no_date",
+    Oddity.NO_CLASS: "remark_no_class",
     Oddity.NO_VALUE: "remark_no_value",
     Oddity.NO_OPERATOR: "remark_no_operator",
     Oddity.NO_COPY: "remark_no_copy",
@@ -300,9 +301,9 @@ _STATE_TEXTS: Final = {
 }
 
 
-def start_page(reader: Reader) -> str:
-    """The page with nothing but the question."""
-    return render("start.html", reader, Here("/"), query="")
+def start_page(reader: Reader, *, has_classes: bool = False) -> str:
+    """The page with nothing but the question, and a link to the directory where there is one."""
+    return render("start.html", reader, Here("/"), query="", has_classes=has_classes)
 
 
 def help_page(reader: Reader) -> str:
@@ -727,6 +728,7 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
         _Facet("facet_languages", [value(_language_name(code), n, f"lang:{code}") for code, n in languages]),
         _Facet("facet_types", [value(_type_name(reader, each), n, f"type:{each}") for each, n in kinds]),
         _Facet("facet_years", [year(*each) for each in latest]),
+        _Facet("facet_classes", [value(name, n, f"class:{name}") for name, n in counts.classes]),
     ]
     return [
         _Facet(reader.say(title), options[:FACET_VALUES_SHOWN])

@@ -15,6 +15,7 @@ from peers.crawler.parsing.extraction import extract_again
 from peers.crawler.parsing.parser_port import StoredText, stored_text
 from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
+from peers.engine.pages.class_model import ClassModel
 from peers.gateway.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.shown_log import ShownLog
@@ -56,6 +57,7 @@ class FakeBackend:
         self.submissions_taken: list[tuple[str, int]] = []
         self.submission_wait_s = 0.0
         self.shown_log = ShownLog(self.logged.append, TOKEN)
+        self.classes: ClassModel | None = None
         self.seeds_taken: list[tuple[str, int]] = []
         self.seeds_wait_s = 0.0
         self.changes_taken: list[dict[str, int]] = []

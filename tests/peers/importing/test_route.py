@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from mesh.actors.actor import Message
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
+from peers.engine.pages.class_model import ClassModel
 from peers.gateway.api_routes import IMPORT_BYTES_MAX
 from peers.gateway.backend import Answer, Made
 from peers.gateway.http.rights import Rights
@@ -37,6 +38,7 @@ class FakeBackend:
         self.visitor = visitor_of(CrawlSettings(), (), is_closed=True)
         self.policy = OF_SEEDS
         self.shown_log = ShownLog(lambda message: None, TOKEN)
+        self.classes: ClassModel | None = None
         self.pages: list[ImportedPage] = []
         self.actors: list[str] = []
 

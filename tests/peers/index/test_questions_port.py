@@ -16,12 +16,16 @@ import trio.testing
 
 from mesh.actors.actor import Address, Message
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import CLASSES, Decree
+from mesh.membership.model.messages import DecreesInForce
 from mesh.slot_set import SlotMask, encode_slots
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
+from peers.engine.matching.page_classes import classing_cost
+from peers.engine.pages.class_model import ClassRow, TermWeights, model_bytes, model_in
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Mode, Query
-from peers.engine.queries.query_parser import parse_query
+from peers.engine.queries.query_parser import parse_query, read_query
 from peers.engine.searching.effort import Effort
 from peers.engine.searching.ranking import CollectionStatistics
 from peers.index.answerer import Answerer
@@ -250,3 +254,45 @@ async def test_a_snapshot_in_a_thread_is_untouched_by_commits_and_merges() -> No
         await trio.to_thread.run_sync(change)
     assert all(found)
     assert len(index.snapshot().everything().search(query, statistics, 1_000)[2]) == 440
+
+
+def classes_by_words() -> bytes:
+    """Two classes, each of the pages that have more of its word."""
+    rows = (ClassRow("one", -1, threshold=0.1), ClassRow("two", -1, threshold=0.1))
+    places = np.arange(2)
+    weights = TermWeights(("w1", "w2"), np.full(2, 16), np.arange(3), places, np.full(2, 9))
+    return model_bytes(rows, weights)
+
+
+async def test_classes_are_found_in_a_thread_before_anybody_asks(index: Index, nursery: trio.Nursery) -> None:
+    reader = IndexReader(index)
+    port = QuestionsPort(ME, reader, SLOTS, at_once_visits_max=1 << 40, deadline_s=PATIENCE_S)
+    told = await started(port, nursery)
+    decrees = DecreesInForce(CLASSES, (Decree(CLASSES, "", 1, 0.0, inf, classes_by_words(), b"", b""),))
+    port.receive(Address(ME, "membership"), decrees)
+    model = model_in(classes_by_words())
+    [live] = index.snapshot().segments
+    with trio.fail_after(PATIENCE_S):
+        while classing_cost(live.segment, model):
+            await trio.sleep(0.01)
+    query = read_query("w3", classes=model.names).query
+    question = SearchSlots(1, msgspec.msgpack.encode(query), 2_000, (40_000,) * 5, ("w3",), (500,), 10)
+    give(port, asked(msgspec.structs.replace(question, wants_facets=True)))
+    answered = await told.next()
+    assert isinstance(answered, QuestionAnswered)
+    assert isinstance(answered.answer, HitsFound)
+    assert answered.answer.facets is not None
+    counts = dict(answered.answer.facets.classes)
+    texts = [live.segment.stored(number).text.split() for number in range(2_000)]
+    with_three = [text for text in texts if "w3" in text]
+    # Of pages that have both as often, the first class takes those: ties go up.
+    ones = sum(text.count("w1") >= text.count("w2") and "w1" in text for text in with_three)
+    twos = sum(text.count("w2") > text.count("w1") for text in with_three)
+    assert counts == {"one": ones, "two": twos}
+    port.receive(Address(ME, "membership"), DecreesInForce(CLASSES, ()))
+    give(port, asked(msgspec.structs.replace(question, wants_facets=True)))
+    answered = await told.next()
+    assert isinstance(answered, QuestionAnswered)
+    assert isinstance(answered.answer, HitsFound)
+    assert answered.answer.facets is not None
+    assert answered.answer.facets.classes == ()

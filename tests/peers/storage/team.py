@@ -26,6 +26,7 @@ from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
+from peers.engine.pages.class_model import ClassModel
 from peers.engine.pages.document import Document
 from peers.handover.messages import (
     SlotsComplete,
@@ -192,6 +193,12 @@ class RealIndex:
 
     def over(self, slots: SlotMask) -> SlotsView:
         return CountingIndex()  # nobody searches
+
+    def take_classes(self, classes: ClassModel | None) -> None:
+        """Nobody asks for them."""
+
+    def class_documents(self) -> None:
+        """As above."""
 
     @property
     def documents(self) -> dict[str, Document]:
