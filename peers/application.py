@@ -177,7 +177,13 @@ def _late_commands() -> dict[str, LateCommand]:
     """The table of all commands, those of other packages in the order of their names."""
     commands = dict(BUILT_IN)
     for each in sorted(entry_points(group="tianmesh.commands"), key=lambda each: each.name):
-        each.load()(commands)
+        try:
+            register = each.load()
+        except ImportError as error:
+            why = f"the commands of {each.name} are missing ({error}): install it again, or remove it"
+            print(f"tianmesh: {why}", file=sys.stderr)
+        else:
+            register(commands)
     return commands
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import EntryPoint, entry_points, version
 from typing import Any
 
 import pytest
@@ -43,6 +43,17 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     assert not {each.place.partition(":")[0] for each in BUILT_IN.values()} & loaded
     assert not {"numpy", "trio", "bootstrap.commands", "simulations.commands"} & loaded
     assert len(loaded) < 500
+
+
+def test_package_that_cannot_be_loaded_takes_no_commands_of_others_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = EntryPoint("broken", "no_such_package:register", "tianmesh.commands")
+    found = [broken, *entry_points(group="tianmesh.commands")]
+    monkeypatch.setattr(application, "entry_points", lambda group: found)
+    commands = application._late_commands.__wrapped__()
+    assert {*BUILT_IN, "words"} <= commands.keys()
+    assert "the commands of broken are missing" in capsys.readouterr().err
 
 
 def test_each_command_is_listed_with_the_beginning_of_its_help() -> None:
