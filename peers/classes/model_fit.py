@@ -1,8 +1,8 @@
 """Fit the model of a tree of classes: for each class a plane against its siblings, thresholds by SCut.
 
 Weights become whole numbers, the greatest of a class WEIGHT_MAX; then the smallest are left out until the
-model fits a decree, and terms without any go. Thresholds are made on samples that were held out, with a model
-of the others; the model that is returned is fitted to all samples.
+model fits a decree, terms without any go, and the others get theirs anew. Thresholds are made on samples that
+were held out, with a model of the others; the model that is returned is fitted to all samples.
 """
 
 from __future__ import annotations
@@ -121,9 +121,21 @@ def _fitted(
     samples: Sequence[LabelledText], rows: list[ClassRow], numbers: dict[tuple[str, ...], int], bytes_max: int
 ) -> FittedModel:
     counted = [counts_of(sample.text) for sample in samples]
-    vocabulary = vocabulary_of(counted)
-    vectors = vectors_of(counted, vocabulary)
-    weights = _weights(vectors, [sample.path for sample in samples], rows, numbers)
+    paths = [sample.path for sample in samples]
+
+    def fitted(vocabulary: Vocabulary) -> FittedModel:
+        weights = _weights(vectors_of(counted, vocabulary), paths, rows, numbers)
+        return _as_fits(weights, vocabulary, rows, bytes_max)
+
+    model = fitted(vocabulary_of(counted))
+    # Without the terms that are left out vectors are others.
+    return model if model.least == 1 else fitted(model.vocabulary)
+
+
+def _as_fits(
+    weights: _Weights, vocabulary: Vocabulary, rows: Sequence[ClassRow], bytes_max: int
+) -> FittedModel:
+    """Leave out as many of the smallest weights as it takes. ConfigError when nothing fits."""
     read = [
         ClassRow(row.name, row.parent, scale, bias, row.threshold, row.n_samples, row.examples)
         for row, scale, bias in zip(rows, weights.scales.tolist(), weights.biases.tolist(), strict=True)
