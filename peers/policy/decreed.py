@@ -35,10 +35,8 @@ def policy_of(message: DecreesInForce) -> Policy | None:
     """
     if message.kind != POLICY:
         return None
-    if not message.decrees:
-        return OF_SEEDS
-    [decree] = message.decrees
-    return _understood(decree)
+    decree = _of_the_mesh(message.decrees)
+    return OF_SEEDS if decree is None else _understood(decree)
 
 
 def pins_of(decree: Decree, slot_count: int) -> Mapping[int, str] | None:
@@ -54,7 +52,7 @@ def classes_of(decrees: Sequence[Decree], last: ClassModel | None) -> ClassModel
       decrees: of their kind, in force. last: what was in force before, which goes on where these cannot be
         read, as with a policy.
     """
-    decree = next((each for each in decrees if not each.subject), None)
+    decree = _of_the_mesh(decrees)
     if decree is None:
         return None
     # Loaded by peers of a mesh that has classes.
@@ -67,6 +65,11 @@ def classes_of(decrees: Sequence[Decree], last: ClassModel | None) -> ClassModel
             "classes not understood: install a newer tianmesh here number=%d error=%s", decree.number, error
         )
         return last
+
+
+def _of_the_mesh(decrees: Sequence[Decree]) -> Decree | None:
+    """Return the decree on the mesh as a whole, None where there is none; others are on a member."""
+    return next((each for each in decrees if not each.subject), None)
 
 
 def _understood(decree: Decree) -> Policy | None:
