@@ -101,7 +101,8 @@ def take_apart(order: ExportTask) -> Taken:
         if page.syntax_errors is not None:
             syntax.append(SyntaxRow(url, SyntaxErrors(*page.syntax_errors)))
             archive_links += _archive_links(page, records) if order.has_archive_links else ()
-    return Taken(rows, links, n_no_page, n_not_indexed, n_damaged, syntax, contents, archive_links)
+    counts = n_no_page, n_not_indexed, n_damaged
+    return Taken(rows, links, *counts, syntax, tuple(contents), tuple(archive_links))
 
 
 def _archive_links(page: ParsedPage, records: bytes) -> list[ArchiveLinkRow]:

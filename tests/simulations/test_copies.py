@@ -52,8 +52,7 @@ def text_of(content: int) -> str:
 class Mesh:
     """Machines with two copies of everything, and pages that say the same as others."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int, started: int, machines: int = 4) -> None:
-        monkeypatch.setattr("simulations.faults.machine.WordyParser", CopyingParser)
+    def __init__(self, seed: int, started: int, machines: int = 4) -> None:
         self.random = Random(seed)
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=1_000.0)
@@ -74,6 +73,7 @@ class Mesh:
                 fetched=lambda machine, url, served: None,
                 abandoned=lambda machine: None,
                 told=lambda machine, answer: self._hear(answer),
+                parser=CopyingParser,
             )
             for number in range(machines)
         ]
@@ -173,10 +173,8 @@ def copies_of(machine: Machine) -> CopiesStatistics:
     return machine._statistics("copies", CopiesStatistics)
 
 
-def test_of_pages_with_the_same_content_one_is_found_whatever_peers_they_are_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    mesh = Mesh(monkeypatch, 1, started=3)
+def test_of_pages_with_the_same_content_one_is_found_whatever_peers_they_are_on() -> None:
+    mesh = Mesh(1, started=3)
     mesh.store_all()
     mesh.judge()
     # A page that says something else is found for it, and who stood for others leaves them to another.
@@ -190,8 +188,8 @@ def test_of_pages_with_the_same_content_one_is_found_whatever_peers_they_are_on(
     mesh.judge()
 
 
-def test_copies_follow_slots_to_who_joins_and_from_who_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    mesh = Mesh(monkeypatch, 2, started=2)
+def test_copies_follow_slots_to_who_joins_and_from_who_leaves() -> None:
+    mesh = Mesh(2, started=2)
     mesh.store_all()
     mesh.judge()
     mesh.machines[2].start()
@@ -204,10 +202,8 @@ def test_copies_follow_slots_to_who_joins_and_from_who_leaves(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_under_faults_no_content_is_lost_and_in_the_end_each_is_found_once(
-    monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    mesh = Mesh(monkeypatch, 100 + seed, started=4)
+def test_under_faults_no_content_is_lost_and_in_the_end_each_is_found_once(seed: int) -> None:
+    mesh = Mesh(100 + seed, started=4)
     mesh.store_all()
     mesh.judge()
     stable = {text_of(content) for content in range(CONTENTS // 2)}  # these pages stay as they are
