@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
-from urllib.parse import parse_qs
 
 import msgspec
 from starlette.requests import Request
@@ -16,6 +15,7 @@ from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
+from peers.gateway.http.form import fields_in
 from peers.gateway.live.live_json import LiveJson
 from peers.gateway.live.live_page import live_form_page, live_page
 from peers.gateway.live.live_search import LiveRequest
@@ -98,8 +98,8 @@ def _wish_in(body: bytes) -> LiveRequest:
 
 
 def _wish_of_form(body: bytes) -> LiveRequest:
-    fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8)
-    return _checked(LiveRequest(q=fields.get("q", [""])[0], fish="fish" in fields))
+    fields = fields_in(body)
+    return _checked(LiveRequest(q=fields.get("q", ""), fish="fish" in fields))
 
 
 def _checked(wish: LiveRequest) -> LiveRequest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from typing import Final
-from urllib.parse import parse_qs
 
 import msgspec
 from starlette.requests import Request
@@ -16,6 +15,7 @@ from peers.crawler.fetching.contact import ADVICE
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
+from peers.gateway.http.form import fields_in
 from peers.gateway.model.messages import (
     FindSubmission,
     JudgeSite,
@@ -92,7 +92,7 @@ class SubmissionRoutes:
             return responses.form(submit_form_page(reader, rules))
         self._access.check_is_ours(request)
         body = await body_of(request, FORM_BYTES_MAX, "post one URL")
-        text = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8).get("url", [""])[0]
+        text = fields_in(body).get("url", "")
         try:
             code = await self._take(request, text, rules)
         except _Complaint as complaint:
@@ -109,7 +109,9 @@ class SubmissionRoutes:
             return responses.html(message_page(reader, reader.say("busy")), 503)
         if told is None:
             return responses.html(message_page(reader, reader.say("submit_unknown")), 404)
-        return responses.html(submission_page(reader, told))
+        response = responses.html(submission_page(reader, told))
+        response.headers["Cache-Control"] = "no-store"  # its address is a secret
+        return response
 
     async def submit(self, request: Request) -> Response:
         """Take a submission of a program."""

@@ -13,10 +13,10 @@ import hmac
 from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
-from urllib.parse import parse_qs
 
 from mesh.keys.signed_token import SignedToken
 from peers.gateway.http.asgi import Header
+from peers.gateway.http.form import fields_in
 from peers.gateway.http.rights import OWN, Rights
 
 PASS_S: Final = 12 * 3600  # a working day
@@ -29,8 +29,7 @@ _NAME_PURPOSE: Final = b"tianmesh name of a pass\x00"
 
 def token_of_form(body: bytes) -> str:
     """Return the token in a posted form; "" when there is none."""
-    fields = parse_qs(body.decode("ascii", "replace"), max_num_fields=8)
-    return fields.get("token", [""])[0].strip()
+    return fields_in(body).get("token", "").strip()
 
 
 def cookie_of(token: str, now_s: float, *, is_encrypted: bool, given: SignedToken = OWN) -> str:

@@ -97,7 +97,7 @@ async def test_the_form_leads_to_the_status_page_by_its_code_alone(language: str
     assert (posted.status, posted.headers["location"]) == (303, f"/submit/{TEXT}?lang={language}")
     assert backend.orders == [SubmitUrl(7, URL, b"0123456789abcdef")]
     page = await ask(gateway, posted.headers["location"], headers=HTML)
-    assert page.status == 200
+    assert (page.status, page.headers["cache-control"]) == (200, "no-store")
     assert TEXT in page.text
     assert "https://www.example.org/tianmesh-site.txt" in page.text
     assert f"&lt;meta name=&#34;tianmesh-site&#34; content=&#34;{TEXT}&#34;&gt;" in page.text
@@ -170,6 +170,57 @@ async def test_private_addresses_hostile_urls_and_pages_of_other_sites_are_refus
     assert (await ask(gateway, "/api/submit", "POST", foreign, b'{"url": "http://a.test/"}')).status == 403
     assert (await ask(gateway, "/submit", "POST", FORM, b"url=" + b"a" * 20_000)).status == 413
     assert backend.orders == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"a=1&" * 20,
+        b"url=http://a.test/&" * 9,
+        b"&" * 9_000,
+        b"\xff" * 9_000,
+        b"\0",
+        b"{}",
+        b"url",
+        b"%" * 99,
+    ],
+)
+async def test_forms_that_are_none_are_answered_like_those_without_a_url(body: bytes) -> None:
+    backend = backend_of()
+    gateway = application(backend)
+    for content_type in (
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+    ):
+        headers = HTML | {"Content-Type": content_type}
+        assert (await ask(gateway, "/submit", "POST", headers, body)).status == 400
+    assert backend.orders == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("http://user:word@a.test/", "http://a.test/"),
+        ("http://a.test%2f@evil.test/", "http://evil.test/"),
+        ("http://\u4f8b.test/", "http://xn--fsq.test/"),
+        ("HTTP://A.test:80/x#y", "http://a.test/x"),
+    ],
+)
+async def test_what_is_submitted_is_the_address_that_the_crawl_would_ask_for(typed: str, url: str) -> None:
+    backend = backend_of()
+    posted = await ask(
+        application(backend), "/submit", "POST", FORM | HTML, urlencode({"url": typed}).encode()
+    )
+    assert (posted.status, posted.headers["location"]) == (303, f"/submit/{TEXT}")
+    assert backend.orders == [SubmitUrl(7, url, b"0123456789abcdef")]
+
+
+async def test_paths_that_are_no_code_are_unknown_and_lead_nowhere() -> None:
+    gateway = application(backend_of())
+    for path in ("%2e%2e", "%F0%9F%98%80", "/evil.test", "a" * 24_000, f"{TEXT[:-1]}1", f"{TEXT}%00"):
+        reply = await ask(gateway, f"/submit/{path}", headers=HTML)
+        assert (reply.status, "location" in reply.headers) == (404, False), path
 
 
 async def test_a_peer_without_a_contact_takes_no_site() -> None:
