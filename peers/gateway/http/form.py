@@ -9,7 +9,7 @@ FIELDS_MAX: Final = 8  # no form here has more than two
 
 
 def fields_in(body: bytes) -> dict[str, str]:
-    """Return the fields by name, of each the first value; those of a body that is no form of ours are none."""
+    """Return the first value of each field by name; none where the body is no form of ours."""
     try:
         fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=FIELDS_MAX)
     except ValueError:  # there are more
