@@ -316,16 +316,42 @@ def test_a_refusal_ends_it_and_silence_is_told() -> None:
     assert [type(send.message) for send in sends] == [RequestRefused]
 
 
+def test_rows_of_a_member_that_are_none_are_left_out() -> None:
+    """Of a URL without a host no status page could be made, and none says where the code of another is."""
+    searcher, _ = searcher_of("ann", "bob")
+    slot = slot_of("www.example.org", 64)
+    code = code_of(slot, b"0123456789abcdef")
+    sound = ToldSubmission(slot, code, Submission(URL, 1_000, True, True, 100))
+    odd = [
+        ToldSubmission(slot, code, Submission(url, 1_000, True, True, 5_000))
+        for url in ("x", "javascript:alert(1)", "http://www.example.org/\x1b[2J", "http://other.test/")
+    ]
+    elsewhere = ToldSubmission(slot + 1, code_of(slot + 1, b"x" * 16), sound.row)
+    asked = searcher.receive(Address("ann", "http"), FindSubmission(7, code), 0.0)
+    request = asked[0].message.request  # type: ignore[attr-defined]
+    searcher.receive(Address("bob", "submissions"), SubmissionsTold(request, True, (*odd, elsewhere)), 0.1)
+    told = SubmissionsTold(request, True, (sound,))
+    [answer] = searcher.receive(Address("ann", "submissions"), told, 0.1)
+    assert answer.message == SubmissionFound(7, True, sound.row)
+    [asked_one] = searcher.receive(Address("ann", "http"), ListSites(8, "bob", b""), 0.2)
+    told = SubmissionsTold(asked_one.message.request, True, (*odd, sound, elsewhere))  # type: ignore[attr-defined]
+    [listed] = searcher.receive(Address("bob", "submissions"), told, 0.3)
+    assert isinstance(listed.message, SitesListed)
+    assert listed.message.told.rows == (sound,)
+
+
 def test_the_rows_of_a_team_are_joined() -> None:
     searcher, _ = searcher_of("ann", "bob")
-    asked = searcher.receive(Address("ann", "http"), FindSubmission(7, CODE), 0.0)
+    slot = slot_of("www.example.org", 64)
+    code = code_of(slot, b"0123456789abcdef")
+    asked = searcher.receive(Address("ann", "http"), FindSubmission(7, code), 0.0)
     assert {send.target.peer for send in asked} == {"ann", "bob"}
     message = asked[0].message
     assert isinstance(message, ReadSubmissions)
 
     def told(visited: int) -> SubmissionsTold:
         row = Submission(URL, 1_000, True, True, 100, visited=visited)
-        return SubmissionsTold(message.request, True, (ToldSubmission(7, CODE, row),))
+        return SubmissionsTold(message.request, True, (ToldSubmission(slot, code, row),))
 
     assert searcher.receive(Address("ann", "submissions"), told(3), 0.1) == []
     [answer] = searcher.receive(Address("bob", "submissions"), told(5), 0.2)

@@ -16,12 +16,14 @@ from mesh.membership.model.messages import DecreesInForce
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint
+from peers.crawler.controller import Controller
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchSites
 from peers.handover.messages import UseStore
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import codes_bytes, codes_in, domain_digest, is_kept, name_of_day
 from peers.submissions.submission import (
+    AHEAD_S,
     KEPT_S,
     PROOF_S,
     Submission,
@@ -278,9 +280,46 @@ def test_rows_of_others_are_taken_in_their_place_only() -> None:
     assert not kept.actor._accepts((slot + 1) % SLOTS, name_of(code), row_bytes(row))
     assert not kept.actor._accepts(slot, name_of(code), codes_bytes({code}))
     assert not kept.actor._accepts(slot, b"x", b"")
-    assert not is_row(slot, code, row, (slot + 1) % SLOTS)
+    assert not is_row(slot, code, row, lambda host: (slot + 1) % SLOTS)
     disordered = Submission("http://a.test/", 1_000, False, True, 5, admitted=(MARKS[0], MARKS[0]))
     assert not kept.actor._accepts(slot, name_of(code), row_bytes(disordered))
+
+
+NO_URLS = (
+    "x",
+    "javascript:alert(1)",
+    "http:/a",
+    "http://",
+    "http://[::",
+    "a" * 2_000,
+    "\0",
+    "http://\x1b[2J/",
+)
+
+
+@pytest.mark.parametrize("url", NO_URLS)
+def test_what_a_member_calls_a_site_is_refused_whatever_it_is(url: str) -> None:
+    kept = Kept()
+    slot, code = kept.ownership.slot_of("a.test"), kept.code("a.test")
+    assert kept.answer(SubmitSite(1, code, url)) == UNKNOWN
+    assert not kept.actor._accepts(slot, name_of(code), row_bytes(Submission(url, 1_000, False, True, 5)))
+
+
+def test_a_row_of_a_time_to_come_is_refused_for_it_would_be_kept_for_ever() -> None:
+    kept = Kept()
+    slot, name = kept.ownership.slot_of("a.test"), name_of(kept.code("a.test"))
+
+    def accepts(made_s: float) -> bool:
+        row = Submission("http://a.test/", int(made_s), False, True, 5)
+        return kept.actor._accepts(slot, name, row_bytes(row))
+
+    assert accepts(kept.now + AHEAD_S)
+    assert not accepts(kept.now + AHEAD_S + 1)
+    assert not accepts(1 << 40)
+
+
+def test_no_member_says_how_a_site_stands_in_place_of_the_crawl_here() -> None:
+    assert {SitesSeen, WatchSites}.isdisjoint(Submissions.remote_messages | Controller.remote_messages)
 
 
 def test_what_others_keep_by_now_is_counted_no_more_and_the_number_of_rows_is_bounded() -> None:

@@ -106,9 +106,9 @@ def models(draw: st.DrawFn) -> ClassModel:
         parents.append(draw(st.sampled_from(above)) if above else -1)
         levels.append(levels[parents[-1]] + 1 if parents[-1] >= 0 else 0)
     parents.sort()
-    number = st.sampled_from(NUMBERS)
+    any_number = st.sampled_from(NUMBERS)
     rows = [
-        ClassRow(f"c{n}", parent, draw(number), draw(number), draw(number))
+        ClassRow(f"c{n}", parent, draw(any_number), draw(any_number), draw(any_number))
         for n, parent in enumerate(parents)
     ]
     terms = sorted(draw(st.sets(st.sampled_from(WORDS + UNKNOWN))))
