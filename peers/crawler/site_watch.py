@@ -128,13 +128,17 @@ class SiteWatch:
         was_asked = taken.before is not None and taken.before.outcome[:1] != "X"
         if limited is None or was_asked or mark in limited.admitted:
             return True
-        left = limited.pages_max - len(limited.admitted)
+        admitted = self._admitted(state.host)
+        left = limited.pages_max - len(admitted)
+        # What was admitted for another one meanwhile may be too much: then it was never asked for.
+        if left >= 0 and mark in admitted:
+            return True
         if left <= 0:
             return False
         wanted = {mark: None}
         for key, url, _ in sorted(state.window)[: 4 * ADMITTED_AT_ONCE]:
             other = mark_in(key)
-            if other not in limited.admitted and not is_proof_url(url) and known.rules.allows(url):
+            if other not in admitted and not is_proof_url(url) and known.rules.allows(url):
                 wanted[other] = None
         marks = tuple(wanted)[: min(left, ADMITTED_AT_ONCE)]
         self.seen.append(SiteSeen(limited.code, admitted=marks))
@@ -147,7 +151,8 @@ class SiteWatch:
         words = {word.lower() for word in said}
         found = [site for site in self._sites.get(host, {}).values() if site.proof in words]
         state = self._frontier.find(host)
-        is_known = state is not None and state.record.fetched > 0  # it came to be crawled meanwhile
+        # It came to be crawled meanwhile, and not for another submission that has its limit.
+        is_known = state is not None and state.record.fetched > 0 and self._limited(host) is None
         for site in found:
             if not site.is_proven:
                 self.seen.append(SiteSeen(site.code, is_proven=True, is_known=is_known))
@@ -223,7 +228,7 @@ class SiteWatch:
         if site.is_known or self._limited(host) is not site:
             self._tell_page(site, slot)
             return
-        visited = sum(self._is_visited(slot, mark) for mark in site.admitted)
+        visited = sum(self._is_visited(slot, mark) for mark in self._admitted(host))
         state, first = self._frontier.find(host), self._frontier.row_of(site.url, slot)
         is_full = visited >= site.pages_max
         is_busy = (
@@ -280,7 +285,7 @@ class SiteWatch:
         row = self._frontier.row_of(url, slot)
         if row is not None and row.visit > site.tries and not row.outcome.startswith(PROOF_OUTCOME):
             self.seen.append(SiteSeen(site.code, tries=row.visit, tried_why=row.outcome[1:]))
-        elif row is not None and row.visit and row.due_s > now and not site.tries:
+        elif row is not None and row.visit and row.due_s > now and (not site.tries or _is_found(row)):
             self._links.own.merge(slot, due_now(row, now, self._frontier.visitor), url)
         self._seed(url, slot, now, levels=0)
 
@@ -291,6 +296,11 @@ class SiteWatch:
         if not proven or any(site.is_known for site in proven):
             return None
         return max(proven, key=lambda site: (site.pages_max, site.code))
+
+    def _admitted(self, host: str) -> frozenset[bytes]:
+        """The pages of a limited host that are admitted: all submissions of a site have one limit."""
+        sites = self._sites.get(host, {}).values()
+        return frozenset().union(*(site.admitted for site in sites if site.is_proven))
 
     def _drop(self, code: bytes) -> None:
         host = self._hosts.pop(code, None)
@@ -315,6 +325,11 @@ def is_proof_url(url: str) -> bool:
 
 def _is_to_be_proven(site: WatchedSite) -> bool:
     return site.is_open and site.is_begun and not site.is_proven
+
+
+def _is_found(row: UrlRow) -> bool:
+    """Was the proof of some submission found at the last look, after which there is none by itself?"""
+    return row.outcome == f"{PROOF_OUTCOME}_found"
 
 
 def _has_levels(row: UrlRow) -> bool:
