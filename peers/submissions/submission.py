@@ -188,7 +188,7 @@ def joined(one: Submission, other: Submission) -> Submission:
 
 
 def is_row(slot: int, code: bytes, row: Submission, slot_of: Callable[[str], int]) -> bool:
-    """Is this a row in its place, as an honest peer writes it? What others bring or tell goes through here.
+    """Is this a row in its place, as an honest peer writes it? All that others bring or tell is asked that.
 
     Args:
       slot_of: tells the slot of a host. It is asked for none unless the URL is canonical, so has one.

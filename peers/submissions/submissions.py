@@ -241,7 +241,7 @@ class Submissions(StoreActor):
             return UNKNOWN
         if ownership.owner_of(slot) != ownership.me:
             return ELSEWHERE
-        if (known := self._row(message.code)) is not None:
+        if (known := self.row_of(message.code)) is not None:
             return "" if known.url == message.url else UNKNOWN
         if not self._policy.at(self._now).has_room_for(message.url):
             return UNWANTED
@@ -261,7 +261,7 @@ class Submissions(StoreActor):
             return UNKNOWN
         if ownership.owner_of(slot) != ownership.me:
             return ELSEWHERE
-        row = self._row(message.code)
+        row = self.row_of(message.code)
         if row is None:
             return UNKNOWN
         verdict, pages_max = 1 if message.is_accepted else 2, max(row.pages_max, message.pages)
@@ -276,7 +276,7 @@ class Submissions(StoreActor):
         if ownership is None or not self._is_on:
             return SubmissionsTold(message.request)
         if message.code:
-            row = self._row(message.code) if len(message.code) > 2 else None
+            row = self.row_of(message.code) if len(message.code) > 2 else None
             found = () if row is None else (_told(message.code, row),)
             return SubmissionsTold(message.request, is_on=True, rows=found)
         rows: list[ToldSubmission] = []
@@ -290,7 +290,8 @@ class Submissions(StoreActor):
 
     # --- Rows
 
-    def _row(self, code: bytes) -> Submission | None:
+    def row_of(self, code: bytes) -> Submission | None:
+        """Return a row as it stands here; None where it is not known."""
         value = self._store.get(slot_of_code(code), name_of(code))
         return None if value is None else row_in(value)
 
@@ -304,7 +305,7 @@ class Submissions(StoreActor):
 
     def _take_news(self, sites: Iterable[SiteSeen]) -> None:
         for seen in sites:
-            row = self._row(seen.code)
+            row = self.row_of(seen.code)
             if row is not None:
                 self._put(seen.code, _with_news(row, seen))
 
