@@ -15,7 +15,6 @@ from peers.crawler.fetching.contact import ADVICE
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
-from peers.gateway.http.form import fields_in
 from peers.gateway.model.messages import (
     FindSubmission,
     JudgeSite,
@@ -25,7 +24,7 @@ from peers.gateway.model.messages import (
     SubmissionFound,
     SubmitUrl,
 )
-from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, now_s, reader_of
+from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, fields_in, now_s, reader_of
 from peers.gateway.site.pages import message_page
 from peers.gateway.submitting.submission_json import (
     JudgedJson,

@@ -2,6 +2,6 @@
 
 `server` accepts connections within a `memory_budget`, `connection` speaks HTTP/1.1 on one of them to an
 application (`asgi`). `rights` say who a request is from (a browser after `sign_in`), `quotas` what that
-client has left, `fair_limiter` whose request is next; `form` reads what is posted, `compression` packs
-answers. `metrics` are those of a peer and of its process.
+client has left, `fair_limiter` whose request is next; `compression` packs answers. `metrics` are those of a
+peer and of its process.
 """

@@ -16,7 +16,6 @@ from typing import Final
 
 from mesh.keys.signed_token import SignedToken
 from peers.gateway.http.asgi import Header
-from peers.gateway.http.form import fields_in
 from peers.gateway.http.rights import OWN, Rights
 
 PASS_S: Final = 12 * 3600  # a working day
@@ -25,11 +24,6 @@ _COOKIES_BYTES_MAX: Final = 8_192
 NO_RIGHTS: Final = Rights()  # of a gateway that knows no administrators
 _PURPOSE: Final = b"tianmesh pass\x00"
 _NAME_PURPOSE: Final = b"tianmesh name of a pass\x00"
-
-
-def token_of_form(body: bytes) -> str:
-    """Return the token in a posted form; "" when there is none."""
-    return fields_in(body).get("token", "").strip()
 
 
 def cookie_of(token: str, now_s: float, *, is_encrypted: bool, given: SignedToken = OWN) -> str:
