@@ -27,6 +27,7 @@ from peers.submissions.domain_day import domain_digest, slot_of_domain
 from peers.submissions.submission import code_of, is_row, joined, slot_of_code
 from peers.submissions.wire_messages import (
     ELSEWHERE,
+    UNKNOWN,
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
@@ -65,6 +66,9 @@ class _Orders(Errand):
 
     def start(self, now: float) -> list[Send]:
         self._limit_at = now + ORDER_S_MAX
+        slot_count = self._current().table.slot_count
+        if any(slot >= slot_count for slot, _ in self._steps):  # anybody can write down such a code
+            return self._end(SiteAnswered(self.ticket, self._code, UNKNOWN))
         return self._begin_step(now)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:

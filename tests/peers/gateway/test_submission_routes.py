@@ -316,6 +316,15 @@ def test_a_refusal_ends_it_and_silence_is_told() -> None:
     assert [type(send.message) for send in sends] == [RequestRefused]
 
 
+def test_a_code_of_a_slot_that_is_none_is_unknown() -> None:
+    searcher, _ = searcher_of("ann", "bob")
+    code = code_of(65_535, b"0123456789abcdef")
+    [answer] = searcher.receive(Address("ann", "http"), JudgeSite(7, code, True), 0.0)
+    assert answer.message == SiteAnswered(7, code, UNKNOWN)
+    [found] = searcher.receive(Address("ann", "http"), FindSubmission(8, code), 0.0)
+    assert found.message == SubmissionFound(8, False)
+
+
 def test_rows_of_a_member_that_are_none_are_left_out() -> None:
     """Of a URL without a host no status page could be made, and none says where the code of another is."""
     searcher, _ = searcher_of("ann", "bob")
