@@ -20,7 +20,7 @@ from mesh.tables.table import Table, TableSection
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchedSite, WatchSites
 from peers.handover.item_store import Item, ItemStore, key_of
 from peers.handover.keeper import Keeper
-from peers.handover.messages import UseStore
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.policy.decreed import policy_of
@@ -143,6 +143,10 @@ class Submissions(StoreActor):
                 self._take_news(sites)
             case DecreesInForce():
                 sends = self._hear_policy(message, now)
+            case SynchroniseSlots(task=task, slots=slots) if not self._is_on:
+                # Peers that have started since submissions ended have no such store. That they do not answer
+                # must keep no slot from being crawled.
+                sends = [Send(source, SlotsSynchronised(task, slots))]
             case OwnershipChanged(ownership):
                 self._ownership = ownership
                 if not self.is_dormant:
@@ -372,7 +376,10 @@ class Submissions(StoreActor):
             self._begin()
             if self._ownership is not None:
                 self._keeper.change_ownership(self._ownership, now)
-            sends = [Send(Address(self._me, "handover"), UseStore())]
+        if self._is_on and not was_on:
+            sends = [
+                Send(Address(self._me, "handover"), UseStore())
+            ]  # if it is not the first time, to compare
         if was_on and not self._is_on:
             self._changes.clear()
             self._gone += sorted(self._known)  # of no others has the crawl heard in this life

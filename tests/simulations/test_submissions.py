@@ -382,6 +382,26 @@ def test_nothing_is_taken_without_the_policy() -> None:
     assert not mesh.log
 
 
+def test_where_submissions_have_ended_a_peer_that_starts_later_is_waited_for_by_nobody() -> None:
+    mesh = Mesh()
+    assert mesh.submit(mesh.home(0), is_proven=True).refusal == ""
+    ended = Policy(rules=OF_SEEDS.rules)
+    mesh.machines[0].publish(mesh.members.policy(2, policy_bytes(ended)))
+    mesh.pass_time(20.0)
+    mesh.machines[2].crash()
+    mesh.pass_time(60.0)
+    mesh.machines[2].start()  # it has no such store in this life
+    mesh.pass_time(120.0)
+    assert [machine.has_settled() for machine in mesh.machines] == [True, True, True], [
+        machine.trouble() for machine in mesh.machines
+    ]
+    mesh.machines[0].publish(
+        mesh.members.policy(3, policy_bytes(Policy(rules=OF_SEEDS.rules, submissions=OPEN)))
+    )
+    mesh.pass_time(20.0)
+    assert mesh.submit(mesh.home(1), is_proven=True).refusal == ""
+
+
 def test_a_start_page_that_has_moved_within_its_site_can_show_the_proof() -> None:
     mesh = Mesh(SubmissionRules(moderation=False, pages_per_site=3))
     home = mesh.home(1)

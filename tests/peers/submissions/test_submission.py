@@ -16,14 +16,15 @@ from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import RemoteProtocolError
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
+from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint
 from peers.crawler.controller import Controller
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchSites
 from peers.handover.item_store import Item
-from peers.handover.messages import UseStore
-from peers.handover.wire_messages import ItemsChanged
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
+from peers.handover.wire_messages import CompareSlots, ItemsChanged
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import codes_bytes, codes_in, domain_digest, is_kept, name_of_day
@@ -188,6 +189,18 @@ def test_without_the_policy_nothing_is_kept_nor_does_the_handover_know_of_it() -
         isinstance(send.message, UseStore) for send in kept.sends
     )
     assert kept.submit("a.test") == ""
+
+
+def test_where_submissions_have_ended_no_slot_waits_for_peers_that_have_no_such_store() -> None:
+    kept = Kept(others=("zoe",))
+    handover, slots = Address("ann", "handover"), encode_slot_list(range(SLOTS), SLOTS)
+    order = SynchroniseSlots(1, "zoe", slots, inf)
+    assert any(isinstance(each, CompareSlots) for each in kept.say(handover, order))
+    kept.obey(None)
+    assert SlotsSynchronised(1, slots) in kept.say(handover, order)
+    kept.sends.clear()
+    kept.obey(RULES)
+    assert any(isinstance(send.message, UseStore) for send in kept.sends), "to compare what it did not"
 
 
 def test_a_submission_is_taken_once_and_the_crawl_hears_of_it() -> None:
