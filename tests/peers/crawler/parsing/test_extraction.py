@@ -88,7 +88,7 @@ def test_noindex_in_the_page_or_its_header_makes_no_document_now_or_later() -> N
         assert parsed.records
         assert extract_again(ParseRecords(URL, seen(1.0), parsed.records)).document is None
         taken = take_apart(ExportTask([(URL, seen(1.0), parsed.records)]))
-        assert taken == Taken([], [], 0, 1, 0, taken.syntax, contents=[], archive_links=[])
+        assert taken == Taken([], [], n_no_page=0, n_not_indexed=1, n_damaged=0, syntax=taken.syntax)
 
 
 def test_what_took_a_page_away_is_no_page_when_it_is_read_back() -> None:
@@ -97,7 +97,7 @@ def test_what_took_a_page_away_is_no_page_when_it_is_read_back() -> None:
     for records in (gone.records, absent):
         assert extract_again(ParseRecords(URL, seen(2.0, 2), records)).document is None
         taken = take_apart(ExportTask([(URL, seen(2.0, 2), records)]))
-        assert taken == Taken([], [], 1, 0, 0, syntax=[], contents=[], archive_links=[])
+        assert taken == Taken([], [], n_no_page=1, n_not_indexed=0, n_damaged=0, syntax=[])
 
 
 def test_binary_under_the_name_of_text_is_no_page() -> None:
