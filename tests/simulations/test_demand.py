@@ -1,4 +1,4 @@
-"""What several searched for in vain at one gateway, on its way to the crawls of all members."""
+"""Words and pages that several ask for at one gateway, on their way to the crawls of all members."""
 
 from __future__ import annotations
 
