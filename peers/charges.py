@@ -53,6 +53,11 @@ def _searches(message: SearchesTold) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.rows)
 
 
+def _submissions(message: ReadSubmissions) -> tuple[Quota, float]:
+    """Anybody can look at a status page: that must not use up the questions of its gateway."""
+    return (Quota.LINKS, 10.0) if message.code else (Quota.QUESTIONS, 1.0)
+
+
 def _gossip(message: Ping | RumoursSpread) -> tuple[Quota, float]:
     return Quota.RUMOURS, 1.0 + len(message.gossip)
 
@@ -80,7 +85,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     ClaimDomain: _each(Quota.QUESTIONS),
     SubmitSite: _each(Quota.QUESTIONS),
     JudgeSubmission: _each(Quota.QUESTIONS),
-    ReadSubmissions: _each(Quota.QUESTIONS),
+    ReadSubmissions: _submissions,
     Ping: _gossip,
     RumoursSpread: _gossip,
     MembersWanted: _members,

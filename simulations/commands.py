@@ -136,6 +136,9 @@ def faults(
     domains: Annotated[
         bool, typer.Option("--domains", help="Each host is of a registrable domain of its own.")
     ] = False,
+    sites: Annotated[
+        bool, typer.Option("--sites", help="People submit sites, which have a limit of pages.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,
@@ -155,7 +158,8 @@ def faults(
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        told = _told(first_seed, sizes.of(first_seed), only, (revisits, byzantine, pins, machines, domains))
+        kinds = revisits, byzantine, pins, machines, domains, sites
+        told = _told(first_seed, sizes.of(first_seed), only, kinds)
         result = sum_up([told], first_seed)
     else:
         with _progress("runs with faults") as progress:
@@ -167,6 +171,7 @@ def faults(
                 has_pins=pins,
                 has_machines=machines,
                 has_domains=domains,
+                has_sites=sites,
                 progress=lambda done, total, failed: progress(done, total),
             )
     _print(result, faults_report(result), as_json)
@@ -213,7 +218,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool, bool]) -> RunOutcome:
+def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool, bool, bool]) -> RunOutcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.faults.fault_run import run_faults
     from simulations.faults.faults import plan_of
@@ -223,7 +228,7 @@ def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool,
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
     tell = partial(print, file=sys.stderr)
-    has_revisits, has_liar, has_pins, has_machines, has_domains = kinds
+    has_revisits, has_liar, has_pins, has_machines, has_domains, has_sites = kinds
     return run_faults(
         seed,
         peers,
@@ -234,6 +239,7 @@ def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool,
         has_pins=has_pins,
         has_machines=has_machines,
         has_domains=has_domains,
+        has_sites=has_sites,
     )
 
 

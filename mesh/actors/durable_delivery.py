@@ -116,6 +116,16 @@ class DurableDelivery(Generic[Item]):
         assert weight is not None, "it is under way"
         self._remove(receiver, number, weight)
 
+    def clear(self) -> None:
+        """Forget all parcels, at once and in the table too; later answers to them count for nothing."""
+        for receiver in self._delivery.receivers():
+            self._delivery.remove_receiver(receiver)
+        for key in [key for key, _ in self._table.scan(b"")]:
+            self._table.delete(key)
+        for each in (self._rests, self._loadable, self._fresh, self._weights):
+            each.clear()
+        self.n_parcels = self.weight = 0
+
     def hasten(self, receiver: str, now: float) -> None:
         """Have parcels under way to a receiver given out again now; those behind follow as room comes."""
         self._delivery.hasten(receiver, now)

@@ -80,6 +80,10 @@ class SlotReports(Generic[Item]):
     def note_answer(self, peer: str, batch: int, now: float) -> None:
         self._delivery.note_answer(peer, batch, now)
 
+    def clear(self) -> None:
+        """Forget all that was not noted so far: it is to be told to nobody any more."""
+        self._delivery.clear()
+
     def wake(self, now: float) -> list[Send]:
         """Send due batches, and put into new ones those items that others answer for by now."""
         sends: list[Send] = []

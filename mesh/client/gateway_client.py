@@ -9,6 +9,7 @@ import json
 import re
 import ssl
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -25,6 +26,7 @@ PATIENCE_S: Final = 120.0
 TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
 ANSWER_BYTES_MAX: Final = 64 << 20
 SEARCH_K_MAX: Final = 100  # hits in one answer of a gateway
+PARTS_MAX: Final = 5_000  # of the submissions of a peer: ten times as many as it keeps
 SEEDS_PER_REQUEST: Final = 1_000  # a gateway takes 1 MiB at once
 _PIN: Final = re.compile(r"sha256=((?:[0-9a-f]{2}:?){31}[0-9a-f]{2})", re.IGNORECASE)  # or as openssl does
 
@@ -189,16 +191,22 @@ class GatewayClient:
         """Return how a submission stands."""
         return self._ask("GET", f"/api/submit/{quote(code, safe='')}")
 
-    def submissions(self) -> Iterator[dict[str, Any]]:
-        """Yield all submissions, peer by peer; an administrator's token is needed."""
+    def submissions(self, parts_max: int = PARTS_MAX) -> Iterator[dict[str, Any]]:
+        """Yield all submissions, peer by peer; an administrator's token is needed.
+
+        Args:
+          parts_max: of one peer. GatewayError for more: it makes them up.
+        """
         parts = [("", "")]
-        told: set[str] = set()
+        told: Counter[str] = Counter()  # parts by peer
         while parts:
             peer, after = parts.pop()
             part = self._ask("GET", f"/api/submissions?{urlencode({'peer': peer, 'after': after})}")
             if not told:
                 parts += [(other, "") for other in reversed(part["peers"]) if other != part["peer"]]
-            told.add(part["peer"])
+            told[part["peer"]] += 1
+            if told[part["peer"]] > parts_max:
+                raise GatewayError(f"peer {part['peer']} does not come to an end of its submissions")
             yield from part["submissions"]
             if part["next"]:
                 parts.append((part["peer"], part["next"]))

@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
-from urllib.parse import parse_qs
 
 import msgspec
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from peers.gateway.live.live_json import LiveJson
 from peers.gateway.live.live_page import live_form_page, live_page
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.live_runs import LiveRuns
-from peers.gateway.requests import Refusal, body_of, query_in, reader_of
+from peers.gateway.requests import Refusal, body_of, fields_in, query_in, reader_of
 from peers.gateway.site.command_json import Failure
 from peers.gateway.site.pages import message_page
 from peers.gateway.why.why_page import sign_in_page
@@ -98,8 +97,8 @@ def _wish_in(body: bytes) -> LiveRequest:
 
 
 def _wish_of_form(body: bytes) -> LiveRequest:
-    fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8)
-    return _checked(LiveRequest(q=fields.get("q", [""])[0], fish="fish" in fields))
+    fields = fields_in(body)
+    return _checked(LiveRequest(q=fields.get("q", ""), fish="fish" in fields))
 
 
 def _checked(wish: LiveRequest) -> LiveRequest:

@@ -17,7 +17,7 @@ from peers.gateway.access import ClientAccess
 from peers.gateway.asked_pages import asked_pages
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.compatible_routes import elastic_info, elastic_version
-from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie, token_of_form
+from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie
 from peers.gateway.model.messages import (
     AskWhy,
     AskWhyIdle,
@@ -32,6 +32,7 @@ from peers.gateway.requests import (
     URL_PARAMETER_CHARS_MAX,
     base_of,
     body_of,
+    fields_in,
     is_encrypted,
     is_on,
     now_s,
@@ -212,7 +213,8 @@ class PageRoutes:
             is_known = self._access.may_see(request)
             return responses.form(sign_in_page(reader, is_wrong=False, is_known=is_known))
         self._access.check_is_ours(request)
-        given = token_of_form(await body_of(request, FORM_BYTES_MAX, "post the token alone"))
+        fields = fields_in(await body_of(request, FORM_BYTES_MAX, "post the token alone"))
+        given = fields.get("token", "").strip()
         if not given:
             return responses.form(sign_in_page(reader, is_wrong=False, is_known=False), 400)
         judged = self._backend.rights.of(given.encode("utf-8", "replace"), token, now_s())

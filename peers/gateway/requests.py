@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from math import inf
 from typing import Final
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import parse_qs, unquote, unquote_to_bytes
 
 from starlette.requests import Request
 
@@ -25,6 +25,7 @@ from peers.gateway.site.texts import language_of
 BODY_BYTES_MAX: Final = 1 << 20  # of seeds: 10,000 URLs of 100 characters
 URL_PARAMETER_CHARS_MAX: Final = 8_192
 MEMBER_CHARS_MAX: Final = 64  # of an id, as messages have it
+FIELDS_MAX: Final = 8  # no form here has more than two
 
 
 class Refusal(Exception):
@@ -59,6 +60,15 @@ def typed_in(request: Request) -> str:
             with suppress(UnicodeDecodeError):
                 query = raw.decode(encoding)
     return query
+
+
+def fields_in(body: bytes) -> dict[str, str]:
+    """Return the first value of each field by name; none where the body is no form of ours."""
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=FIELDS_MAX)
+    except ValueError:  # there are more
+        return {}
+    return {name: values[0] for name, values in fields.items()}
 
 
 def base_of(request: Request) -> str:

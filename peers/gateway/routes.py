@@ -42,7 +42,7 @@ def application(backend: Backend) -> Starlette:
     """The ASGI application of a gateway."""
     access = ClientAccess(backend)
     reports = Reports(backend, access)
-    api, stored = ApiRoutes(backend, access, reports), StoredRoutes(backend)
+    api, stored = ApiRoutes(backend, access, reports), StoredRoutes(backend, access)
     pages = PageRoutes(backend, access, reports, api.search)
     return Starlette(
         routes=[

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from mesh.errors import CorruptionError
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
+from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.model.messages import (
     CheckLinks,
@@ -45,8 +46,9 @@ logger = logging.getLogger(__name__)
 class StoredRoutes:
     """The handlers that show stored pages and their versions, over one backend."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, access: ClientAccess) -> None:
         self._backend = backend
+        self._access = access
 
     async def page(self, request: Request) -> Response:
         reader = reader_of(request)
@@ -88,7 +90,9 @@ class StoredRoutes:
         wants_links = "links" in request.query_params and stored.kind is DisplayKind.HTML
         marked = await self._stored_links(url, stored) if wants_links else None
         copy = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)
-        view = partial(copy, query, marked)
+        # What becomes a sample is the newest version.
+        is_sample = not moment_s and self._backend.classes is not None and self._access.may_see(request)
+        view = partial(copy, query, marked, is_sample=is_sample)
         response = responses.html(await self._backend.render(view), policy=responses.STORED_POLICY)
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(base_of(request), url)

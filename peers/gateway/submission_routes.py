@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from typing import Final
-from urllib.parse import parse_qs
 
 import msgspec
 from starlette.requests import Request
@@ -25,7 +24,7 @@ from peers.gateway.model.messages import (
     SubmissionFound,
     SubmitUrl,
 )
-from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, now_s, reader_of
+from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, fields_in, now_s, reader_of
 from peers.gateway.site.pages import message_page
 from peers.gateway.submitting.submission_json import (
     JudgedJson,
@@ -92,7 +91,7 @@ class SubmissionRoutes:
             return responses.form(submit_form_page(reader, rules))
         self._access.check_is_ours(request)
         body = await body_of(request, FORM_BYTES_MAX, "post one URL")
-        text = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8).get("url", [""])[0]
+        text = fields_in(body).get("url", "")
         try:
             code = await self._take(request, text, rules)
         except _Complaint as complaint:
@@ -109,7 +108,9 @@ class SubmissionRoutes:
             return responses.html(message_page(reader, reader.say("busy")), 503)
         if told is None:
             return responses.html(message_page(reader, reader.say("submit_unknown")), 404)
-        return responses.html(submission_page(reader, told))
+        response = responses.html(submission_page(reader, told))
+        response.headers["Cache-Control"] = "no-store"  # its address is a secret
+        return response
 
     async def submit(self, request: Request) -> Response:
         """Take a submission of a program."""

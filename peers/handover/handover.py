@@ -376,21 +376,26 @@ class Handover(Actor):
         return [Send(self._membership, said[1])]
 
     def _use(self, store: StoreDeclaration, now: float) -> list[Send]:
-        """Treat an optional store as all others from now on; bring the data that teams have of our slots."""
-        if store in self._stores:
-            return []
-        self._stores.append(store)
-        self._holders.append(holder := Address(self._me, store.actor))
+        """Treat an optional store as all others from now on; bring the data that teams have of our slots.
+
+        Said again of a store in use, only the data is brought: it may have been told what it did not keep.
+        """
+        holder = Address(self._me, store.actor)
+        is_new = store not in self._stores
+        if is_new:
+            self._stores.append(store)
+            self._holders.append(holder)
         if not self._is_begun:
             return []
         ownership = self._state.ownership
-        self._transfers.use(store)
+        if is_new:
+            self._transfers.use(store)
         for rank in range(len(ownership.table.ranking)):
             for peer, slots in self._state.by_peer(ownership.kept, rank).items():
                 if peer in ownership.alive:
                     self._transfers.want_of_store(store.name, peer, slots, now)
         sends = self._transfers.start(now)
-        if self._told_complete is not None:
+        if is_new and self._told_complete is not None:
             sends.append(Send(holder, SlotsComplete(encode_slots(self._told_complete))))
         return sends
 

@@ -48,7 +48,10 @@ class SlotsFilled(Message, frozen=True):
 
 
 class UseStore(Message, frozen=True):
-    """An optional store to the handover: it is in use from now on, and `SlotsFilled` follows."""
+    """An optional store to the handover: it is in use from now on, and `SlotsFilled` follows.
+
+    Said again by a store that kept nothing for others meanwhile, to have all of its slots brought anew.
+    """
 
 
 class SynchroniseSlots(Message, frozen=True):

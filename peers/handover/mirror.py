@@ -112,7 +112,7 @@ class Mirror:
             return []
 
         def is_taken(slot: int) -> bool:
-            if me not in ownership.team_of(slot):
+            if slot >= ownership.table.slot_count or me not in ownership.team_of(slot):
                 return False
             return any(source.peer in each.team_of(slot) for each in (ownership, *self._former))
 

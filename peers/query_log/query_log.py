@@ -3,7 +3,9 @@
 Rows go to the peer that answers for the slot of their query, and from there to its team as changes of every
 store do. Which of them are kept says the policy alone (`policy.log_rules`), by day and query: every peer
 deletes by it what it has, and takes no row from others that it would delete. So what is forgotten does not
-come back, and without a log in the policy there is nothing, nor is it compared.
+come back, and without a log in the policy there is nothing, nor does the handover know of this store: from
+its start the actor is dormant until a policy has a log, or has none while there are rows to be deleted, or
+until a member that has heard of a log compares its store or sends changes.
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ from math import inf
 from operator import attrgetter
 from typing import ClassVar, Final
 
-from mesh.actors.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send, Statistics
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.slot_reports import ReportKind, SlotReports
 from mesh.membership.model.messages import DecreesInForce
 from mesh.tables.table import Table, TableSection
 from peers.handover.item_store import Item, ItemStore, key_of
 from peers.handover.keeper import Keeper
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
 from peers.handover.mirror import Mirror
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.policy.decreed import policy_of
@@ -62,7 +64,7 @@ class OwnQueryLog(StoreActor):
     """Neighbours: the gateway of this peer, the logs of others, and gateways that read them."""
 
     name: ClassVar[str] = "query_log"
-    keeps: ClassVar = StoreDeclaration("query_log", name)
+    keeps: ClassVar = StoreDeclaration("query_log", name, is_optional=True)
     remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {
         SearchesTold,
         SearchesNoted,
@@ -70,17 +72,14 @@ class OwnQueryLog(StoreActor):
     }
 
     def __init__(self, me: str, table: Table, life: int = 1) -> None:
-        """Take up the rows in the table.
+        """Begin without looking at the table: most meshes log nothing.
 
         Args:
           table: the section of this actor.
           life: of the peer, see `mesh.tables.lives`.
         """
-        self._me = me
-        self._store = ItemStore(TableSection(table, b"q"), join, accepts=self._accepts)
-        mirror = Mirror(me, self.name, self._store, life)
-        self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
-        self._reports = SlotReports(me, self.name, TableSection(table, b"t"), life, _ROWS)
+        self._me, self._table, self._life = me, table, life
+        self.is_dormant = True  # until it is known that there is a log, or something of one
         self._ownership: Ownership | None = None
         self._rules: QueryLogRules | None = None
         self._is_ruled = False  # is it known whether there is a log?
@@ -88,6 +87,18 @@ class OwnQueryLog(StoreActor):
         self._of_members: Counter[str] = Counter()  # rows of today
         self._today = 0
         self._n_taken = self._n_refused = self._n_dropped = 0
+
+    def _begin(self, now: float) -> list[Send]:
+        """Take up the rows in the table; from now on others get their answers about them."""
+        me, life = self._me, self._life
+        self._store = ItemStore(TableSection(self._table, b"q"), join, accepts=self._accepts)
+        mirror = Mirror(me, self.name, self._store, life)
+        self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
+        self._reports = SlotReports(me, self.name, TableSection(self._table, b"t"), life, _ROWS)
+        self.is_dormant = False
+        if self._ownership is not None:
+            self._follow(self._ownership, now)
+        return self._use()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._today = int(now // DAY_S)
@@ -100,23 +111,30 @@ class OwnQueryLog(StoreActor):
             case SearchesTold(batch, rows):
                 if self._take(source, rows):
                     sends = [Send(source, SearchesNoted(batch))]
-            case SearchesNoted(batch):
+            case SearchesNoted(batch) if not self.is_dormant:
                 self._reports.note_answer(source.peer, batch, now)
+            case SearchesNoted():
+                pass  # of rows of an earlier life, which will be told again
+            case LogWanted(request) if self._rules is None:
+                sends = [Send(source, LogTold(request, (), ()))]
             case LogWanted(request, after):
                 part = log_part(self._store, after, self._is_told)
                 sends = [Send(source, LogTold(request, *part))]
             case DecreesInForce():
-                self._hear_policy(message, now)
+                sends = self._hear_policy(message, now)
             case SynchroniseSlots(task=task, slots=slots) if self._rules is None:
                 # There is no log, or we have not heard of it: then it is compared as soon as we have.
                 sends = [Send(source, SlotsSynchronised(task, slots))]
             case OwnershipChanged(ownership):
                 self._ownership = ownership
-                self._keeper.change_ownership(ownership, now)
-                self._reports.change_ownership(ownership, now)
+                if not self.is_dormant:
+                    self._follow(ownership, now)
+            case _ if self.is_dormant:
+                # The sender has heard of a log. It gets its answers, though we may know less, or more.
+                sends = self._begin(now) + self._keeper.receive(source, message, now)
             case _:
                 sends = self._keeper.receive(source, message, now)
-        return sends + self._end_turn(now)
+        return sends + self._end_turn(now) if not self.is_dormant else sends
 
     def wake(self, now: float) -> list[Send]:
         self._today = int(now // DAY_S)
@@ -135,7 +153,9 @@ class OwnQueryLog(StoreActor):
     def before_commit(self, now: float) -> list[Send]:
         return self._keeper.before_commit(now)
 
-    def observe(self) -> QueryLogStatistics:
+    def observe(self) -> Statistics:
+        if self.is_dormant:
+            return Statistics()
         return QueryLogStatistics(
             store=self._keeper.observe(),
             is_kept=self._rules is not None,
@@ -145,6 +165,13 @@ class OwnQueryLog(StoreActor):
             refused=self._n_refused,
             dropped=self._n_dropped,
         )
+
+    def _follow(self, ownership: Ownership, now: float) -> None:
+        self._keeper.change_ownership(ownership, now)
+        self._reports.change_ownership(ownership, now)
+
+    def _use(self) -> list[Send]:
+        return [Send(Address(self._me, "handover"), UseStore())]
 
     def _end_turn(self, now: float) -> list[Send]:
         sends = self._reports.wake(now) if self._reports.wake_at() <= now else []
@@ -160,9 +187,13 @@ class OwnQueryLog(StoreActor):
         self._reports.tell([ToldRow(name.encoded, row_bytes(row))], now)
 
     def _take(self, source: Address, rows: tuple[ToldRow, ...]) -> bool:
-        """Put rows of a gateway into the store; False if their slots are not ours: they come again."""
+        """Put rows of a gateway into the store; False if their slots are not ours: they come again.
+
+        So they do while there is no log here: either we hear of it later than their gateway, or it deletes
+        them as soon as it hears that there is none.
+        """
         ownership = self._ownership
-        if ownership is None or not self._is_ruled:
+        if ownership is None or self._rules is None:
             return False
         slots = [number_in(row.name) % ownership.table.slot_count for row in rows]
         if any(ownership.answerer_of(slot) != self._me for slot in slots):
@@ -198,14 +229,25 @@ class OwnQueryLog(StoreActor):
 
     # --- Rows that are not kept any more
 
-    def _hear_policy(self, message: DecreesInForce, now: float) -> None:
+    def _hear_policy(self, message: DecreesInForce, now: float) -> list[Send]:
         policy = policy_of(message)
         if policy is None:
-            return
-        rules, self._rules = self._rules, policy.query_log
-        if not self._is_ruled or rules != self._rules:
-            self._swept_to, self._sweep_at = b"", now
+            return []
+        before, self._rules = self._rules, policy.query_log
+        is_news = not self._is_ruled or before != self._rules
         self._is_ruled = True
+        sends: list[Send] = []
+        if self.is_dormant:
+            if self._rules is None and next(self._table.scan(b"", limit=1), None) is None:
+                return []
+            sends = self._begin(now)
+        elif self._rules is not None and before is None:
+            sends = self._use()  # nothing was kept for others meanwhile
+        if is_news:
+            self._swept_to, self._sweep_at = b"", now
+        if self._rules is None:
+            self._reports.clear()
+        return sends
 
     def _sweep(self, now: float) -> None:
         """Delete some rows that the policy does not keep; once through all of them, wait for another day."""

@@ -139,6 +139,7 @@ def _show(told: dict[str, Any]) -> None:
     why = f": {told['why']}" if told["why"] else ""
     state = _STATES[SubmissionState(told["state"])]
     line = f"{told['code']}  {made:%Y-%m-%d}  {told['url']}  {state}{pages}{why}"
+    line = "".join(filter(str.isprintable, line))  # a member that lies may have told it
     Console(highlight=False, soft_wrap=True).print(escape(line))
 
 

@@ -14,6 +14,7 @@ one peer at a time admits. So whoever crawls the site later asks for these and n
 from __future__ import annotations
 
 from base64 import b32decode, b32encode
+from collections.abc import Callable
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Final, TypeAlias
@@ -33,7 +34,8 @@ PROOF_S: Final = 14 * 86_400.0  # within which a site has to show its proof
 TRIES_MAX: Final = 1_000
 _NAME: Final = b"s"
 NAME_BYTES: Final = 1 + CODE_BYTES
-TIME_S_MAX: Final = 1 << 40
+AHEAD_S: Final = 86_400.0  # by which clocks of members differ at most
+TIME_S_MAX: Final = 1 << 37  # in the year 6325; calendars end in 9999
 
 Code: TypeAlias = Annotated[bytes, Meta(min_length=CODE_BYTES, max_length=CODE_BYTES)]
 Why: TypeAlias = Annotated[str, Meta(max_length=WHY_CHARS_MAX)]
@@ -185,11 +187,20 @@ def joined(one: Submission, other: Submission) -> Submission:
     )
 
 
-def is_row(slot: int, code: bytes, row: Submission, slot_of_host: int) -> bool:
-    """Is this a row in its place, as an honest peer writes it? Args: slot_of_host: of its URL's host."""
-    if not slot == slot_of_host == slot_of_code(code) or not is_canonical(row.url):
+def is_row(slot: int, code: bytes, row: Submission, slot_of: Callable[[str], int]) -> bool:
+    """Is this a row in its place, as an honest peer writes it? All that others bring or tell is asked that.
+
+    Args:
+      slot_of: tells the slot of a host. It is asked for none unless the URL is canonical, so has one.
+    """
+    if slot != slot_of_code(code) or not is_canonical(row.url) or slot != slot_of(host_in(row)):
         return False
     return all(a < b for a, b in pairwise(row.admitted))
+
+
+def is_of_its_time(row: Submission, now: float) -> bool:
+    """Is it neither so old that it is forgotten, nor of a time to come, for which it would be kept longer?"""
+    return row.made_s - AHEAD_S <= now <= row.made_s + KEPT_S
 
 
 def host_in(row: Submission) -> str:

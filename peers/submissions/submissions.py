@@ -20,7 +20,7 @@ from mesh.tables.table import Table, TableSection
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchedSite, WatchSites
 from peers.handover.item_store import Item, ItemStore, key_of
 from peers.handover.keeper import Keeper
-from peers.handover.messages import UseStore
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.policy.decreed import policy_of
@@ -42,7 +42,7 @@ from peers.submissions.submission import (
     Submission,
     code_in_name,
     code_text,
-    host_in,
+    is_of_its_time,
     is_row,
     joined,
     name_of,
@@ -143,6 +143,10 @@ class Submissions(StoreActor):
                 self._take_news(sites)
             case DecreesInForce():
                 sends = self._hear_policy(message, now)
+            case SynchroniseSlots(task=task, slots=slots) if not self._is_on:
+                # Peers that have started since submissions ended have no such store. That they do not answer
+                # must keep no slot from being crawled.
+                sends = [Send(source, SlotsSynchronised(task, slots))]
             case OwnershipChanged(ownership):
                 self._ownership = ownership
                 if not self.is_dormant:
@@ -237,11 +241,11 @@ class Submissions(StoreActor):
             return OFF
         row = Submission(message.url, int(self._now), rules.moderation, rules.proof, rules.pages_per_site)
         slot = slot_of_code(message.code)
-        if not is_row(slot, message.code, row, ownership.slot_of(host_in(row))):
+        if not is_row(slot, message.code, row, ownership.slot_of):
             return UNKNOWN
         if ownership.owner_of(slot) != ownership.me:
             return ELSEWHERE
-        if (known := self._row(message.code)) is not None:
+        if (known := self.row_of(message.code)) is not None:
             return "" if known.url == message.url else UNKNOWN
         if not self._policy.at(self._now).has_room_for(message.url):
             return UNWANTED
@@ -261,7 +265,7 @@ class Submissions(StoreActor):
             return UNKNOWN
         if ownership.owner_of(slot) != ownership.me:
             return ELSEWHERE
-        row = self._row(message.code)
+        row = self.row_of(message.code)
         if row is None:
             return UNKNOWN
         verdict, pages_max = 1 if message.is_accepted else 2, max(row.pages_max, message.pages)
@@ -276,7 +280,7 @@ class Submissions(StoreActor):
         if ownership is None or not self._is_on:
             return SubmissionsTold(message.request)
         if message.code:
-            row = self._row(message.code) if len(message.code) > 2 else None
+            row = self.row_of(message.code) if len(message.code) > 2 else None
             found = () if row is None else (_told(message.code, row),)
             return SubmissionsTold(message.request, is_on=True, rows=found)
         rows: list[ToldSubmission] = []
@@ -290,7 +294,8 @@ class Submissions(StoreActor):
 
     # --- Rows
 
-    def _row(self, code: bytes) -> Submission | None:
+    def row_of(self, code: bytes) -> Submission | None:
+        """Return a row as it stands here; None where it is not known."""
         value = self._store.get(slot_of_code(code), name_of(code))
         return None if value is None else row_in(value)
 
@@ -304,7 +309,7 @@ class Submissions(StoreActor):
 
     def _take_news(self, sites: Iterable[SiteSeen]) -> None:
         for seen in sites:
-            row = self._row(seen.code)
+            row = self.row_of(seen.code)
             if row is not None:
                 self._put(seen.code, _with_news(row, seen))
 
@@ -343,8 +348,7 @@ class Submissions(StoreActor):
         try:
             if (code := code_in_name(name)) is not None:
                 row = row_in(value)
-                is_old = row.made_s + KEPT_S < self._now
-                return not is_old and is_row(slot, code, row, ownership.slot_of(host_in(row)))
+                return is_of_its_time(row, self._now) and is_row(slot, code, row, ownership.slot_of)
             if (day := day_in_name(name)) is not None:
                 codes_in(value)
                 is_in_place = slot_of_domain(day[0], ownership.table.slot_count) == slot
@@ -372,19 +376,15 @@ class Submissions(StoreActor):
             self._begin()
             if self._ownership is not None:
                 self._keeper.change_ownership(self._ownership, now)
-            sends = [Send(Address(self._me, "handover"), UseStore())]
+        if self._is_on and not was_on:
+            sends = [
+                Send(Address(self._me, "handover"), UseStore())
+            ]  # if it is not the first time, to compare
         if was_on and not self._is_on:
-            items = self._all_items()
             self._changes.clear()
-            self._gone += [code for item in items if (code := code_in_name(item.name)) is not None]
+            self._gone += sorted(self._known)  # of no others has the crawl heard in this life
             self._sweep_at = inf
         return sends
-
-    def _all_items(self) -> list[Item]:
-        items, after = list[Item](), b""
-        while some := self._store.items_after(after, SWEEP_ROWS):
-            items, after = items + some, key_of(some[-1])
-        return items
 
     def _sweep(self, now: float) -> None:
         """Look through some rows: forget old ones, end those without a proof, and tell the others again."""

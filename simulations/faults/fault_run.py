@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mesh.actors.actor import Message
 from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings, Revisit
 from peers.handover.wire_messages import ItemsSent
+from peers.policy.rules import EVERYTHING, policy_bytes
 from simulations.faults.clock import VirtualClock
 from simulations.faults.conduct_watch import CONDUCT, CONDUCT_LOOK_S, TUNING, ConductWatch
 from simulations.faults.false_answers import LASTS_S, FalseAnswers
@@ -35,9 +37,11 @@ from simulations.faults.nemesis import Nemesis
 from simulations.faults.pinner import Pinner
 from simulations.faults.planted import Bug, planted
 from simulations.faults.recovery_time import RecoveryTime
+from simulations.faults.submitter import POLICY, Submitter
 from simulations.faults.users import FRESH_S, Users
 from simulations.faults.watch import Watch
 from simulations.webs.changing_web import ChangingWeb
+from simulations.webs.submitted_web import SubmittedWeb
 from simulations.webs.web import Served, SyntheticWeb, WebShape, address_of
 from simulations.world.chance import random_of
 from simulations.world.checks import reachable
@@ -66,6 +70,9 @@ HOSTS_PER_MACHINE: Final = 4  # in runs in which hosts share machines
 AUDIT_RATE: Final = 0.3  # so that enough pages are looked at in some minutes
 GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
+POLICY_KNOWN_S: Final = 10.0  # likewise of the first one
+SUBMISSION_S: Final = 12.0  # until a gateway gives up
+SUBMITTED_S_MAX: Final = 120.0
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from a visit to the next one, at most
 
 
@@ -79,6 +86,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
     has_pins: bool
     has_machines: bool
     has_domains: bool
+    has_sites: bool
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -105,6 +113,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
         options += " --pins" if self.has_pins else ""
         options += " --machines" if self.has_machines else ""
         options += " --domains" if self.has_domains else ""
+        options += " --sites" if self.has_sites else ""
         return (
             f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
         )
@@ -122,6 +131,7 @@ def run_faults(
     has_pins: bool = False,
     has_machines: bool = False,
     has_domains: bool = False,
+    has_sites: bool = False,
 ) -> RunOutcome:
     """Carry out the run of a seed.
 
@@ -135,6 +145,7 @@ def run_faults(
       has_pins: have policies say, as long, who is to crawl which slots.
       has_machines: have hosts share the machines that serve them.
       has_domains: have each host be of a registrable domain of its own.
+      has_sites: have sites submitted to which nothing links.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -150,6 +161,7 @@ def run_faults(
             has_pins=has_pins,
             has_machines=has_machines,
             has_domains=has_domains,
+            has_sites=has_sites,
         ).run()
 
 
@@ -166,6 +178,7 @@ class FaultRun:
         has_pins: bool = False,
         has_machines: bool = False,
         has_domains: bool = False,
+        has_sites: bool = False,
     ) -> None:
         self.plan = plan
         self.has_machines, self.has_domains = has_machines, has_domains
@@ -177,7 +190,7 @@ class FaultRun:
         self._transcript: deque[str] = deque(maxlen=TRANSCRIPT_LINES)
         network = Network(random_of(seed, "network"))
         self.world = World(network, start_s=START_S)
-        self.web = self._make_web()
+        self.web = self._make_web(has_sites=has_sites)
         self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
         self._settings = _settings_of(plan, has_revisits=has_revisits)
         self.watch = Watch(
@@ -198,13 +211,7 @@ class FaultRun:
             self.tell,
             lambda machine: self.false_answers.forget(machine.peer),
         )
-        self.users = Users(
-            lambda: self.world.now,
-            self.watch.violate,
-            self.tell,
-            self._may_be_missing,
-            lambda url: url in self.watch.last,
-        )
+        self.users = self._make_users()
         doors: dict[str, VirtualDoor] = {}
         self.machines = [
             self._make_machine(number, VirtualClock(offset, drift), doors)
@@ -213,6 +220,7 @@ class FaultRun:
         for machine in self.machines:
             self.watch.add(machine)
         self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
+        self.submitter = self._make_submitter()
         self.pinner = self._make_pinner() if has_pins else None
         self._is_busy = True  # users ask
         self._settlings: list[RecoveryTime] = []  # one for each time that everything was healed
@@ -235,6 +243,7 @@ class FaultRun:
             has_pins=self.pinner is not None,
             has_machines=self.has_machines,
             has_domains=self.has_domains,
+            has_sites=self.submitter is not None,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -266,6 +275,8 @@ class FaultRun:
     def _live(self) -> None:
         self._join()
         start = self.world.now
+        if self.submitter is not None:
+            self._begin_submitting(self.submitter, start + self.plan.healed_s)
         for url in self.web.seeds:
             self.users.seed(self.machines[0], url)
         early = [planned for planned in self.plan.faults if planned.at_s < self.plan.healed_s]
@@ -289,6 +300,8 @@ class FaultRun:
             self.world.run(until=self.world.now + 60.0)
             self._heal()
         self._is_busy = False
+        if self.submitter is not None:
+            self._submit_the_rest(self.submitter)
         if self.pinner is not None:
             self.pinner.publish()
             self.world.run(until=self.world.now + PINS_KNOWN_S)
@@ -324,6 +337,8 @@ class FaultRun:
         self.false_answers.until_s = until + LASTS_S
         self.false_texts.until_s = until
         liar.lie(until)
+        if self.submitter is not None:
+            self.submitter.lie(machine, until)
 
     def _take_slots_from_liar(self, names: FalseRoles) -> None:
         """Have a person drain the liar, and let it take its share again: its word counts for no slot then."""
@@ -378,22 +393,59 @@ class FaultRun:
             abandoned=self.watch.abandoned,
             unasked=self.watch.unasked,
             looked=self.watch.looked,
-            told=self.users.told,
+            told=self._told,
             conduct=CONDUCT,
             tuning=TUNING,
         )
 
-    def _make_web(self) -> SyntheticWeb:
+    def _make_web(self, *, has_sites: bool) -> SyntheticWeb:
         plan, shape = self.plan, replace(_shape_of(self.plan), has_domains=self.has_domains)
         if self.has_machines:
             shape = replace(shape, machines=max(2, plan.hosts // HOSTS_PER_MACHINE))
+        if has_sites:
+            web = SubmittedWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
+            if not self.has_revisits:
+                web.cease()
+            return web
         if self.has_revisits:
             return ChangingWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
         return SyntheticWeb(plan.seed, plan.pages, shape)
 
+    def _make_users(self) -> Users:
+        return Users(
+            lambda: self.world.now,
+            self.watch.violate,
+            self.tell,
+            self._may_be_missing,
+            lambda url: url in self.watch.last,
+        )
+
     def _make_pinner(self) -> Pinner:
         random = random_of(self.plan.seed, "pins")
-        return Pinner(self.machines, self.world, self.members, random, self.tell)
+        base = EVERYTHING if self.submitter is None else POLICY
+        return Pinner(self.machines, self.world, self.members, random, self.tell, base)
+
+    def _make_submitter(self) -> Submitter | None:
+        if not isinstance(self.web, SubmittedWeb):
+            return None
+        random = random_of(self.plan.seed, "submitters")
+        return Submitter(self.web, self.world, random, self.tell, self.watch.violate, self._running)
+
+    def _begin_submitting(self, submitter: Submitter, until: float) -> None:
+        if self.pinner is None:
+            self.machines[0].publish(self.members.policy(1, policy_bytes(POLICY)))
+        self.world.plan(self.world.now + POLICY_KNOWN_S, lambda: submitter.submit(until))
+
+    def _submit_the_rest(self, submitter: Submitter) -> None:
+        """Have the sites submitted that nobody has taken for all the faults."""
+        until = self.world.now + SUBMITTED_S_MAX
+        while lacking := submitter.lacking():
+            if self.world.now > until:
+                self.watch.violate(f"nobody takes {', '.join(lacking)}")
+                return
+            for site in lacking:
+                submitter.submit_one(site)
+            self.world.run(until=self.world.now + SUBMISSION_S)
 
     def _join(self) -> None:
         """Let the first peers find together."""
@@ -463,6 +515,7 @@ class FaultRun:
         present = self.present()
         return (
             self._nothing_is_missing()
+            and (self.submitter is None or self.submitter.is_over(present))
             and all(machine.crawl().is_idle for machine in present)
             and not any(self.watch.is_to_be_asked(machine, LAST_VISITS_S) for machine in present)
         )
@@ -502,8 +555,15 @@ class FaultRun:
             self.users.search(machine, url, stored_s if is_known else inf, fresh_s=slowest * FRESH_S)
 
     def some_gateway(self) -> Machine | None:
-        running = [machine for machine in self.present() if machine.is_running]
+        running = self._running()
         return self._random.choice(running) if running else None
+
+    def _running(self) -> list[Machine]:
+        return [machine for machine in self.present() if machine.is_running]
+
+    def _told(self, machine: Machine, message: Message) -> None:
+        if self.submitter is None or not self.submitter.told(machine, message):
+            self.users.told(machine, message)
 
     def _seed_something(self) -> None:
         """Give a page of some host, under a name that no link has: it is found only if the seed is kept."""
@@ -515,6 +575,11 @@ class FaultRun:
             self.users.seed(machine, f"{self.web.origin_of_page(host, page)}/p{zeros}{page}")
 
     def _fetched(self, machine: Machine, url: str, served: Served) -> None:
+        if self.submitter is not None:
+            self.submitter.requested(machine, url)
+            if self.submitter.is_look(url):
+                self.watch.asked_for_proof(machine, url, served)
+                return
         self.watch.requested(machine, url, served)
 
     def _delay_of(self, origin: str) -> float:

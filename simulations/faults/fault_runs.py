@@ -37,6 +37,7 @@ def run_all(
     has_pins: bool = False,
     has_machines: bool = False,
     has_domains: bool = False,
+    has_sites: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:
@@ -49,12 +50,13 @@ def run_all(
       has_pins: have policies say who is to crawl which slots.
       has_machines: have hosts share the machines that serve them.
       has_domains: have each host be of a registrable domain of its own.
+      has_sites: have sites submitted to which nothing links.
       workers: processes; None for one on each core, 0 for none but this one.
       progress: is told how many runs are done, of how many, and how many have failed.
     """
     chosen = list(seeds)
     outcomes: list[RunOutcome] = []
-    extras = bug, has_revisits, has_liar, has_pins, has_machines, has_domains
+    extras = bug, has_revisits, has_liar, has_pins, has_machines, has_domains, has_sites
     orders = [RunTask(seed, sizes.of(seed), *extras) for seed in chosen]
     try:
         for outcome in outcomes_of(orders, workers):
@@ -134,6 +136,7 @@ class RunTask(NamedTuple):
     has_pins: bool = False
     has_machines: bool = False
     has_domains: bool = False
+    has_sites: bool = False
 
 
 def _run(order: RunTask) -> RunOutcome:
@@ -146,6 +149,7 @@ def _run(order: RunTask) -> RunOutcome:
         has_pins=order.has_pins,
         has_machines=order.has_machines,
         has_domains=order.has_domains,
+        has_sites=order.has_sites,
     )
 
 

@@ -34,6 +34,7 @@ from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.faults.faults import FaultPlan
 from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner
+from simulations.faults.submitter import Submitter
 from simulations.faults.users import Users
 from simulations.faults.watch import AnsweredRequest, Watch
 from simulations.webs.changing_web import GONE, is_shown
@@ -54,6 +55,7 @@ class RestingRun(Protocol):
     watch: Watch
     users: Users
     pinner: Pinner | None
+    submitter: Submitter | None
 
     @property
     def missed_again_s(self) -> float:
@@ -91,6 +93,8 @@ def _wrong(run: RestingRun) -> Iterator[str]:
     ruling = partial(_ruling, run, ownership, by_peer)
     if run.pinner is not None:
         yield from _pins_that_do_not_hold(present, run.pinner.pins)
+    if run.submitter is not None:
+        yield from run.submitter.wrong(present)
     yield from _lost(run, urls)
     yield from _states(run, ownership, by_peer, urls)
     yield from _copies(run, ownership, by_peer, ruling)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from peers.policy.rules import EVERYTHING, PINS_MAX, Pin, Policy, policy_bytes
 from simulations.faults.machine import Machine
 from simulations.world.members import Members
@@ -30,7 +32,10 @@ class Pinner:
         members: Members,
         random: Random,
         tell: Callable[[str], None],
+        base: Policy = EVERYTHING,
     ) -> None:
+        """Begin. Args: base: all of the policies but their pins."""
+        self._base = base
         self._machines = machines
         self._world = world
         self._members = members
@@ -56,7 +61,7 @@ class Pinner:
         # Some may be pinned to members that are down, drain or never come.
         pins = tuple(Pin(slot=slot, peer=self._random.choice(self._machines).peer) for slot in chosen)
         self.pins = {pin.slot: pin.peer for pin in pins if pin.slot is not None}
-        policy = Policy(rules=EVERYTHING.rules, pins=pins)
+        policy = replace(self._base, pins=pins)
         self._number += 1
         machine = self._random.choice(running)
         self._tell(f"policy {self._number} pins {len(pins)} of {len(slots)} slots, told to {machine.name}")

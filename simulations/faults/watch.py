@@ -169,9 +169,7 @@ class Watch:
         now, host = self._now(), host_of(url)
         self._tell(f"{machine.name} asks {url}: {served.status or served.failure} in {served.seconds:.2f} s")
         self._judge_request(machine, url, served, now)
-        for other in self.machines:
-            if other is not machine and other.is_running and other.would_crawl(host):
-                self.violate(f"{machine.name} asked {url}, which {other.name} holds too")
+        self._judge_alone(machine, url, host)
         if url.endswith("/robots.txt") or served.status in _PASSING:
             return
         self._urls[fingerprint(url)] = url
@@ -181,6 +179,13 @@ class Watch:
         self.last[url] = AnsweredRequest(machine, now, now + served.seconds, served.body, before, stamp)
         if before is not None:
             self._judge_repetition(machine, url, before, now)
+
+    def asked_for_proof(self, machine: Machine, url: str, served: Served) -> None:
+        """Judge a look for the proof of a submitted site: it is asked like a page, and is none."""
+        now, host = self._now(), host_of(url)
+        self._tell(f"{machine.name} looks for a proof at {url}: {served.status or served.failure}")
+        self._judge_request(machine, url, served, now)
+        self._judge_alone(machine, url, host)
 
     def looked(self, machine: Machine, url: str, served: Served) -> None:
         """Judge a second look at a page, by a turn that the peer must have lent that crawls the host."""
@@ -207,6 +212,11 @@ class Watch:
         if self._web.is_forbidden(url):
             self.violate(f"{machine.name} asked {url}, which robots.txt forbids")
         self._hosts[host] = _HostClock(machine, now + served.seconds)
+
+    def _judge_alone(self, machine: Machine, url: str, host: str) -> None:
+        for other in self.machines:
+            if other is not machine and other.is_running and other.would_crawl(host):
+                self.violate(f"{machine.name} asked {url}, which {other.name} holds too")
 
     def ended(self, machine: Machine) -> None:
         """A machine's process has ended, and with it the requests that were under way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from random import Random
@@ -10,6 +11,7 @@ import pytest
 
 from mesh.actors.actor import Address
 from peers.crawler.model.settings import CrawlSettings
+from peers.handover.item_store import Item
 from peers.policy.log_rules import ForgottenQuery, QueryLogRules, query_digest
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.query_log.log_row import CLIENTS_TOLD_MIN
@@ -43,6 +45,7 @@ class Mesh:
         self.world = World(self.network, start_s=start_s)
         self.members = Members(seed, 4, replicas=2, slot_count=SLOTS)
         self.policies = 0
+        self.rules: QueryLogRules | None = None  # as they were published last
         self.clients = 0
         web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
         self.machines = [
@@ -74,10 +77,15 @@ class Mesh:
         self.world.run(until=self.world.now + seconds)
 
     def obey(self, rules: QueryLogRules | None) -> None:
+        """Publish a policy, and wait until all that are reached have heard of it."""
+        self.publish(rules)
+        self.pass_time(10.0)
+
+    def publish(self, rules: QueryLogRules | None) -> None:
         self.policies += 1
+        self.rules = rules
         policy = Policy(rules=EVERYTHING.rules, query_log=rules)
         self.running[0].publish(self.members.policy(self.policies, policy_bytes(policy)))
-        self.pass_time(10.0)
 
     def show(self, machine: Machine, query: str, clients: int = 1, page: int = 1) -> None:
         """Show a page of results to some clients that nobody else is."""
@@ -94,8 +102,10 @@ class Mesh:
         assert isinstance(log, OwnQueryLog)
         return log
 
-    def seen(self, machine: Machine) -> QueryLogStatistics:
-        return self.log(machine).observe()
+    def seen(self, machine: Machine) -> QueryLogStatistics | None:
+        """Return the statistics of a log, None of a dormant one."""
+        statistics = self.log(machine).observe()
+        return statistics if isinstance(statistics, QueryLogStatistics) else None
 
     def rest(self) -> None:
         """Wait until all is where it belongs, and nothing is on its way."""
@@ -110,12 +120,22 @@ class Mesh:
             machine.ownership is not None
             and machine.ownership.alive == peers
             and machine.has_settled()
-            and not (self.seen(machine).untold or self.seen(machine).store.unkept)
+            and self._is_told(machine)
             for machine in self.running
         )
 
+    def _is_told(self, machine: Machine) -> bool:
+        seen = self.seen(machine)
+        if seen is None:
+            return self.rules is None
+        return seen.is_kept == (self.rules is not None) and not (seen.untold or seen.store.unkept)
+
+    def rows(self, machine: Machine) -> list[Item]:
+        log = self.log(machine)
+        return [] if log.is_dormant else log._store.items_after(b"", 100_000)
+
     def n_rows(self, machine: Machine) -> int:
-        return len(self.log(machine)._store.items_after(b"", 100_000))
+        return len(self.rows(machine))
 
     def told(self) -> list[LogTold]:
         """The parts of the log that all members tell a gateway."""
@@ -146,7 +166,7 @@ class Mesh:
         """Each row is on both members of its team, and nowhere else."""
         assert sum(map(self.n_rows, self.running)) == 2 * n_rows
         for machine in self.running:
-            for item in self.log(machine)._store.items_after(b"", 100_000):
+            for item in self.rows(machine):
                 assert machine.ownership is not None
                 assert machine.peer in machine.ownership.team_of(item.slot)
 
@@ -157,7 +177,9 @@ def test_without_a_log_in_the_policy_nothing_is_kept_nor_sent() -> None:
         mesh.show(machine, "glacier", clients=6)
     mesh.rest()
     assert [mesh.n_rows(machine) for machine in mesh.running] == [0, 0, 0]
-    assert {mesh.seen(machine).told for machine in mesh.running} == {0}
+    assert all(mesh.log(machine).is_dormant for machine in mesh.running)
+    assert {kind for kind in mesh.world.traffic.sent if kind.startswith("Search")} == set()
+    assert "query_log" not in {name for machine in mesh.running for name in machine.handover().wanted}
     assert mesh.clients_told() == {}
 
 
@@ -264,6 +286,84 @@ def test_a_forgotten_query_leaves_every_peer_and_does_not_come_back_from_one_tha
     mesh.check_replicas(n_rows - n_forgotten)
 
 
+def test_a_peer_that_was_down_when_the_log_ended_deletes_its_rows_when_it_starts() -> None:
+    mesh = Mesh()
+    _show_all(mesh, mesh.running)
+    mesh.rest()
+    late = mesh.machines[2]
+    assert mesh.n_rows(late) > 0
+    late.crash()
+    mesh.pass_time(2.0)  # it is not held for dead yet, so rows wait for it as well
+    _show_all(mesh, mesh.running)
+    mesh.obey(None)
+    assert any(query.encode() in _all_bytes(mesh) for query in QUERIES)
+    late.start()
+    mesh.pass_time(10.0)
+    mesh.rest()
+    assert not any(query.encode() in _all_bytes(mesh) for query in QUERIES)
+    late.crash()
+    late.start()
+    mesh.pass_time(10.0)
+    mesh.rest()
+    assert mesh.log(late).is_dormant, "nothing is left to be done"
+
+
+def test_a_member_that_hears_of_the_log_late_gets_the_rows_of_the_others() -> None:
+    mesh = Mesh(rules=None)
+    mesh.rest()
+    late = mesh.machines[2]
+    mesh.network.part([mesh.machines[0].peer, mesh.machines[1].peer], [late.peer])
+    mesh.publish(KEPT)
+    mesh.pass_time(1.0)
+    assert late.ownership is not None
+    assert mesh.log(late).is_dormant
+    _show_all(mesh, mesh.running[:2])
+    mesh.pass_time(0.5)
+    mesh.network.heal()
+    mesh.pass_time(10.0)
+    mesh.rest()
+    assert mesh.clients_told() == {(query, 0): 6 for query in QUERIES}
+    assert mesh.n_rows(late) > 0
+    mesh.check_replicas(mesh.clients)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_and_off_and_on_at_other_times_on_other_peers_loses_no_row_of_the_last_log(seed: int) -> None:
+    mesh = Mesh(200 + seed, started=4, rules=None)
+    random = mesh.random
+    mesh.network.set_loss(0.1)
+    mesh.network.set_repetition(0.2)
+    for phase, rules in enumerate([KEPT, None, KEPT, None, KEPT]):
+        others = random.sample(mesh.machines[1:], 2)
+        if random.random() < 0.5:
+            others[0].crash(is_power_loss=random.random() < 0.5)
+        if random.random() < 0.7:
+            sides = (
+                [each.peer for each in mesh.machines if each not in others],
+                [each.peer for each in others],
+            )
+            mesh.network.part(*sides)
+        mesh.pass_time(random.choice([0.1, 3.0, 30.0]))
+        mesh.publish(rules)
+        for _ in range(6):
+            mesh.pass_time(random.choice([0.1, 0.5, 2.0]))
+            if rules is not None:
+                _show_all(mesh, mesh.machines[:1], 1, f" {phase}")
+        mesh.network.heal()
+        for machine in mesh.machines:
+            if not machine.is_up:
+                machine.start()
+        mesh.pass_time(random.choice([10.0, 40.0]))
+    mesh.network.set_loss(0.0)
+    mesh.network.set_repetition(0.0)
+    mesh.pass_time(30.0)
+    mesh.rest()
+    told = mesh.clients_told()
+    assert {query: told.get((f"{query} 4", 0)) for query in QUERIES} == dict.fromkeys(QUERIES, 6)
+    copies = Counter(item.name for machine in mesh.running for item in mesh.rows(machine))
+    assert set(copies.values()) == {2}
+
+
 @pytest.mark.parametrize("rules", [None, QueryLogRules(days=7, forgotten_to=date(1970, 1, 1))])
 def test_all_rows_go_from_all_peers_when_all_are_forgotten_or_the_log_ends(
     rules: QueryLogRules | None,
@@ -275,7 +375,7 @@ def test_all_rows_go_from_all_peers_when_all_are_forgotten_or_the_log_ends(
     mesh.rest()
     assert [mesh.n_rows(machine) for machine in mesh.running] == [0, 0, 0]
     assert not any(query.encode() in _all_bytes(mesh) for query in QUERIES)
-    assert {mesh.seen(machine).store.slots_filled for machine in mesh.running} == {0}
+    assert [seen.store.slots_filled for machine in mesh.running if (seen := mesh.seen(machine))] == [0, 0, 0]
 
 
 def test_rows_that_are_older_than_the_policy_says_are_deleted_when_their_time_is_over() -> None:
@@ -289,10 +389,10 @@ def test_rows_that_are_older_than_the_policy_says_are_deleted_when_their_time_is
     mesh.check_replicas(6)
 
 
-def _show_all(mesh: Mesh, machines: Iterable[Machine], clients: int = 3) -> None:
+def _show_all(mesh: Mesh, machines: Iterable[Machine], clients: int = 3, suffix: str = "") -> None:
     for machine in machines:
         for query in QUERIES:
-            mesh.show(machine, query, clients)
+            mesh.show(machine, query + suffix, clients)
 
 
 def _bytes(told: LogTold) -> bytes:

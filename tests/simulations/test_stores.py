@@ -236,7 +236,7 @@ def test_status_shows_a_further_store_beside_the_others() -> None:
     mesh.rest()
     node = mesh.world.node(mesh.machines[3].peer)
     shown = store_counts(node.observe().values(), mesh.machines[3].handover().wanted)
-    assert sorted(shown) == ["copies", "frontier", "pages", "query_log", "scores"]
+    assert sorted(shown) == ["copies", "frontier", "pages", "scores"]
     kept = [slot for slot in range(SLOTS) if mesh.machines[3].peer in mesh.team_of(slot)]
     assert shown["scores"].slots == len(kept)
     assert shown["scores"].bytes_received > 0

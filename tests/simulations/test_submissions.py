@@ -214,6 +214,59 @@ def test_the_limit_holds_to_the_page_when_who_crawls_the_site_dies() -> None:
         assert len(mesh.pages_of(home)) == 20
 
 
+def submitted_twice(mesh: Mesh, home: str, *urls: str) -> list[bytes]:
+    """Submit pages of a site at the same time, of which it shows the proof of the first."""
+    chances = [bytes([number]) * 13 for number in range(1, len(urls) + 1)]
+    codes = [code_of(slot_of(host_of(home), SLOTS), chance) for chance in chances]
+    mesh.prove(home, codes[0])
+    for url, chance in zip(urls, chances, strict=True):
+        mesh.ticket += 1
+        mesh.machines[0].order(SubmitUrl(mesh.ticket, url, chance))
+    mesh.pass_time(3.0)
+    return codes
+
+
+def test_a_site_that_is_submitted_twice_has_one_limit_whatever_it_shows_when() -> None:
+    """With the second proof, shown later, the site counted as crawled before, and had no limit any more."""
+    mesh = Mesh()
+    home = mesh.home(1)
+    first, second = submitted_twice(mesh, home, home, f"{home}p0030")
+    assert mesh.wait_for(first, SubmissionState.DONE).visited == OPEN.pages_per_site
+    mesh.prove(home, second)
+    mesh.pass_time(12_000.0)
+    row = mesh.row(second)
+    assert (row.is_proven, row.is_known, row.state) == (True, False, SubmissionState.DONE)
+    assert len(mesh.pages_of(home)) == OPEN.pages_per_site
+
+
+def test_the_proof_of_one_submission_does_not_end_the_looks_for_that_of_another() -> None:
+    mesh = Mesh()
+    home = mesh.home(1)
+    first, second = mesh.submit(home), mesh.submit(f"{home}p0030")
+    mesh.pass_time(60.0)
+    assert mesh.row(second.code).tries == 1
+    mesh.prove(home, first.code)
+    mesh.wait_for(first.code, SubmissionState.DONE, 2_000.0)
+    n_looks = sum(fetch.url.endswith(PROOF_PATH) for fetch in mesh.log)
+    mesh.prove(home, second.code)
+    assert mesh.wait_for(second.code, SubmissionState.DONE, 8_000.0).is_proven
+    assert len(mesh.pages_of(home)) == OPEN.pages_per_site
+    assert sum(fetch.url.endswith(PROOF_PATH) for fetch in mesh.log) <= n_looks + 2
+
+
+def test_two_proofs_at_once_have_one_limit_and_nothing_of_it_is_lost() -> None:
+    mesh = Mesh()
+    home = mesh.home(1)
+    first, second = submitted_twice(mesh, home, home, f"{home}p0030")
+    while len(mesh.pages_of(home)) < 4:
+        mesh.pass_time(0.5)
+    mesh.web.proofs[home.rstrip("/")] = f"{code_text(first)} {code_text(second)}".encode()
+    for code in (first, second):
+        mesh.wait_for(code, SubmissionState.DONE, 8_000.0)
+    mesh.pass_time(200.0)
+    assert len(mesh.pages_of(home)) == OPEN.pages_per_site
+
+
 def homes_of_the_last(rules: SubmissionRules, seed: int) -> list[str]:
     """The sites that the last of four machines crawls when all are there."""
     mesh = Mesh(rules, machines=4, seed=seed)
@@ -327,6 +380,26 @@ def test_nothing_is_taken_without_the_policy() -> None:
     assert mesh.submit(mesh.home(1)).refusal == OFF
     mesh.pass_time(60.0)
     assert not mesh.log
+
+
+def test_where_submissions_have_ended_a_peer_that_starts_later_is_waited_for_by_nobody() -> None:
+    mesh = Mesh()
+    assert mesh.submit(mesh.home(0), is_proven=True).refusal == ""
+    ended = Policy(rules=OF_SEEDS.rules)
+    mesh.machines[0].publish(mesh.members.policy(2, policy_bytes(ended)))
+    mesh.pass_time(20.0)
+    mesh.machines[2].crash()
+    mesh.pass_time(60.0)
+    mesh.machines[2].start()  # it has no such store in this life
+    mesh.pass_time(120.0)
+    assert [machine.has_settled() for machine in mesh.machines] == [True, True, True], [
+        machine.trouble() for machine in mesh.machines
+    ]
+    mesh.machines[0].publish(
+        mesh.members.policy(3, policy_bytes(Policy(rules=OF_SEEDS.rules, submissions=OPEN)))
+    )
+    mesh.pass_time(20.0)
+    assert mesh.submit(mesh.home(1), is_proven=True).refusal == ""
 
 
 def test_a_start_page_that_has_moved_within_its_site_can_show_the_proof() -> None:

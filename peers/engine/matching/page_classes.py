@@ -87,11 +87,11 @@ def counts_of(segment: Segment, model: ClassModel, marks: Bytes) -> dict[str, in
     return model.rolled_up(np.bincount(numbers[numbers >= 0], minlength=len(model.rows)))
 
 
-def _find(segment: Segment, model: ClassModel) -> Ints:
+def _find(segment: Segment, model: ClassModel, sums_at_once: int = SUMS_AT_ONCE) -> Ints:
     weights = model.weights
     known = segment.look_up(weights.terms)
     found = np.empty(segment.document_count, np.int64)
-    at_once = max(1, SUMS_AT_ONCE // (len(model.rows) + 1))
+    at_once = max(1, sums_at_once // (len(model.rows) + 1))
     damage = np.full(1, -1, np.int64)
     for first in range(0, len(found), at_once):
         find_classes(

@@ -51,8 +51,8 @@ NO_CLASS: Final = -1
 GAINS: Final[Ints] = np.array([0, *(round(16 * (1 + log(n))) for n in range(1, 256))], np.int64)
 IDF_STEPS: Final = 16  # of 1 + ln((N + 1) / (doc_freq + 1))
 
-# A name can stand behind `class:` without quotation marks.
-_NAME: Final = re.compile(r"[^\s\"“”„「」『』＂()（）|｜:：*\x00-\x1f\x7f]{1,40}")
+# A name can stand behind `class:` without quotation marks, and is no operator there.
+_NAME: Final = re.compile(r"(?!(?:AND|OR|NOT)\Z)[^\s\"“”„「」『』＂()（）|｜:：*\x00-\x1f\x7f]{1,40}")
 
 
 class ClassRow(msgspec.Struct, frozen=True, array_like=True):
@@ -225,6 +225,11 @@ def _check_weights(weights: TermWeights, n_classes: int) -> None:
         raise ValueError("weights do not follow one another")
     if n_weights and not 0 <= int(classes.min()) <= int(classes.max()) < n_classes:
         raise ValueError("a weight is of no class")
+    # So a posting costs a sum for each class at most, however many weights there are.
+    is_of_next_term = np.zeros(n_weights + 1, np.bool_)
+    is_of_next_term[starts] = True
+    if (np.diff(classes) <= 0)[~is_of_next_term[1:-1]].any():
+        raise ValueError("a term has two weights of one class, or in another order than the classes")
     encoded = [term.encode() for term in terms]
     if any(one >= next_ for one, next_ in pairwise(encoded)) or b"" in encoded[:1]:
         raise ValueError("terms are not ascending")

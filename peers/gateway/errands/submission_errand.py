@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
@@ -22,9 +24,10 @@ from peers.gateway.model.messages import (
     SubmitUrl,
 )
 from peers.submissions.domain_day import domain_digest, slot_of_domain
-from peers.submissions.submission import code_of, joined, slot_of_code
+from peers.submissions.submission import code_of, is_row, joined, slot_of_code
 from peers.submissions.wire_messages import (
     ELSEWHERE,
+    UNKNOWN,
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
@@ -46,6 +49,11 @@ Current: TypeAlias = Callable[[], Ownership]
 Step: TypeAlias = tuple[int, Callable[[int], Message]]  # a slot, and the message for its owner by its number
 
 
+def _sound(rows: Iterable[ToldSubmission], slot_of: Callable[[str], int]) -> tuple[ToldSubmission, ...]:
+    """Return the rows that are some; of others a page could not even be made."""
+    return tuple(told for told in rows if is_row(told.slot, told.code, told.row, slot_of))
+
+
 class _Orders(Errand):
     """Has the owners of some slots do something, one after the other, until one of them refuses."""
 
@@ -58,6 +66,9 @@ class _Orders(Errand):
 
     def start(self, now: float) -> list[Send]:
         self._limit_at = now + ORDER_S_MAX
+        slot_count = self._current().table.slot_count
+        if any(slot >= slot_count for slot, _ in self._steps):  # anybody can write down such a code
+            return self._end(SiteAnswered(self.ticket, self._code, UNKNOWN))
         return self._begin_step(now)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
@@ -125,7 +136,7 @@ class SubmissionLookup(Errand):
 
     def __init__(self, number: int, me: str, order: FindSubmission, ownership: Ownership) -> None:
         super().__init__(number, me, order.ticket)
-        self._code = order.code
+        self._code, self._slot_of = order.code, ownership.slot_of
         self._is_on, self._rows = False, list[ToldSubmission]()
         slot = slot_of_code(order.code)
         team = ownership.team_of(slot) if slot < ownership.table.slot_count else ()
@@ -142,7 +153,7 @@ class SubmissionLookup(Errand):
             return None
         self._round.settle(source.peer)
         self._is_on = self._is_on or message.is_on
-        self._rows += [row for row in message.rows if row.code == self._code]
+        self._rows += [row for row in _sound(message.rows, self._slot_of) if row.code == self._code]
         return self._end_if_over(now)
 
     def wake(self, now: float) -> list[Send]:
@@ -165,7 +176,7 @@ class SubmissionList(Errand):
     def __init__(self, number: int, me: str, order: ListSites, ownership: Ownership) -> None:
         super().__init__(number, me, order.ticket)
         self._peers = tuple(sorted(ownership.alive & ownership.table.weights.keys()))
-        self._after = order.after
+        self._after, self._slot_of = order.after, ownership.slot_of
         self._peer = order.peer or next(iter(self._peers), "")
 
     def start(self, now: float) -> list[Send]:
@@ -179,7 +190,8 @@ class SubmissionList(Errand):
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         if not isinstance(message, SubmissionsTold) or not self._round.accepts(source, message.request):
             return None
-        return self._end(SitesListed(self.ticket, self._peers, self._peer, message))
+        told = replace(message, rows=_sound(message.rows, self._slot_of))
+        return self._end(SitesListed(self.ticket, self._peers, self._peer, told))
 
     def wake(self, now: float) -> list[Send]:
         if self._round.is_over(now):

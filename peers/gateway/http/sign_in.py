@@ -13,7 +13,6 @@ import hmac
 from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
-from urllib.parse import parse_qs
 
 from mesh.keys.signed_token import SignedToken
 from peers.gateway.http.asgi import Header
@@ -25,12 +24,6 @@ _COOKIES_BYTES_MAX: Final = 8_192
 NO_RIGHTS: Final = Rights()  # of a gateway that knows no administrators
 _PURPOSE: Final = b"tianmesh pass\x00"
 _NAME_PURPOSE: Final = b"tianmesh name of a pass\x00"
-
-
-def token_of_form(body: bytes) -> str:
-    """Return the token in a posted form; "" when there is none."""
-    fields = parse_qs(body.decode("ascii", "replace"), max_num_fields=8)
-    return fields.get("token", [""])[0].strip()
 
 
 def cookie_of(token: str, now_s: float, *, is_encrypted: bool, given: SignedToken = OWN) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import blake2b, sha256
 from importlib.resources import files
 from itertools import islice
+from shlex import quote as quoted
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 
@@ -482,6 +483,8 @@ def stored_page_view(
     page: PageSnapshot,
     query: str = "",
     stored_links: Sequence[str] | None = None,
+    *,
+    is_sample: bool = False,
 ) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
@@ -489,6 +492,7 @@ def stored_page_view(
       gone_at: when a later visit did not find the page any more, 0.0 when none did.
       query: that led here; its words are marked.
       stored_links: as they are written, those that are marked; None where nobody wants to know.
+      is_sample: whether the reader may want the page as a sample of a class; the command for that is shown.
     """
     asked = {"url": url, "q": query} if query else {"url": url}
     return render(
@@ -514,6 +518,8 @@ def stored_page_view(
         keywords=", ".join(page.keywords),
         related=reader.link("/search", q=f'related:"{url}"') if page.keywords else "",
         document=framed_html(url, page, query, stored_links or ()),
+        # A URL is hostile, and this goes into a shell.
+        collect=f"tianmesh classes collect CLASS {quoted(url)} --into samples.tsv" if is_sample else "",
     )
 
 

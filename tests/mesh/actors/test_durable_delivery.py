@@ -98,6 +98,22 @@ def test_a_withdrawn_parcel_makes_room_for_the_next() -> None:
     assert (delivery.n_parcels, len(table)) == (3, 3)
 
 
+def test_all_that_waits_is_forgotten_and_late_answers_are_not_taken_for_others() -> None:
+    table = MemoryTable()
+    delivery, numbers = filled(table, 5)
+    delivery.add("c", b"for c", 2, 0.0)
+    leaving(delivery, 0.0)
+    delivery.note_answer("b", numbers[0], 0.0)  # so that there is room for one from the table
+    delivery.clear()
+    assert (delivery.n_parcels, delivery.weight, len(table), delivery.receivers()) == (0, 0, 0, [])
+    assert delivery.wake(3.0) == []
+    assert delivery.wake_at() == inf
+    new = delivery.add("b", b"new", 1, 3.0)
+    assert leaving(delivery, 3.0) == [new]
+    assert not any(delivery.note_answer("b", number, 3.0) for number in numbers)
+    assert delivery.note_answer("b", new, 3.0)
+
+
 def test_hastening_gives_out_what_is_under_way() -> None:
     delivery, numbers = filled(MemoryTable(), 4)
     leaving(delivery, 0.0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import re
+import shlex
 from collections.abc import Callable
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -13,11 +17,13 @@ from peers.engine.pages.class_model import ClassModel, ClassRow, TermWeights, mo
 from peers.gateway.backend import Answer, Busy
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.routes import application
+from peers.gateway.site.pages import Reader, stored_page_view
+from peers.gateway.site.stored_page import DisplayKind, PageSnapshot
 from peers.index.wire_messages import FacetCounts
 from peers.kernel import Ints
 from tests.peers.gateway.asgi_client import ask
-from tests.peers.gateway.fake_backend import FakeBackend
-from tests.peers.gateway.fake_searcher import answer_to
+from tests.peers.gateway.fake_backend import RIGHTS, FakeBackend
+from tests.peers.gateway.fake_searcher import CHINESE_URL, answer_to
 
 ZH = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
 ROWS = (
@@ -117,3 +123,27 @@ async def test_counts_of_classes_are_a_facet_of_results(backend: FakeBackend) ->
     assert isinstance(backend.classes, ClassModel)
     narrowed = (await ask(application(backend), "/search?q=quark+class%3Aphysics")).text
     assert "Without class:physics" in narrowed
+
+
+async def test_a_stored_copy_tells_those_signed_in_how_it_becomes_a_sample(backend: FakeBackend) -> None:
+    gateway, copy = application(backend), f"/page?url={quote(CHINESE_URL, safe='')}"
+    for headers, text in (({}, "To make it a sample"), (ZH, "用作类别的样本")):
+        page = (await ask(gateway, copy, headers=headers | RIGHTS)).text
+        assert text in page
+        assert f"<code>tianmesh classes collect CLASS {CHINESE_URL} --into samples.tsv</code>" in page
+        assert "classes collect" not in (await ask(gateway, copy, headers=headers)).text
+    older = await ask(gateway, f"{copy}&at=20261125120000", headers=RIGHTS)
+    assert (older.status, "classes collect" in older.text) == (200, False)
+    backend.classes = None
+    assert "classes collect" not in (await ask(gateway, copy, headers=RIGHTS)).text
+
+
+@pytest.mark.parametrize("path", ["a'b", "$(reboot)", "a;b&c=`d`", "-x|y", "<i>"])
+def test_a_hostile_url_is_one_word_of_the_command_for_a_sample(path: str) -> None:
+    url = f"http://a.test/{path}"
+    snapshot = PageSnapshot(DisplayKind.HTML, "text/html", "<p>quarks", is_cut=False)
+    page = stored_page_view(Reader("en", is_chosen=False), url, 0.0, 0.0, snapshot, is_sample=True)
+    [command] = re.findall("<code>(.*)</code>", page)
+    expected = ["tianmesh", "classes", "collect", "CLASS", url, "--into", "samples.tsv"]
+    assert shlex.split(html.unescape(command)) == expected
+    assert "<i>" not in command

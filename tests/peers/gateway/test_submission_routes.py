@@ -97,7 +97,7 @@ async def test_the_form_leads_to_the_status_page_by_its_code_alone(language: str
     assert (posted.status, posted.headers["location"]) == (303, f"/submit/{TEXT}?lang={language}")
     assert backend.orders == [SubmitUrl(7, URL, b"0123456789abcdef")]
     page = await ask(gateway, posted.headers["location"], headers=HTML)
-    assert page.status == 200
+    assert (page.status, page.headers["cache-control"]) == (200, "no-store")
     assert TEXT in page.text
     assert "https://www.example.org/tianmesh-site.txt" in page.text
     assert f"&lt;meta name=&#34;tianmesh-site&#34; content=&#34;{TEXT}&#34;&gt;" in page.text
@@ -170,6 +170,57 @@ async def test_private_addresses_hostile_urls_and_pages_of_other_sites_are_refus
     assert (await ask(gateway, "/api/submit", "POST", foreign, b'{"url": "http://a.test/"}')).status == 403
     assert (await ask(gateway, "/submit", "POST", FORM, b"url=" + b"a" * 20_000)).status == 413
     assert backend.orders == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"a=1&" * 20,
+        b"url=http://a.test/&" * 9,
+        b"&" * 9_000,
+        b"\xff" * 9_000,
+        b"\0",
+        b"{}",
+        b"url",
+        b"%" * 99,
+    ],
+)
+async def test_forms_that_are_none_are_answered_like_those_without_a_url(body: bytes) -> None:
+    backend = backend_of()
+    gateway = application(backend)
+    for content_type in (
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+    ):
+        headers = HTML | {"Content-Type": content_type}
+        assert (await ask(gateway, "/submit", "POST", headers, body)).status == 400
+    assert backend.orders == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("http://user:word@a.test/", "http://a.test/"),
+        ("http://a.test%2f@evil.test/", "http://evil.test/"),
+        ("http://\u4f8b.test/", "http://xn--fsq.test/"),
+        ("HTTP://A.test:80/x#y", "http://a.test/x"),
+    ],
+)
+async def test_what_is_submitted_is_the_address_that_the_crawl_would_ask_for(typed: str, url: str) -> None:
+    backend = backend_of()
+    posted = await ask(
+        application(backend), "/submit", "POST", FORM | HTML, urlencode({"url": typed}).encode()
+    )
+    assert (posted.status, posted.headers["location"]) == (303, f"/submit/{TEXT}")
+    assert backend.orders == [SubmitUrl(7, url, b"0123456789abcdef")]
+
+
+async def test_paths_that_are_no_code_are_unknown_and_lead_nowhere() -> None:
+    gateway = application(backend_of())
+    for path in ("%2e%2e", "%F0%9F%98%80", "/evil.test", "a" * 24_000, f"{TEXT[:-1]}1", f"{TEXT}%00"):
+        reply = await ask(gateway, f"/submit/{path}", headers=HTML)
+        assert (reply.status, "location" in reply.headers) == (404, False), path
 
 
 async def test_a_peer_without_a_contact_takes_no_site() -> None:
@@ -265,16 +316,51 @@ def test_a_refusal_ends_it_and_silence_is_told() -> None:
     assert [type(send.message) for send in sends] == [RequestRefused]
 
 
+def test_a_code_of_a_slot_that_is_none_is_unknown() -> None:
+    searcher, _ = searcher_of("ann", "bob")
+    code = code_of(65_535, b"0123456789abcdef")
+    [answer] = searcher.receive(Address("ann", "http"), JudgeSite(7, code, True), 0.0)
+    assert answer.message == SiteAnswered(7, code, UNKNOWN)
+    [found] = searcher.receive(Address("ann", "http"), FindSubmission(8, code), 0.0)
+    assert found.message == SubmissionFound(8, False)
+
+
+def test_rows_of_a_member_that_are_none_are_left_out() -> None:
+    """Of a URL without a host no status page could be made, and none says where the code of another is."""
+    searcher, _ = searcher_of("ann", "bob")
+    slot = slot_of("www.example.org", 64)
+    code = code_of(slot, b"0123456789abcdef")
+    sound = ToldSubmission(slot, code, Submission(URL, 1_000, True, True, 100))
+    odd = [
+        ToldSubmission(slot, code, Submission(url, 1_000, True, True, 5_000))
+        for url in ("x", "javascript:alert(1)", "http://www.example.org/\x1b[2J", "http://other.test/")
+    ]
+    elsewhere = ToldSubmission(slot + 1, code_of(slot + 1, b"x" * 16), sound.row)
+    asked = searcher.receive(Address("ann", "http"), FindSubmission(7, code), 0.0)
+    request = asked[0].message.request  # type: ignore[attr-defined]
+    searcher.receive(Address("bob", "submissions"), SubmissionsTold(request, True, (*odd, elsewhere)), 0.1)
+    told = SubmissionsTold(request, True, (sound,))
+    [answer] = searcher.receive(Address("ann", "submissions"), told, 0.1)
+    assert answer.message == SubmissionFound(7, True, sound.row)
+    [asked_one] = searcher.receive(Address("ann", "http"), ListSites(8, "bob", b""), 0.2)
+    told = SubmissionsTold(asked_one.message.request, True, (*odd, sound, elsewhere))  # type: ignore[attr-defined]
+    [listed] = searcher.receive(Address("bob", "submissions"), told, 0.3)
+    assert isinstance(listed.message, SitesListed)
+    assert listed.message.told.rows == (sound,)
+
+
 def test_the_rows_of_a_team_are_joined() -> None:
     searcher, _ = searcher_of("ann", "bob")
-    asked = searcher.receive(Address("ann", "http"), FindSubmission(7, CODE), 0.0)
+    slot = slot_of("www.example.org", 64)
+    code = code_of(slot, b"0123456789abcdef")
+    asked = searcher.receive(Address("ann", "http"), FindSubmission(7, code), 0.0)
     assert {send.target.peer for send in asked} == {"ann", "bob"}
     message = asked[0].message
     assert isinstance(message, ReadSubmissions)
 
     def told(visited: int) -> SubmissionsTold:
         row = Submission(URL, 1_000, True, True, 100, visited=visited)
-        return SubmissionsTold(message.request, True, (ToldSubmission(7, CODE, row),))
+        return SubmissionsTold(message.request, True, (ToldSubmission(slot, code, row),))
 
     assert searcher.receive(Address("ann", "submissions"), told(3), 0.1) == []
     [answer] = searcher.receive(Address("bob", "submissions"), told(5), 0.2)

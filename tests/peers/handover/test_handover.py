@@ -29,8 +29,10 @@ from peers.handover.messages import (
     SlotsSynchronised,
     StopSynchronising,
     SynchroniseSlots,
+    UseStore,
 )
 from peers.handover.settings import HandoverSettings
+from peers.handover.store import StoreDeclaration
 from peers.handover.wire_messages import ClaimSlots, OfferSlots, ReplicasWanted, SlotsTaken, SlotsYielded
 from tests.helpers import STORES
 
@@ -914,3 +916,24 @@ def test_nonsense_of_others_is_refused_and_counted(message: Message) -> None:
 def test_nonsense_of_our_own_is_our_mistake() -> None:
     with pytest.raises(LocalProtocolError):
         Ann(view(ANN)).hear(Ping(1))
+
+
+def test_an_optional_store_is_brought_from_its_first_use_and_anew_when_it_says_so_again() -> None:
+    ann = Ann()
+    ann.handover = Handover(ANN, [*STORES, StoreDeclaration("log", "log", is_optional=True)])
+    ann.hear(OwnershipChanged(view(ANN, BEN)))
+    claim = ann.claim()
+    for store in STORES:
+        ann.hear(SlotsFilled(NO_SLOTS), store.actor)
+    ann.yielded_by(BEN, claim)
+    said = ann.said + ann.wait(60.0)
+    assert any(isinstance(message, SlotsComplete) for _, message in said)
+    assert not [message for address, message in said if address.actor == "log"]
+    for is_first in (True, False):
+        ann.hear(UseStore(), "log")
+        order = ann.one(SynchroniseSlots, "log")
+        assert isinstance(order, SynchroniseSlots)
+        assert (order.peer, order.slots, order.is_routine) == (BEN, ALL, False)
+        assert len(ann.told(SlotsComplete, "log")) == is_first
+        ann.hear(SlotsSynchronised(order.task, order.slots), "log")
+        assert not ann.told(SynchroniseSlots, "log")

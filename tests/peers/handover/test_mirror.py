@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mesh.actors.actor import Address, Send
 from mesh.actors.ownership import Ownership
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
-from peers.handover.item_store import ItemStore
+from peers.handover.item_store import Item, ItemStore
 from peers.handover.mirror import FORMER_KEPT, RESEND_S, Mirror, Pledge
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 
@@ -75,3 +77,14 @@ def test_who_was_in_the_team_until_a_moment_ago_is_still_heard_and_a_stranger_to
     for _ in range(FORMER_KEPT):
         theirs.change_ownership(pinned_to(BOB, "dan"))
     assert theirs.receive(Address(ANN, "toys"), changed, 0.0) == [], "that is long ago"
+
+
+def test_changes_of_slots_that_the_mesh_has_not_are_refused() -> None:
+    """They raised IndexError, and one such message of any member ended a peer."""
+    ownership = seen_by(ANN, ann=100, bob=100)
+    mirror, store = peer(ANN, ownership)
+    for slot in (SLOTS, 65_535):
+        changed = ItemsChanged(slot, 0.0, msgspec.msgpack.encode([Item(slot, b"name", b"value")]))
+        assert mirror.receive(Address(BOB, "toys"), changed, 0.0) == []
+    assert mirror.refused_count == 2
+    assert not store.has_changes

@@ -7,29 +7,32 @@ from math import inf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.msgpack import encode
 
-from mesh.actors.actor import Address, Message, Send
+from mesh.actors.actor import Address, Message, Send, Statistics
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
-from peers.handover.item_store import ItemStore
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
-from peers.handover.wire_messages import CompareSlots
+from mesh.tables.table import Table
+from peers.handover.item_store import Item, ItemStore
+from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots, UseStore
+from peers.handover.wire_messages import CompareSlots, ItemsChanged, ItemsKept
 from peers.policy.log_rules import QueryLogRules, query_digest
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.query_log import query_log
 from peers.query_log.log_part import log_part
 from peers.query_log.log_row import CLICKS_MAX, LogRow, RowName, is_row, join, joined, number_in, row_bytes
 from peers.query_log.messages import ResultsShown
-from peers.query_log.query_log import OwnQueryLog
-from peers.query_log.wire_messages import SearchesNoted, SearchesTold, ToldRow
+from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
+from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold, ToldRow
 
 SLOTS = 64
 VIEW = Ownership("ann", SlotTable({"ann": 100}, SLOTS, 1), ("ann",))
-OTHER = Address("bob", "query_log")
+OTHER, OWN_HTTP = Address("bob", "query_log"), Address("ann", "http")
+KEPT = QueryLogRules(days=7)
 
 rows = st.builds(
     lambda pages, clicks: joined(LogRow("q", (), ()), LogRow("q", pages, clicks)),
@@ -45,17 +48,25 @@ def told(query: str = "glacier", client: int = 1, day: int = 0, row: LogRow | No
     return ToldRow(name.encoded, row_bytes(row or LogRow(query, ((1, 10),))))
 
 
-def log_of(rules: QueryLogRules | None, view: Ownership = VIEW) -> OwnQueryLog:
-    log = OwnQueryLog("ann", MemoryTable())
+def log_of(
+    rules: QueryLogRules | None, view: Ownership = VIEW, table: Table | None = None, life: int = 1
+) -> OwnQueryLog:
+    log = OwnQueryLog("ann", MemoryTable() if table is None else table, life)
     log.receive(Address("ann", "membership"), OwnershipChanged(view), 0.0)
     hear(log, rules)
     return log
 
 
-def hear(log: OwnQueryLog, rules: QueryLogRules | None) -> None:
+def hear(log: OwnQueryLog, rules: QueryLogRules | None) -> list[Send]:
     body = policy_bytes(Policy(rules=EVERYTHING.rules, query_log=rules))
     decrees = DecreesInForce(POLICY, (Decree(POLICY, "", 1, 0.0, inf, body, b"", b""),))
-    log.receive(Address("ann", "membership"), decrees, 0.0)
+    return log.receive(Address("ann", "membership"), decrees, 0.0)
+
+
+def seen(log: OwnQueryLog) -> QueryLogStatistics:
+    statistics = log.observe()
+    assert isinstance(statistics, QueryLogStatistics)
+    return statistics
 
 
 def to(sends: list[Send], kind: type[Message]) -> list[Message]:
@@ -72,7 +83,7 @@ def test_rows_join_in_any_order_and_any_number_of_times(a: LogRow, b: LogRow, c:
 
 
 def test_rows_that_no_honest_gateway_writes_are_refused_and_the_others_kept() -> None:
-    log, good = log_of(QueryLogRules(days=7)), told()
+    log, good = log_of(KEPT), told()
     long, unsorted = LogRow("x" * 201, ((1, 1),)), LogRow("glacier", ((2, 1), (1, 1)))
     line = LogRow("glacier", (), ((1, "http://a/\nb"),))
     bad = (
@@ -86,13 +97,13 @@ def test_rows_that_no_honest_gateway_writes_are_refused_and_the_others_kept() ->
     )
     sends = log.receive(OTHER, SearchesTold(5, (*bad, good)), 0.0)
     assert to(sends, SearchesNoted) == [SearchesNoted(5)], "or they would come again for ever"
-    assert (log.observe().taken, log.observe().refused) == (1, len(bad))
+    assert (seen(log).taken, seen(log).refused) == (1, len(bad))
     assert [item.name for item in log._store.items_after(b"", 10)] == [good.name]
 
 
 def test_rows_of_slots_that_others_answer_for_are_not_noted() -> None:
     view = Ownership("ann", SlotTable({"ann": 100, "bob": 100}, SLOTS, 1), ("ann", "bob"))
-    log = log_of(QueryLogRules(days=7), view)
+    log = log_of(KEPT, view)
     queries = [f"query {n}" for n in range(20)]
     own = [each for each in queries if view.answerer_of(number_in(query_digest(each)) % SLOTS) == "ann"]
     others = [each for each in queries if each not in own]
@@ -100,21 +111,21 @@ def test_rows_of_slots_that_others_answer_for_are_not_noted() -> None:
     assert others
     assert not to(log.receive(OTHER, SearchesTold(1, (told(own[0]), told(others[0]))), 0.0), SearchesNoted)
     assert to(log.receive(OTHER, SearchesTold(2, (told(own[0]),)), 0.0), SearchesNoted)
-    assert log.observe().taken == 1
+    assert seen(log).taken == 1
 
 
 def test_a_member_has_so_many_rows_on_a_day() -> None:
-    log = log_of(QueryLogRules(days=7))
+    log = log_of(KEPT)
     log.wake(0.0)
     log._of_members["bob"] = query_log.ROWS_OF_MEMBER_MAX - 1
     log.receive(OTHER, SearchesTold(1, (told(client=1), told(client=2))), 1.0)
-    assert (log.observe().taken, log.observe().refused) == (1, 1)
+    assert (seen(log).taken, seen(log).refused) == (1, 1)
     log.receive(Address("cyd", "query_log"), SearchesTold(1, (told(client=2),)), 1.0)
-    assert log.observe().taken == 2
+    assert seen(log).taken == 2
     assert log.wake_at() <= DAY_S
     log.wake(DAY_S)
     log.receive(OTHER, SearchesTold(2, (told(client=3, day=1),)), DAY_S)
-    assert log.observe().taken == 3
+    assert seen(log).taken == 3
 
 
 def test_slots_are_compared_only_while_there_is_a_log() -> None:
@@ -125,26 +136,96 @@ def test_slots_are_compared_only_while_there_is_a_log() -> None:
         for log in (log_of(None, view), OwnQueryLog("ann", MemoryTable())):
             log.receive(Address("ann", "membership"), OwnershipChanged(view), 0.0)
             assert to(log.receive(handover, order, 0.0), SlotsSynchronised) == [SlotsSynchronised(1, slots)]
-        sends = log_of(QueryLogRules(days=7), view).receive(handover, order, 0.0)
+        sends = log_of(KEPT, view).receive(handover, order, 0.0)
         assert to(sends, CompareSlots)
         assert not to(sends, SlotsSynchronised)
 
 
 def test_a_restart_deletes_nothing_before_the_policy_is_known() -> None:
     table = MemoryTable()
-    log = OwnQueryLog("ann", table)
-    log.receive(Address("ann", "membership"), OwnershipChanged(VIEW), 0.0)
-    hear(log, QueryLogRules(days=7))
-    log.receive(OTHER, SearchesTold(1, (told(),)), 0.0)
+    log_of(KEPT, table=table).receive(OTHER, SearchesTold(1, (told(),)), 0.0)
+    before = list(table.scan(b""))
+    assert len(before) == 1
     again = OwnQueryLog("ann", table, 2)
     again.receive(Address("ann", "membership"), OwnershipChanged(VIEW), 0.0)
-    again.wake(1.0)
+    assert again.is_dormant
     assert not to(again.receive(OTHER, SearchesTold(1, (told("other"),)), 1.0), SearchesNoted)
-    assert len(again._store.items_after(b"", 10)) == 1
+    assert list(table.scan(b"")) == before
     hear(again, None)
+    assert not again.is_dormant, "there is something to be deleted"
     again.wake(2.0)
-    assert again._store.items_after(b"", 10) == []
+    assert list(table.scan(b"")) == []
     assert again.wake_at() == inf
+
+
+def test_rows_that_nobody_has_noted_are_deleted_where_the_log_ends() -> None:
+    table = MemoryTable()
+    view = Ownership("ann", SlotTable({"bob": 100}, SLOTS, 1), ("ann", "bob"))
+    log = log_of(KEPT, view, table)
+    shown = [ResultsShown(f"query {n}", b"12345678", 1, 10) for n in range(50)]
+    first = [each for row in shown for each in to(log.receive(OWN_HTTP, row, 0.0), SearchesTold)]
+    assert seen(log).untold == len(list(table.scan(b""))) == len(shown) > len(first) > 0
+    if_down = MemoryTable()
+    if_down.put_many(list(table.scan(b"")))
+    hear(log, None)
+    assert seen(log).untold == 0
+    assert list(table.scan(b"")) == []
+    hear(log, KEPT)
+    [again] = to(log.receive(OWN_HTTP, ResultsShown("later", b"12345678", 1, 10), 1.0), SearchesTold)
+    assert isinstance(again, SearchesTold)
+    for each in first:
+        assert isinstance(each, SearchesTold)
+        log.receive(OTHER, SearchesNoted(each.batch), 2.0)
+    assert seen(log).untold == 1, "a late answer is not about the new row"
+    log.receive(OTHER, SearchesNoted(again.batch), 2.0)
+    assert seen(log).untold == 0
+    restarted = log_of(None, view, if_down, life=2)
+    assert seen(restarted).untold == 0
+    assert list(if_down.scan(b"")) == []
+
+
+def test_without_a_log_the_actor_is_dormant_and_the_handover_knows_of_no_store() -> None:
+    log = OwnQueryLog("ann", MemoryTable())
+    sends = log.receive(Address("ann", "membership"), OwnershipChanged(VIEW), 0.0) + hear(log, None)
+    sends += log.receive(OTHER, SearchesTold(1, (told(),)), 0.0)
+    sends += log.receive(OTHER, SearchesNoted(1), 0.0)
+    assert (sends, log.is_dormant, log.observe()) == ([], True, Statistics())
+    answers = log.receive(Address("bob", "searcher"), LogWanted(7), 0.0)
+    assert to(answers, LogTold) == [LogTold(7, (), ())]
+    sends = hear(log, KEPT)
+    assert to(sends, UseStore) == [UseStore()]
+    assert to(sends, SlotsFilled), "all of its slots, as the handover waits for"
+    assert hear(log, QueryLogRules(days=8)) == [], "it is in use"
+    hear(log, None)
+    assert to(hear(log, KEPT), UseStore), "nothing was kept for others meanwhile"
+
+
+def test_a_row_that_comes_while_there_is_no_log_here_yet_is_told_again_and_not_lost() -> None:
+    log = log_of(None)
+    assert not to(log.receive(OTHER, SearchesTold(5, (told(),)), 0.0), SearchesNoted)
+    hear(log, KEPT)
+    hear(log, None)
+    assert not to(log.receive(OTHER, SearchesTold(5, (told(),)), 0.0), SearchesNoted)
+    hear(log, KEPT)
+    assert to(log.receive(OTHER, SearchesTold(5, (told(),)), 0.0), SearchesNoted) == [SearchesNoted(5)]
+    assert seen(log).taken == 1
+
+
+@pytest.mark.parametrize("is_ruled", [False, True])
+def test_a_member_that_has_heard_of_a_log_gets_its_answers_from_one_that_has_not(*, is_ruled: bool) -> None:
+    view = Ownership("ann", SlotTable({"ann": 100, "bob": 100}, SLOTS, 2), ("ann", "bob"))
+    log = OwnQueryLog("ann", MemoryTable())
+    log.receive(Address("ann", "membership"), OwnershipChanged(view), 0.0)
+    if is_ruled:
+        hear(log, None)
+    row = told()
+    changes = encode([Item(row.number % SLOTS, row.name, row.value)])
+    sends = log.receive(OTHER, ItemsChanged(3, 0.0, changes), 0.0)
+    assert to(sends, ItemsKept) == [ItemsKept(3, int(is_ruled))]
+    assert to(sends, UseStore), "else nobody tells it which slots are complete, and it has no answers"
+    assert seen(log).store.items_merged == 1 - is_ruled
+    assert to(hear(log, KEPT), UseStore)
+    assert seen(log).store.slots_filled == 1 - is_ruled
 
 
 def test_while_there_is_no_log_a_gateway_leaves_no_trace_in_the_table() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from mesh.client.gateway_client import GatewayError
+from mesh.client.gateway_client import GatewayClient, GatewayError
 from peers.gateway.submitting.submission_json import submission_json
 from peers.submissions.submission import Submission, code_of, code_text
 from tests.peers.commands.running import result_of, run
@@ -31,7 +32,7 @@ def gateway() -> Iterator[FakeGateway]:
 
 
 def told(**changes: Any) -> dict[str, Any]:
-    row = Submission("https://www.example.org/", 1_000, True, True, 100, **changes)
+    row = replace(Submission("https://www.example.org/", 1_000, True, True, 100), **changes)
     built: dict[str, Any] = msgspec.to_builtins(submission_json(code_of(3, b"0123456789abc"), row))
     return built
 
@@ -55,6 +56,25 @@ def test_a_code_shows_how_its_submission_stands(gateway: FakeGateway) -> None:
     said = run(gateway, "submit", CODE)
     assert "is being visited, 7 of at most 100 pages" in said
     assert not gateway.orders
+
+
+def test_a_member_neither_moves_the_cursor_nor_lists_without_end(gateway: FakeGateway) -> None:
+    gateway.submissions = {
+        ("ann", ""): part(
+            "ann", [told(verdict=2, verdict_why="\x1b[2J\r\u202egone", made_s=(1 << 37) - 1)], "0a"
+        ),
+        ("ann", "0a"): part("ann", [], "0a"),
+    }
+    with (
+        GatewayClient(gateway.url) as client,
+        pytest.raises(GatewayError, match="peer ann does not come to an end"),
+    ):
+        list(client.submissions(parts_max=20))
+    gateway.submission = gateway.submissions["ann", ""]["submissions"][0]
+    said = run(gateway, "submit", CODE)
+    assert "6325-" in said
+    assert "[2Jgone" in said
+    assert not {"\x1b", "\r", "\u202e"} & set(said)
 
 
 def test_submissions_of_all_peers_are_listed_and_chosen_by_state(gateway: FakeGateway) -> None:

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import permutations
 from math import inf
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.errors import RemoteProtocolError
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
+from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint
+from peers.crawler.controller import Controller
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchSites
-from peers.handover.messages import UseStore
+from peers.handover.item_store import Item
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
+from peers.handover.wire_messages import CompareSlots, ItemsChanged
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import codes_bytes, codes_in, domain_digest, is_kept, name_of_day
 from peers.submissions.submission import (
+    AHEAD_S,
     KEPT_S,
     PROOF_S,
     Submission,
@@ -121,10 +129,12 @@ class Kept:
         rules: SubmissionRules | None = RULES,
         others: tuple[str, ...] = (),
         rows_max: int = ROWS_MAX,
+        replicas: int = 1,
     ) -> None:
         self.table = MemoryTable()
         self.actor = Submissions("ann", self.table, rows_max=rows_max)
-        self.ownership = Ownership("ann", SlotTable(dict.fromkeys(("ann", *others), 100), SLOTS, 1), ("ann",))
+        table = SlotTable(dict.fromkeys(("ann", *others), 100), SLOTS, replicas)
+        self.ownership = Ownership("ann", table, ("ann",))
         self.sends: list[Send] = []
         self.now = 1_000.0
         self.say(Address("ann", "membership"), OwnershipChanged(self.ownership))
@@ -179,6 +189,18 @@ def test_without_the_policy_nothing_is_kept_nor_does_the_handover_know_of_it() -
         isinstance(send.message, UseStore) for send in kept.sends
     )
     assert kept.submit("a.test") == ""
+
+
+def test_where_submissions_have_ended_no_slot_waits_for_peers_that_have_no_such_store() -> None:
+    kept = Kept(others=("zoe",))
+    handover, slots = Address("ann", "handover"), encode_slot_list(range(SLOTS), SLOTS)
+    order = SynchroniseSlots(1, "zoe", slots, inf)
+    assert any(isinstance(each, CompareSlots) for each in kept.say(handover, order))
+    kept.obey(None)
+    assert SlotsSynchronised(1, slots) in kept.say(handover, order)
+    kept.sends.clear()
+    kept.obey(RULES)
+    assert any(isinstance(send.message, UseStore) for send in kept.sends), "to compare what it did not"
 
 
 def test_a_submission_is_taken_once_and_the_crawl_hears_of_it() -> None:
@@ -278,9 +300,84 @@ def test_rows_of_others_are_taken_in_their_place_only() -> None:
     assert not kept.actor._accepts((slot + 1) % SLOTS, name_of(code), row_bytes(row))
     assert not kept.actor._accepts(slot, name_of(code), codes_bytes({code}))
     assert not kept.actor._accepts(slot, b"x", b"")
-    assert not is_row(slot, code, row, (slot + 1) % SLOTS)
+    assert not is_row(slot, code, row, lambda host: (slot + 1) % SLOTS)
     disordered = Submission("http://a.test/", 1_000, False, True, 5, admitted=(MARKS[0], MARKS[0]))
     assert not kept.actor._accepts(slot, name_of(code), row_bytes(disordered))
+
+
+NO_URLS = (
+    "x",
+    "javascript:alert(1)",
+    "http:/a",
+    "http://",
+    "http://[::",
+    "a" * 2_000,
+    "\0",
+    "http://\x1b[2J/",
+)
+
+
+@pytest.mark.parametrize("url", NO_URLS)
+def test_what_a_member_calls_a_site_is_refused_whatever_it_is(url: str) -> None:
+    kept = Kept()
+    slot, code = kept.ownership.slot_of("a.test"), kept.code("a.test")
+    assert kept.answer(SubmitSite(1, code, url)) == UNKNOWN
+    assert not kept.actor._accepts(slot, name_of(code), row_bytes(Submission(url, 1_000, False, True, 5)))
+
+
+some_codes = st.one_of(
+    st.binary(min_size=15, max_size=15), st.builds(code_of, st.integers(0, SLOTS), st.just(b"c" * 13))
+)
+some_urls = st.one_of(st.text(min_size=1, max_size=30), st.sampled_from([*NO_URLS, "http://a.test/"]))
+some_rows = st.builds(
+    Submission, some_urls, st.integers(0, 1 << 36), st.booleans(), st.booleans(), st.just(9)
+)
+some_items = st.builds(
+    Item,
+    st.integers(0, 65_535),
+    st.one_of(st.binary(min_size=1, max_size=20), some_codes.map(name_of)),
+    st.one_of(st.binary(max_size=9), some_rows.map(row_bytes)),
+)
+said_by_members = st.one_of(
+    st.builds(SubmitSite, st.integers(0, 9), some_codes, some_urls),
+    st.builds(ClaimDomain, st.integers(0, 9), st.binary(min_size=16, max_size=16), some_codes),
+    st.builds(JudgeSubmission, st.integers(0, 9), some_codes, st.booleans(), st.text(max_size=9)),
+    st.builds(ReadSubmissions, st.integers(0, 9), st.binary(max_size=15), st.binary(max_size=18)),
+    st.builds(
+        ItemsChanged,
+        st.integers(0, 9),
+        st.just(1.0),
+        st.lists(some_items, max_size=3).map(msgspec.msgpack.encode),
+    ),
+)
+
+
+@given(st.lists(said_by_members, max_size=8), st.sampled_from([RULES, None]))
+def test_nothing_that_a_member_can_say_ends_the_peer(
+    said: list[Message], rules: SubmissionRules | None
+) -> None:
+    kept = Kept(rules, replicas=2, others=("bob",))
+    for message in said:
+        with suppress(RemoteProtocolError):
+            kept.say(Address("bob", "submissions"), message)
+    kept.obey(None)
+
+
+def test_a_row_of_a_time_to_come_is_refused_for_it_would_be_kept_for_ever() -> None:
+    kept = Kept()
+    slot, name = kept.ownership.slot_of("a.test"), name_of(kept.code("a.test"))
+
+    def accepts(made_s: float) -> bool:
+        row = Submission("http://a.test/", int(made_s), False, True, 5)
+        return kept.actor._accepts(slot, name, row_bytes(row))
+
+    assert accepts(kept.now + AHEAD_S)
+    assert not accepts(kept.now + AHEAD_S + 1)
+    assert not accepts(1 << 40)
+
+
+def test_no_member_says_how_a_site_stands_in_place_of_the_crawl_here() -> None:
+    assert {SitesSeen, WatchSites}.isdisjoint(Submissions.remote_messages | Controller.remote_messages)
 
 
 def test_what_others_keep_by_now_is_counted_no_more_and_the_number_of_rows_is_bounded() -> None:

@@ -95,7 +95,7 @@ def test_menus_mislead_whole_texts_and_leave_main_texts_alone(fitted: FittedMode
 
 
 def test_a_class_does_not_depend_on_segments_merges_and_memory(
-    model: ClassModel, monkeypatch: pytest.MonkeyPatch
+    model: ClassModel,
 ) -> None:
     documents = pages(400)
     whole, parts = index_with(documents), index_with(documents, 37)
@@ -104,8 +104,8 @@ def test_a_class_does_not_depend_on_segments_merges_and_memory(
     while parts.merge_if_needed():
         pass
     assert classes_by_url(parts, model) == expected
-    monkeypatch.setattr(page_classes, "SUMS_AT_ONCE", 64)
-    assert classes_by_url(index_with(documents), model) == expected
+    for each in whole.snapshot().segments:
+        assert np.array_equal(page_classes._find(each.segment, model, 64), classes_of(each.segment, model))
 
 
 def view_of(index: Index, model: ClassModel | None) -> View:

@@ -43,7 +43,8 @@ def test_a_model_is_read_as_it_was_written() -> None:
     assert model_in(body) is model
     assert len(model.digest) == 16
     assert (
-        model_in(model_bytes(ROWS[:2], WEIGHTS._replace(classes=WEIGHTS.classes % 2))).digest != model.digest
+        model_in(model_bytes(ROWS[:2], WEIGHTS._replace(classes=np.array([1, 1, 0, 1, 0])))).digest
+        != model.digest
     )
 
 
@@ -61,7 +62,7 @@ def test_classes_below_one_are_in_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "two words", 'a"b', "a(b", "a|b", "a:b", "*", "x" * 41, "a\nb", "a\u3000b"]
+    "name", ["", "OR", "NOT", "two words", 'a"b', "a(b", "a|b", "a:b", "*", "x" * 41, "a\nb", "a\u3000b"]
 )
 def test_what_cannot_be_asked_for_is_no_name(name: str) -> None:
     assert not is_class_name(name)
@@ -96,6 +97,8 @@ def test_weights_that_are_none_are_refused() -> None:
         WEIGHTS._replace(classes=np.array([1, 1, 0, 2, 4])),
         WEIGHTS._replace(weights=np.array([5, -128, 127, 3, -1])),
         WEIGHTS._replace(starts=np.array([0, 1, 2, 4, 4])),
+        WEIGHTS._replace(classes=np.array([1, 1, 2, 2, 3])),
+        WEIGHTS._replace(classes=np.array([1, 1, 2, 0, 3])),
     ):
         with pytest.raises(ValueError, match=r"term|weight"):
             ClassModel(ROWS, wrong, b"")

@@ -1,0 +1,189 @@
+"""People that submit sites while the mesh has its faults, and a member that lies of sites; limits are judged.
+
+What must hold: of a site no more pages are asked for than its limit says, whoever crawls it when; of one that
+shows no proof only the places where that might be; and each submission that a gateway says is taken is known
+to all of its team in the end, and visited if its site shows the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mesh.actors.actor import Address, Message
+from mesh.slots import slot_of
+from mesh.urls import host_of
+from peers.crawler.site_watch import PROOF_PATH
+from peers.gateway.model.messages import SiteAnswered, SubmitUrl
+from peers.handover.item_store import Item
+from peers.handover.wire_messages import ItemsChanged
+from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.submission_rules import SubmissionRules
+from peers.submissions.domain_day import domain_digest
+from peers.submissions.submission import (
+    Submission,
+    SubmissionState,
+    code_of,
+    name_of,
+    row_bytes,
+    slot_of_code,
+)
+from peers.submissions.submissions import Submissions
+from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, SubmissionsTold, SubmitSite
+from simulations.faults.machine import Machine
+from simulations.world.world import World
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from simulations.webs.submitted_web import SubmittedWeb
+
+RULES: Final = SubmissionRules(moderation=False, pages_per_site=7, per_domain=64)
+POLICY: Final = Policy(rules=EVERYTHING.rules, submissions=RULES)
+PAUSE_S: Final = 12.0  # mean, between two submissions
+LIE_PAUSE_S: Final = 4.0
+_TICKETS: Final = 1 << 40  # behind those of other users
+_ODD_URLS: Final = ("x", "javascript:alert(1)", "http://", "http:/a", "\0", "http://[::", "HTTP://A.TEST")
+
+
+class Submitter:
+    """Submits, and judges.
+
+    Attributes:
+      promised: home page by code, of submissions that a gateway said were taken.
+    """
+
+    def __init__(
+        self,
+        web: SubmittedWeb,
+        world: World,
+        random: Random,
+        tell: Callable[[str], None],
+        violate: Callable[[str], None],
+        running: Callable[[], Sequence[Machine]],
+    ) -> None:
+        """Begin. Args: running: the machines at which somebody can submit."""
+        self.promised: dict[bytes, str] = {}
+        self._web, self._world, self._random = web, world, random
+        self._tell, self._violate, self._running = tell, violate, running
+        self._asked: dict[str, set[str]] = {host_of(site): set() for site in web.sites}
+        self._submitted: dict[int, str] = {}  # home page by ticket
+
+    def submit(self, until: float) -> None:
+        """Have some site submitted now and then, up to a time."""
+        if self._world.now < until:
+            self.submit_one(self._random.choice(self._web.sites))
+            pause_s = self._random.expovariate(1 / PAUSE_S)
+            self._world.plan(self._world.now + pause_s, lambda: self.submit(until))
+
+    def submit_one(self, site: str) -> None:
+        """Submit a site at some gateway, if any runs; it shows the code from then on, if it ever does."""
+        machines = self._running()
+        if not machines:
+            return
+        machine, chance = self._random.choice(machines), self._random.randbytes(13)
+        code = code_of(slot_of(host_of(site), machine.config.slot_count), chance)
+        if site in self._web.codes:
+            self._web.codes[site].append(code)
+        ticket = _TICKETS + len(self._submitted)
+        self._submitted[ticket] = site
+        self._tell(f"a user submits {site} at {machine.name}")
+        machine.order(SubmitUrl(ticket, site, chance))
+
+    def told(self, machine: Machine, message: Message) -> bool:
+        """Take an answer of a gateway; False when it is none to a submission."""
+        if not isinstance(message, SiteAnswered):
+            return False
+        site = self._submitted[message.ticket]
+        self._tell(f"{machine.name} says of {site}: {message.refusal or 'taken'}")
+        if not message.refusal:
+            self.promised[message.code] = site
+        return True
+
+    def is_look(self, url: str) -> bool:
+        """Is a request one for a proof? The start page of a site that shows none is never visited."""
+        return url.endswith(PROOF_PATH) or url == self._web.sites[-1]
+
+    def requested(self, machine: Machine, url: str) -> None:
+        """Judge whether a page may be asked for at all."""
+        host = host_of(url)
+        if host not in self._asked or self.is_look(url) or url.endswith("/robots.txt"):
+            return
+        self._asked[host].add(url)
+        is_proven = host != host_of(self._web.sites[-1])
+        if not is_proven or len(self._asked[host]) > RULES.pages_per_site:
+            said = f"page {len(self._asked[host])} of a site {'with' if is_proven else 'without'} a proof"
+            self._violate(f"{machine.name} asked {url}, {said}")
+
+    def lacking(self) -> list[str]:
+        """Sites of which no submission is taken so far."""
+        return [site for site in self._web.sites if site not in self.promised.values()]
+
+    def is_over(self, machines: Sequence[Machine]) -> bool:
+        """Has each site with a proof that was shown in time come to its end?"""
+        return not any(row.is_open and row.is_proven for row in self._rows(machines))
+
+    def wrong(self, machines: Sequence[Machine]) -> Iterator[str]:
+        """Judge the mesh at rest."""
+        for code, site in self.promised.items():
+            rows = [_of(self._world, machine).row_of(code) for machine in machines if _keeps(machine, code)]
+            if None in rows or len(set(map(repr, rows))) != 1:
+                yield f"the submission {code.hex()} of {site} is not the same at all of its team: {rows}"
+            elif site not in self._web.codes and (rows[0] is None or rows[0].visited or rows[0].is_proven):
+                yield f"{site}, which shows no proof, is said to have one: {rows[0]}"
+        for site in self._web.codes:
+            of_site = [row for row in self._rows(machines) if row.url == site]
+            if any(row.is_limited and row.state is SubmissionState.DONE for row in of_site):
+                n_asked = len(self._asked[host_of(site)])
+                if n_asked < RULES.pages_per_site:
+                    yield f"of {site} only {n_asked} pages were asked for"
+
+    def _rows(self, machines: Sequence[Machine]) -> list[Submission]:
+        found = (_of(self._world, each).row_of(code) for each in machines for code in self.promised)
+        return [row for row in found if row is not None]
+
+    # --- The member that lies
+
+    def lie(self, machine: Machine, until: float) -> None:
+        """Have a member say odd things of sites up to a time."""
+        if self._world.now >= until:
+            return
+        others = [each for each in self._running() if each is not machine]
+        if machine.is_running and others:
+            victim = self._random.choice(others).peer
+            for message in self._lies(machine):
+                source = "submissions" if isinstance(message, ItemsChanged) else "searcher"
+                self._world.repeat(Address(machine.peer, source), Address(victim, "submissions"), message)
+            unasked = SubmissionsTold(self._random.randrange(1 << 20), is_on=True)
+            self._world.forge(machine.peer, Address(victim, "searcher"), unasked)
+        pause_s = self._random.expovariate(1 / LIE_PAUSE_S)
+        self._world.plan(self._world.now + pause_s, lambda: self.lie(machine, until))
+
+    def _lies(self, machine: Machine) -> list[Message]:
+        random, slots = self._random, machine.config.slot_count
+        number, url = random.randrange(1 << 40), random.choice(_ODD_URLS)
+        code = code_of(random.randrange(slots), random.randbytes(13))
+        site = random.choice(self._web.sites)
+        made_s = random.randrange(1 << 37)
+        row = Submission(random.choice((url, site)), made_s, False, False, 5_000, verdict=1, is_known=True)
+        slot = random.choice((slot_of_code(code), slot_of(host_of(site), slots)))
+        item = Item(slot, name_of(code), row_bytes(row))
+        return [
+            SubmitSite(number, code, url),
+            ClaimDomain(number, domain_digest(f"d{number}.test"), code),
+            JudgeSubmission(number, code, is_accepted=True, pages=5_000),
+            ItemsChanged(number, self._world.now, msgspec.msgpack.encode([item])),
+        ]
+
+
+def _of(world: World, machine: Machine) -> Submissions:
+    actor = world.node(machine.peer).actor("submissions")
+    assert isinstance(actor, Submissions)
+    return actor
+
+
+def _keeps(machine: Machine, code: bytes) -> bool:
+    ownership = machine.ownership
+    return ownership is not None and machine.peer in ownership.team_of(slot_of_code(code))

@@ -1,0 +1,58 @@
+"""Submitted sites in runs with faults: limits hold, nothing taken is lost, and what goes wrong is noticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from peers.crawler.site_watch import SiteWatch
+from peers.submissions.submissions import Submissions
+from simulations.faults.fault_run import FaultRun, run_faults
+from simulations.faults.faults import plan_of
+from simulations.faults.submitter import RULES
+from simulations.webs.submitted_web import SITES, SubmittedWeb
+
+
+@pytest.mark.parametrize(
+    ("seed", "peers", "has_liar", "has_pins"),
+    [
+        (1, 4, False, False),
+        (3, 3, False, False),
+        (8, 5, False, True),
+        (12, 3, True, False),
+        (18, 3, True, True),
+    ],
+)
+def test_submitted_sites_are_crawled_up_to_their_limit_through_all_faults(
+    seed: int, peers: int, has_liar: bool, has_pins: bool
+) -> None:
+    run = FaultRun(plan_of(seed, peers), has_sites=True, has_liar=has_liar, has_pins=has_pins)
+    outcome = run.run()
+    assert outcome.violations == ()
+    assert outcome.replay.endswith("--sites --verbose")
+    web, submitter = run.web, run.submitter
+    assert isinstance(web, SubmittedWeb)
+    assert submitter is not None
+    assert set(submitter.promised.values()) == set(web.sites)
+    asked = {url for url in run.watch.last if url.startswith(tuple(web.sites))}
+    assert len(asked) == (SITES - 1) * RULES.pages_per_site
+
+
+def test_a_crawl_that_goes_beyond_a_limit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SiteWatch, "may_ask", lambda *_: True)
+    violations = run_faults(3, 3, has_sites=True).violations
+    assert any("page 8 of a site with a proof" in sentence for sentence in violations)
+
+
+def test_a_submission_that_is_lost_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    row_of = Submissions.row_of
+    monkeypatch.setattr(
+        Submissions, "row_of", lambda actor, code: None if code[-1] & 1 else row_of(actor, code)
+    )
+    violations = run_faults(3, 3, has_sites=True).violations
+    assert any("is not the same at all of its team" in sentence for sentence in violations)
+
+
+def test_a_peer_that_dies_of_what_a_member_calls_a_site_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.submissions.submission.is_canonical", lambda url: True)
+    violations = run_faults(12, 3, has_sites=True, has_liar=True).violations
+    assert any("IndexError" in sentence for sentence in violations)
