@@ -872,6 +872,21 @@ def test_of_two_processes_with_one_key_the_one_that_came_last_ends_at_once() -> 
     assert own_record(settled).incarnation > 10
 
 
+def test_a_second_process_that_was_cut_off_when_it_was_new_ends_when_it_hears_of_the_first() -> None:
+    twin = RumoursSpread((Rumour(record_of("me", incarnation=10, endpoint="tcp://twin:1"), State.ALIVE),))
+    cut_off, settled = founder(record_of("a")), founder(record_of("a"))
+    for second in range(1, 2 * int(NEWCOMER_S)):
+        cut_off.wake(float(second))
+        for send in settled.wake(float(second)):
+            if isinstance(send.message, Ping):
+                answer = PingAnswered(send.message.sequence, "a")
+                settled.receive(Address("a", "membership"), answer, second + 0.01)
+    for membership in (cut_off, settled):
+        membership.receive(Address("a", "membership"), twin, 2 * NEWCOMER_S)
+    assert "another process" in cut_off.observe().refusal
+    assert settled.observe().refusal == ""
+
+
 def test_newcomer_takes_back_what_is_old_of_itself_at_the_same_address() -> None:
     membership = founder(record_of("a"))
     old = Rumour(replace(own_record(membership), incarnation=10), State.ALIVE)
