@@ -26,6 +26,7 @@ from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
 from peers.gateway.search.relaxation import steps_of
 from peers.text.analysis import analyse
+from peers.text.segmentation import NO_USER_WORDS, UserWords
 
 RUN_DEPTH: Final = 100  # hits of a query in a run
 
@@ -56,14 +57,19 @@ class ViewRanker:
     """Our engine over the documents of a view, as peers and gateway do it."""
 
     def __init__(
-        self, view: View, weights: RankingWeights | None = None, model: ModelWeights | None = None
+        self,
+        view: View,
+        weights: RankingWeights | None = None,
+        model: ModelWeights | None = None,
+        user_words: UserWords = NO_USER_WORDS,
     ) -> None:
         self._view = view
+        self._user_words = user_words
         self._weights = weights or RankingWeights()
         self._model = model or ModelWeights()
 
     def rank(self, text: str) -> list[Ranked]:
-        reading = read_query(text)
+        reading = read_query(text, user_words=self._user_words)
         statistics = self._view.statistics(reading.terms)
         query = reading.with_native_forms(statistics.doc_freqs)
         unquoted = reading.unquoted_with_native_forms(statistics.doc_freqs)

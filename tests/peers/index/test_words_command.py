@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
 from peers.application import app
+from peers.policy.policy_file import read_policy
 from tests.peers.text.test_word_discovery import TEXTS
 
 
@@ -38,6 +39,18 @@ def test_words_of_a_log_are_those_that_enough_clients_asked_for(tmp_path: Path) 
         {"word": "爱心社", "client_count": 5},
         {"word": "何炅", "client_count": 1},
     ]
+
+
+def test_words_are_printed_as_a_dictionary_and_as_a_policy_has_them(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("何炅\n爱心社\n爱心社\n", "utf-8")
+    words = ["words", "discover", "--queries", str(tmp_path / "log"), "--min-clients", "1", "--as"]
+    told = CliRunner().invoke(app, [*words, "jieba"]).stdout
+    assert told == "爱心社 2\n何炅 1\n"
+    line = CliRunner().invoke(app, [*words, "policy"]).stdout
+    policy = read_policy(line + '[[rules]]\naction = "crawl"\n', "policy.toml")
+    assert policy.user_words == tuple(told.splitlines())
+    none = CliRunner().invoke(app, [*words[:-2], "9", "--as", "policy"]).stdout
+    assert read_policy(none + '[[rules]]\naction = "crawl"\n', "policy.toml").user_words == ()
 
 
 def test_either_texts_or_a_log_are_given(tmp_path: Path) -> None:
