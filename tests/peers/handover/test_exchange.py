@@ -67,7 +67,7 @@ class Side:
 
     def start(self) -> None:
         self.lives += 1
-        self.exchange = Exchange(self.name, "cell", self.store, self.settings)
+        self.exchange = Exchange(self.name, "cell", self.store, self.settings, self.lives)
         self.exchange.change_ownership(Ownership(self.name, TABLE, TABLE.peers))
         self.exchange.note_complete(np.ones(SLOTS, np.bool_))
 
