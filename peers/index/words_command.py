@@ -76,13 +76,13 @@ def discover(
         print_json(msgspec.to_builtins(found))
         return
     if layout is not Layout.TABLE:
-        _print_dictionary(found, layout)
+        print_dictionary(found, layout)
         return
     for word in found:
         print(*(f"{each:.1f}" if isinstance(each, float) else each for each in astuple(word)), sep="\t")
 
 
-def _print_dictionary(found: Sequence[DiscoveredWord | QueryWord], layout: Layout) -> None:
+def print_dictionary(found: Sequence[DiscoveredWord | QueryWord], layout: Layout) -> None:
     """Print lines of a user dictionary: a word and its frequency."""
     from peers.policy.rules import USER_WORDS_MAX
     from peers.text.user_words import word_in

@@ -215,7 +215,7 @@ class Search(Errand):
         if task.may_mend and self._is_counted and slots == task.ownership.table.slot_count:
             task.may_mend = False
             text, n_pages = task.order.text, sums.totals.document_count
-            known = task.view.synonyms
+            known = task.view.listed_words
             doc_freqs = self._doc_freqs(sums)
             mistyped = [each for each in mistyped_in(text, doc_freqs, n_pages) if each.letters not in known]
             if mistyped:

@@ -35,6 +35,7 @@ class SharedState:
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
       synonyms, user_words: that it lists.
+      listed_words: all of these; nobody means another word by them.
       class_names: of the classes of its pages.
       aggregated_from: peers that a question goes to, from which on aggregators ask most of them.
       mistrusted: aggregators that reported another answer than the member gave itself, and these members.
@@ -119,6 +120,7 @@ class SharedState:
     def _take_policy(self, policy: Policy) -> None:
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
+        self.listed_words = self.synonyms.keys() | self.user_words
 
     def change_classes(self, names: Set[str]) -> None:
         """Read queries by these; show no page of results that was made by others."""

@@ -325,6 +325,7 @@ def test_user_words_of_the_policy_find_the_same_in_any_mesh(
         after = [(hit.url, hit.score) for hit in mesh.search("peer0", "爱心社").hits]
         assert {url for url, _ in after[:2]} == {"http://club0.test/", "http://club2.test/"}
         assert after != before
+        assert mesh.search("peer0", "爱心社").corrected == ""
         answers.append((before, after))
     assert answers[0] == answers[1] == answers[2]
 
