@@ -35,7 +35,6 @@ class SharedState:
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
       synonyms, user_words: that it lists.
-      listed_words: all of these; nobody means another word by them.
       class_names: of the classes of its pages.
       aggregated_from: peers that a question goes to, from which on aggregators ask most of them.
       mistrusted: aggregators that reported another answer than the member gave itself, and these members.
@@ -51,7 +50,8 @@ class SharedState:
     ) -> None:
         self.ownership = ownership
         self.aggregated_from = aggregated_from
-        self._take_policy(policy)
+        self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
+        self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
         self.class_names = class_names
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
@@ -114,13 +114,9 @@ class SharedState:
 
     def change_policy(self, policy: Policy) -> None:
         """Show by this one; no page of results that was made under another."""
-        self._take_policy(policy)
-        self.cache.clear()
-
-    def _take_policy(self, policy: Policy) -> None:
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
-        self.listed_words = self.synonyms.keys() | self.user_words
+        self.cache.clear()
 
     def change_classes(self, names: Set[str]) -> None:
         """Read queries by these; show no page of results that was made by others."""
