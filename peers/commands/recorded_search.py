@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -11,13 +13,13 @@ from mesh.config import load_config
 from mesh.errors import ConfigError
 from peers.config import PeerConfig
 from peers.engine.files.directory import DirectoryInUseError
+from peers.engine.files.errors import CorruptIndexError
 from peers.engine.index import Index
 from peers.engine.read_recorder import ReadRecorder
 from peers.evaluation.engines import ViewRanker
 from peers.evaluation.trec import not_written
 from peers.exporting.command import configs_in
 from peers.query_log.log_files import read_log, requests_of
-from peers.user_state import replace_whole
 
 
 def record_reads(queries: Path, data: Path, out: Path) -> dict[str, Any]:
@@ -34,30 +36,50 @@ def record_reads(queries: Path, data: Path, out: Path) -> dict[str, Any]:
       ConfigError: the file has no queries, the folder no index that can be opened now, or `out` cannot be
         written.
     """
-    texts = [entry.query for entry in requests_of(read_log(queries).entries)]
+    log = read_log(queries)
     encoder = msgspec.json.Encoder()
-    lines, n_bytes = list[bytes](), 0
-    with _index_in(data) as index:
+    n_queries = n_reads = n_bytes = 0
+    with _sound(data), _index_in(data) as index, _written_whole(out) as file:
         snapshot = index.snapshot()
         recorder, ranker = ReadRecorder(snapshot), ViewRanker(snapshot.everything())
-        for text in texts:
-            for read in recorder.reads_of(text, ranker.rank):
-                lines.append(encoder.encode(read))
+        for entry in requests_of(log.entries):
+            n_queries += 1
+            for read in recorder.reads_of(entry.query, ranker.rank):
+                file.write(encoder.encode(read) + b"\n")
+                n_reads += 1
                 n_bytes += read.length
-        told = {
-            "queries": len(texts),
-            "reads": len(lines),
-            "reads_each": len(lines) / len(texts),
-            "read_kb": n_bytes / max(1, len(lines)) / 1e3,
-            "documents": snapshot.document_count,
-            "index_mb": recorder.lists_bytes / 1e6,
-            "file": str(out),
-        }
+    return {
+        "queries": n_queries,
+        "reads": n_reads,
+        "reads_each": n_reads / max(1, n_queries),
+        "read_kb": n_bytes / max(1, n_reads) / 1e3,
+        "documents": snapshot.document_count,
+        "lists_mb": recorder.lists_bytes / 1e6,
+        "file": str(out),
+    }
+
+
+@contextmanager
+def _written_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of `path` when all is written, and is gone when it fails."""
+    beside = path.with_name(f"{path.name}.new")
     try:
-        replace_whole(out, b"".join(line + b"\n" for line in lines))
+        with beside.open("wb") as file:
+            yield file
+        beside.replace(path)
     except OSError as error:
-        raise not_written(out, error) from error
-    return told
+        raise not_written(path, error) from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _sound(data: Path) -> Iterator[None]:
+    """Name the remedy for an index that turns out to be damaged."""
+    try:
+        yield
+    except CorruptIndexError as error:
+        raise ConfigError(f"the index in {data}: {error}; its peer mends it when it is started") from error
 
 
 def _index_in(data: Path) -> Index:

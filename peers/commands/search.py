@@ -178,7 +178,7 @@ def _record_reads(queries: Path | None, data: Path, out: Path, *, as_json: bool)
     told = record_reads(queries, data, out)
     print_json(told) if as_json else Console().print(
         f"{told['queries']:,} queries, of each {told['reads_each']:.1f} reads of {told['read_kb']:.2f} kB on "
-        f"average, of {told['index_mb']:.1f} MB of lists: {escape(str(out))}"
+        f"average, of {told['lists_mb']:.1f} MB of lists: {escape(str(out))}"
     )
 
 

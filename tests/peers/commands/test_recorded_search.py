@@ -55,6 +55,29 @@ def test_the_reads_of_a_peer_are_written_a_line_each(peer: Path, queries: Path, 
     assert all(read.offset + read.length <= files[read.segment].stat().st_size for read in reads)
 
 
+def test_a_file_stays_as_it_is_when_a_line_of_the_log_does_not_fit(peer: Path, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("00:00:01\t1\t[common]\t1 1\ta.test/\nno such line\n")
+    (tmp_path / "reads").write_text("of yesterday")
+    result = recorded("--queries", tmp_path / "log", "--record-reads", tmp_path / "reads", "--data", peer)
+    assert isinstance(result.exception, ConfigError)
+    assert "line 2" in str(result.exception)
+    assert (tmp_path / "reads").read_text() == "of yesterday"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "mesh", "reads"]
+
+
+def test_an_index_that_is_damaged_is_for_its_peer_to_mend(peer: Path, queries: Path, tmp_path: Path) -> None:
+    [segment] = (peer / "data" / "index").glob("segment-*")
+    with Index.open(peer / "data" / "index") as index:
+        (place,) = (each.segment.place_of("postings") for each in index.snapshot().segments)
+    content = bytearray(segment.read_bytes())
+    content[place.start : place.stop] = bytes(len(place))
+    segment.write_bytes(content)
+    result = recorded("--queries", queries, "--record-reads", tmp_path / "reads", "--data", peer)
+    assert isinstance(result.exception, ConfigError)
+    assert "mends it when it is started" in str(result.exception)
+    assert not (tmp_path / "reads").exists()
+
+
 def test_people_are_told_how_much_a_query_reads(peer: Path, queries: Path, tmp_path: Path) -> None:
     result = recorded("--queries", queries, "--record-reads", tmp_path / "reads", "--data", peer.parent)
     assert "4 queries, of each " in result.stdout
