@@ -15,6 +15,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -117,3 +118,28 @@ def test_words_of_a_mesh_in_queries_that_had_no_part_in_them() -> None:
                         f"{each.better} better, {each.worse} worse, p {each.p:.3f}"
                     )
             assert set(without) == set(with_words)
+
+
+def test_book_10_2_a_hundred_words_asked_alone() -> None:
+    """Of the ten best titles, how many have the word as it stands, before and after it is known?"""
+    if not QBQTC:
+        pytest.skip("no QBQTC is here")
+    collection = qbqtc(Path(QBQTC))
+    titles = {document.url: fold(document.title) for document in collection.documents}
+    known = vocabularies(collection, halves(collection)[0])["titles and queries"]
+    frequent = [
+        word
+        for word in sorted(known)
+        if len(word) <= 4 and has_one(word, known) and sum(word in title for title in titles.values()) >= 10
+    ]
+    drawn = Random(1).sample(frequent, 100)
+    index = Index.open(MemoryStorage())
+    index.add([(0, document) for document in collection.documents])
+    index.commit()
+    view = index.snapshot().everything()
+    for name, words in (("before", frozenset[str]()), ("after", user_words_of(drawn))):
+        ranker = ViewRanker(view, user_words=words)
+        shares = [[word in titles[hit.document] for hit in ranker.rank(word)[:10]] for word in drawn]
+        share = sum(sum(each) / len(each) for each in shares) / len(shares)
+        print(f"\n100 of {len(frequent)} words, {name}: {share:.3f} of the first ten titles have it")
+        assert all(shares)
