@@ -50,6 +50,9 @@ from peers.storage.messages import (
     SegmentsRemoved,
     StorePage,
 )
+from peers.watch.matcher import Matcher
+from peers.watch.watch_list import WatchInForce, watch_of
+from peers.watch.watched import PageWatch
 from simulations.webs.web import Served, Web
 from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.world import PortAnswer
@@ -180,6 +183,8 @@ class VirtualParser:
         self._web = web
         self._hardware = hardware
         self._has_documents = has_documents
+        self._watch: WatchInForce | None = None
+        self._matcher: Matcher | None = None
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
@@ -191,7 +196,8 @@ class VirtualParser:
                 links = self._links(url) if is_there else ()
                 digest = xxh3_64_digest(page.body)
                 records, mark = self.records(url, stamp, page.body), self.text_mark(url)
-                parsed = PageParsed(url, records, document, links, digest, text_mark=mark)
+                watched = None if self._matcher is None or document is None else self._watched(document)
+                parsed = PageParsed(url, records, document, links, digest, text_mark=mark, watched=watched)
                 return (PortAnswer(self._hardware.parse(now), source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))
@@ -199,6 +205,11 @@ class VirtualParser:
                 return (PortAnswer(parsed_s, source, RecordsParsed(url, stamp, document)),)
             case ParseRobots():
                 return (PortAnswer(self._hardware.parse(now), source, read_robots(message)),)
+            case DecreesInForce(decrees=decrees):
+                self._watch = watch_of(decrees, self._watch)
+                watch = self._watch
+                self._matcher = None if watch is None else Matcher(watch.number, watch.entries)
+                return ()
         raise _misunderstood(self, message)
 
     def _links(self, url: str) -> tuple[FoundLink, ...]:
@@ -206,6 +217,10 @@ class VirtualParser:
         if self._has_documents:
             return self._web.links(url)
         return tuple([FoundLink(target) for target in self._web.targets(url)])
+
+    def _watched(self, document: Document) -> PageWatch | None:
+        assert self._matcher is not None
+        return self._matcher.watch(document.title, document.text)
 
     def records(self, url: str, stamp: Stamp, body: bytes) -> bytes:
         """Stands for the WARC records of a page with this body."""
