@@ -51,7 +51,7 @@ from peers.storage.messages import (
     StorePage,
 )
 from peers.watch.matcher import Matcher
-from peers.watch.watch_list import WatchInForce, watch_of
+from peers.watch.watch_list import WatchInForce
 from peers.watch.watched import PageWatch
 from simulations.webs.web import Served, Web
 from simulations.world.hardware import LIMITLESS, Hardware
@@ -183,8 +183,7 @@ class VirtualParser:
         self._web = web
         self._hardware = hardware
         self._has_documents = has_documents
-        self._watch: WatchInForce | None = None
-        self._matcher: Matcher | None = None
+        self.watch: WatchInForce | None = None  # may be set
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
@@ -196,7 +195,7 @@ class VirtualParser:
                 links = self._links(url) if is_there else ()
                 digest = xxh3_64_digest(page.body)
                 records, mark = self.records(url, stamp, page.body), self.text_mark(url)
-                watched = None if self._matcher is None or document is None else self._watched(document)
+                watched = None if self.watch is None or document is None else _watched(self.watch, document)
                 parsed = PageParsed(url, records, document, links, digest, text_mark=mark, watched=watched)
                 return (PortAnswer(self._hardware.parse(now), source, parsed),)
             case ParseRecords(url, stamp, records):
@@ -205,11 +204,6 @@ class VirtualParser:
                 return (PortAnswer(parsed_s, source, RecordsParsed(url, stamp, document)),)
             case ParseRobots():
                 return (PortAnswer(self._hardware.parse(now), source, read_robots(message)),)
-            case DecreesInForce(decrees=decrees):
-                self._watch = watch_of(decrees, self._watch)
-                watch = self._watch
-                self._matcher = None if watch is None else Matcher(watch.number, watch.entries)
-                return ()
         raise _misunderstood(self, message)
 
     def _links(self, url: str) -> tuple[FoundLink, ...]:
@@ -217,10 +211,6 @@ class VirtualParser:
         if self._has_documents:
             return self._web.links(url)
         return tuple([FoundLink(target) for target in self._web.targets(url)])
-
-    def _watched(self, document: Document) -> PageWatch | None:
-        assert self._matcher is not None
-        return self._matcher.watch(document.title, document.text)
 
     def records(self, url: str, stamp: Stamp, body: bytes) -> bytes:
         """Stands for the WARC records of a page with this body."""
@@ -409,6 +399,10 @@ def _fetched(url: str, served: Served, now: float) -> PageFetched:
 
 def _not_modified(url: str, served: Served, now: float) -> PageFetched:
     return _fetched(url, served._replace(status=304, n_bytes=0, body=b""), now)
+
+
+def _watched(watch: WatchInForce, document: Document) -> PageWatch | None:
+    return Matcher(watch.number, watch.entries).watch(document.title, document.text)
 
 
 def _misunderstood(port: object, message: Message) -> LocalProtocolError:

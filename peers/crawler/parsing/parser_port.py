@@ -8,7 +8,7 @@ per CPU-second of all processes, 152 with threads, which had the interpreter's l
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -39,6 +39,7 @@ from peers.documents.content import Lack
 from peers.documents.formats import named_media_type
 from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.watch.watch_list import WatchInForce, watch_of
+from peers.watch.watched import PageWatch
 
 # What goes to a process at once: a trip costs 0.2 ms, a page 2 ms. While one is under way the next
 # pages gather by themselves; to wait for them before a trip costs as much as it saves.
@@ -118,11 +119,17 @@ class ParserPort:
 
     async def _have_carried_out(self, orders: list[Order], deliver: Deliver) -> None:
         waiting, watch = iter(orders), self._watch
+        encoded = [encode(order) for _, order in orders]
+        listed: Set[tuple[str, int]] = frozenset()
+        if watch is not None:
+            listed = self._unlisted.intersection(_visit_of(order) for _, order in orders)
+            encoded = [self._encoded(order, watch) for _, order in orders]
 
         def take(answer: Answer) -> None:
             actor, order = next(waiting)
-            if answer == LIST_WANTED and isinstance(order, ParsePage):
-                self._unlisted.add((order.url, order.visit))
+            if answer == LIST_WANTED and watch is not None and _visit_of(order) not in listed:
+                self._unlisted.add(_visit_of(order))
+                self._charge(order, 0.0)
                 self.receive(Address(self._address.peer, actor), order)
             elif (
                 isinstance(answer, WorkshopFault)
@@ -135,18 +142,19 @@ class ParserPort:
                     Address(self._address.peer, actor), msgspec.structs.replace(order, is_unread=True)
                 )
             else:
-                said = _watched_by(watch, _understood(order, answer))
+                said = _understood(order, answer)
+                if isinstance(said, PageParsed) and said.watched is not None:
+                    said = _watched_by(watch, said, said.watched)
                 self._charge(order, FATAL_CPU_S if isinstance(answer, WorkshopFault) else said.cpu_s)
                 deliver(self._address, actor, said)
 
-        await self._workshop.carry_out([self._encoded(order) for _, order in orders], take)
+        await self._workshop.carry_out(encoded, take)
 
-    def _encoded(self, order: ParserOrder) -> bytes:
+    def _encoded(self, order: ParserOrder, watch: WatchInForce) -> bytes:
         """Return an order as a process takes it; the list goes with it when that process has asked for it."""
-        watch = self._watch
-        if watch is None or not isinstance(order, ParsePage):
+        if not isinstance(order, ParsePage):
             return encode(order)
-        visit = order.url, order.visit
+        visit = _visit_of(order)
         body = watch.body if visit in self._unlisted else b""
         self._unlisted.discard(visit)
         return encode(ParseWatched(order, watch.number, watch.digest, body))
@@ -176,6 +184,10 @@ def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
     return not order.is_unread and media_type not in PAGE_MEDIA_TYPES
 
 
+def _visit_of(order: ParserOrder) -> tuple[str, int]:
+    return order.url, order.visit if isinstance(order, ParsePage) else 0
+
+
 def _domain_of(order: ParserOrder) -> str:
     return registrable_domain(host_of(order.url))
 
@@ -202,16 +214,10 @@ def _understood(order: ParserOrder, answer: Answer) -> ParserAnswer:
     return given_up(order, FailureReason.PARSER)
 
 
-def _watched_by(watch: WatchInForce | None, said: ParserAnswer) -> ParserAnswer:
+def _watched_by(watch: WatchInForce | None, said: PageParsed, found: PageWatch) -> PageParsed:
     """Return an answer without hits that no list has: a page may have taken its process over."""
-    if not isinstance(said, PageParsed) or said.watched is None:
-        return said
-    found = said.watched
-    if (
-        watch is not None
-        and found.number == watch.number
-        and watch.names.issuperset(hit.entry for hit in found.hits)
-    ):
+    is_of_list = watch is not None and found.number == watch.number
+    if watch is not None and is_of_list and watch.names.issuperset(hit.entry for hit in found.hits):
         return said
     logger.error("watch list not found in a page, its process talks nonsense url=%s", said.url)
     return msgspec.structs.replace(said, watched=None)
