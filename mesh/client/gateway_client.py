@@ -165,9 +165,13 @@ class GatewayClient:
         finally:
             self._connection.close()
 
-    def watch(self) -> dict[str, Any]:
-        """Return the watch list with its counts, and the last notices: the answer of /api/watch."""
-        return self._ask("GET", "/api/watch")
+    def watch(self, after: str = "") -> dict[str, Any]:
+        """Return the watch list with its counts, and the last notices: the answer of /api/watch.
+
+        Args:
+          after: that of an answer before, for the notices behind it.
+        """
+        return self._ask("GET", "/api/watch?" + urlencode({"after": after}) if after else "/api/watch")
 
     def watch_events(self, after: str = "") -> Generator[tuple[str, dict[str, Any] | None]]:
         """Yield notices of watched words as they come, each with its `id`; None where only that is new.

@@ -104,6 +104,7 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_AFTER_NOTICE: Final = _Parameter("after", "`id` of an event, or `after` of /api/watch", {"type": "string"})
 _RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss", "atom"]})
@@ -246,9 +247,11 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/watch",
         "get",
-        "The watch list with the counts of all peers, and the last notices",
+        "The watch list with the counts of all peers, and the last notices, or those behind `after`",
         WatchJson,
+        (_AFTER_NOTICE,),
         is_for_administrators=True,
+        failures=(400,),
     ),
     _Operation(
         "/api/watch/events",
@@ -256,7 +259,7 @@ _OPERATIONS: Final = (
         "Notices of watched words as they come, each event a NoticeJson; those behind the one in "
         "Last-Event-ID or `after`, else from now on",
         _EVENTS,
-        (_Parameter("after", "`id` of an event, or `after` of /api/watch", {"type": "string"}),),
+        (_AFTER_NOTICE,),
         is_for_administrators=True,
         failures=(400,),
     ),

@@ -16,7 +16,14 @@ from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.model.messages import GatherNotices, NoticesGathered
 from peers.gateway.notices.notice_feed import notice_feed
-from peers.gateway.notices.notice_stream import StreamedNotice, id_of, last_places, places_in, streamed
+from peers.gateway.notices.notice_stream import (
+    StreamedNotice,
+    id_of,
+    last_places,
+    places_in,
+    read_to,
+    streamed,
+)
 from peers.gateway.notices.watch_json import SHOWN_MAX, WatchJson, watch_json
 from peers.gateway.notices.watch_page import SCRIPT_SOURCE, watch_page
 from peers.gateway.requests import Refusal, base_of, reader_of
@@ -36,20 +43,21 @@ class WatchRoutes:
         self._followers = 0
 
     async def told(self, request: Request) -> Response:
-        """Return the list with its counts, and the last notices."""
+        """Return the list with its counts, and the last notices, or those behind a place."""
         self._check(request)
-        return responses.json(await self._told())
+        places = _places_in(request.query_params.get("after", ""))
+        if not places:
+            return responses.json(await self._told())
+        gathered = await self._gather_after(places, wants_counts=True)
+        after = id_of(read_to(places, gathered))
+        return responses.json(watch_json(self._backend.watch_list, gathered, after, are_last=False))
 
     async def events(self, request: Request) -> Response:
         """Send notices as they come, behind the one that is named, else from now on."""
         self._check(request)
         if self._followers >= FOLLOWERS_MAX:
             raise Busy("too many follow the watch at this gateway")
-        named = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        try:
-            places = places_in(named)
-        except ValueError as error:
-            raise Refusal(400, "Last-Event-ID has to be the id of an event, or nothing") from error
+        places = _places_in(request.headers.get("last-event-id") or request.query_params.get("after", ""))
         if not places:
             places = last_places(await self._gather_last(0))
         return responses.events(self._events(places))
@@ -81,10 +89,13 @@ class WatchRoutes:
             lambda ticket: GatherNotices(ticket, most=most, wants_counts=bool(most)), NoticesGathered
         )
 
-    async def _gather_after(self, places: Mapping[str, int]) -> NoticesGathered:
+    async def _gather_after(
+        self, places: Mapping[str, int], *, wants_counts: bool = False
+    ) -> NoticesGathered:
         after = tuple(places.items())
         return await self._backend.ask(
-            lambda ticket: GatherNotices(ticket, after, is_from_oldest=True), NoticesGathered
+            lambda ticket: GatherNotices(ticket, after, wants_counts=wants_counts, is_from_oldest=True),
+            NoticesGathered,
         )
 
     async def _events(self, places: Mapping[str, int]) -> AsyncGenerator[bytes]:
@@ -98,6 +109,13 @@ class WatchRoutes:
             pass  # who follows comes back, with the last id
         finally:
             self._followers -= 1
+
+
+def _places_in(text: str) -> dict[str, int]:
+    try:
+        return places_in(text)
+    except ValueError as error:
+        raise Refusal(400, "give the id of an event in Last-Event-ID or `after`, or nothing") from error
 
 
 def _event(each: StreamedNotice) -> bytes:

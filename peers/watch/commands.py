@@ -35,8 +35,8 @@ SIGNER_CHARS: Final = 16  # of a public key, that people see
 
 watch_app: Final = typer.Typer(
     no_args_is_help=True,
-    help="Tell administrators when a page that is new to the mesh, or has another text than before, has a "
-    "word or phrase of a list. The list is signed by an administrator and known to all members of the mesh; "
+    help="Tell administrators when a page that is new to the mesh has a word of a list. So has a page with "
+    "another text than before. The list is signed by an administrator and known to all members of the mesh; "
     "searchers never see it. Case, width, accents and traditional characters make no difference; a word is "
     "found as a whole, Chinese ones anywhere; a phrase as in a search with quotation marks.",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -125,7 +125,7 @@ def list_entries(
         signer = decree["signer"][:SIGNER_CHARS]
         print(f"# list {decree['number']} of {_day(watch_list.issued_at)}, signed by {signer}{in_force}")
         for entry in watch_list.entries:
-            print(line_of(entry))
+            print(_printable(line_of(entry)))
 
 
 @watch_app.command(epilog="Examples: tianmesh watch show   tianmesh watch show --json")
@@ -142,7 +142,7 @@ def show(
         print_json(told)
         return
     for entry in told["entries"]:
-        print(f"{entry['notices']:8}  {entry['entry']}")
+        print(f"{entry['notices']:8}  {_printable(entry['entry'])}")
     for notice in reversed(told["notices"]):
         print(_line(notice))
     if told["silent"]:
@@ -201,7 +201,13 @@ def _list_json(decree: Any, *, is_ruling: bool) -> dict[str, Any]:
 
 
 def _line(notice: dict[str, Any]) -> str:
-    return f"{_day(notice['at_s'])}  {notice['entry']}  {notice['url']}  {notice['excerpt']}"
+    shown = (_day(notice["at_s"]), notice["entry"], notice["url"], notice["excerpt"])
+    return _printable("  ".join(shown))
+
+
+def _printable(text: str) -> str:
+    """Return a text of strangers without characters that a terminal carries out, or that turn the text."""
+    return "".join(filter(str.isprintable, text))
 
 
 def _day(seconds: float) -> str:

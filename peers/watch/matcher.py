@@ -20,12 +20,13 @@ state adds its count to that of its next suffix with an entry, the deepest first
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from peers.text.folding import AlignedText, fold
 from peers.text.runs import KIND_OF_CHARACTER, RUN, RunKind, clusters_of
+from peers.watch.entry_starts import EntryStarts
 from peers.watch.watch_list import WatchEntry
 from peers.watch.watched import EXCERPT_CHARS_MAX, HITS_MAX, TITLE_CHARS_MAX, PageWatch, WatchHit
 
@@ -52,29 +53,34 @@ class Found(NamedTuple):
 
 def symbols_of(folded: str) -> Symbols:
     """Cut a folded text into symbols."""
-    symbols: list[str] = []
-    starts: list[int] = []
+    found = Symbols([], [])
+    for run, _ in _runs_from(folded, 0):
+        found.symbols.extend(run.symbols)
+        found.starts.extend(run.starts)
+    return found
+
+
+def _runs_from(folded: str, place: int) -> Iterator[tuple[Symbols, int]]:
+    """Yield the symbols of each run from a place on, with a break before them if there is one; its end."""
     end_of_characters = -1  # of the run before, if it was one of characters
-    for match in RUN.finditer(folded):
-        run, start = match[0], match.start()
+    for match in RUN.finditer(folded, place):
+        run, (start, end) = match[0], match.span()
         kind = _kind_of(run)
         if kind == RunKind.WORD:
-            symbols.append(run)
-            starts.append(start)
             end_of_characters = -1
+            yield Symbols([run], [start]), end
             continue
-        if 0 <= end_of_characters < start:
-            symbols.append(BREAK)
-            starts.append(end_of_characters)
-        end_of_characters = match.end()
+        is_broken = 0 <= end_of_characters < start
+        symbols, starts = ([BREAK], [end_of_characters]) if is_broken else ([], [])
+        end_of_characters = end
         if kind == RunKind.UNSPACED:
             clusters = clusters_of(run)
             symbols += clusters
             starts += accumulate(map(len, clusters[:-1]), initial=start)
         else:
             symbols += run
-            starts += range(start, end_of_characters)
-    return Symbols(symbols, starts)
+            starts += range(start, end)
+        yield Symbols(symbols, starts), end
 
 
 def _kind_of(run: str) -> int:
@@ -99,9 +105,8 @@ class Matcher:
             self._add(symbols, place)
             if BREAK in symbols:
                 self._add([symbol for symbol in symbols if symbol != BREAK], place)
-        firsts = self._next[0]
-        self._first_words = frozenset(symbol for symbol in firsts if _kind_of(symbol) == RunKind.WORD)
-        self._first_characters = frozenset(symbol[0] for symbol in firsts if symbol not in self._first_words)
+        first_runs = (RUN.search(fold(entry.text)) for entry in entries)
+        self._starts = EntryStarts(match[0] for match in first_runs if match)
         self._suffix = [0] * len(self._next)
         self._ending = [0] * len(self._next)  # the state itself or its longest suffix where an entry ends
         self._link()
@@ -171,22 +176,41 @@ class Matcher:
         return list(found.values())
 
     def _cut(self, title: str, text: str) -> tuple[list[str], list[int], int]:
-        """Return the symbols of both with an end between them, their starts, and how many are the title's.
+        """Return the symbols of both with an end between them, their starts, and how many are the title's."""
+        of_title, of_text = self._parts_of(title), self._parts_of(text)
+        symbols = [*of_title.symbols, _END, *of_text.symbols]
+        return symbols, [*of_title.starts, len(title), *of_text.starts], len(of_title.symbols)
 
-        A text is not cut that has no symbol an entry begins with.
+    def _parts_of(self, folded: str) -> Symbols:
+        """Return the symbols of a text where entries may be, with ends between these parts.
+
+        A part begins where an entry may begin, and goes on as long as one may go on.
         """
-        cut = Symbols([], []) if self._is_free(title) else symbols_of(title)
-        n_of_title = len(cut.symbols)
-        if not self._is_free(text):
-            more = symbols_of(text)
-            return [*cut.symbols, _END, *more.symbols], [*cut.starts, len(title), *more.starts], n_of_title
-        return cut.symbols, cut.starts, n_of_title
+        places = self._starts.places_in(folded)
+        if places is None:
+            return symbols_of(folded)
+        found, end = Symbols([], []), 0
+        for place in places:
+            if place < end:
+                continue
+            state = 0
+            for run, run_end in _runs_from(folded, place):
+                end = run_end
+                for symbol in run.symbols:
+                    state = self._after(state, symbol)
+                found.symbols.extend(run.symbols)
+                found.starts.extend(run.starts)
+                if not state:
+                    break
+            found.symbols.append(_END)
+            found.starts.append(end)
+        return found
 
-    def _is_free(self, folded: str) -> bool:
-        """Tell whether no entry can begin in a text; True only when that is sure."""
-        if not folded.isascii() and not self._first_characters.isdisjoint(folded):
-            return False
-        return not self._first_words or self._first_words.isdisjoint(RUN.findall(folded))
+    def _after(self, state: int, symbol: str) -> int:
+        """Return the state that a symbol leads to."""
+        while (following := self._next[state].get(symbol)) is None and state:
+            state = self._suffix[state]
+        return following or 0
 
     def _add(self, symbols: Sequence[str], place: int) -> None:
         """Enter an entry; of two that are folded alike the first is told."""

@@ -15,7 +15,9 @@ from peers.watch.watched import EXCERPT_CHARS_MAX, TITLE_CHARS_MAX
 MARK_BYTES: Final = 8
 NOTICES_TOLD_MAX: Final = 200  # in one answer
 
-Place = Annotated[int, Meta(ge=0, le=1 << 62)]  # of a notice among those of its peer
+PLACE_MAX: Final = 1 << 62
+TIME_MAX: Final = 1e11  # seconds since the epoch; what is later is no time
+Place = Annotated[int, Meta(ge=0, le=PLACE_MAX)]  # of a notice among those of its peer
 
 
 class Notice(msgspec.Struct, frozen=True, array_like=True):
@@ -30,7 +32,7 @@ class Notice(msgspec.Struct, frozen=True, array_like=True):
     mark: Annotated[bytes, Meta(min_length=1, max_length=MARK_BYTES)]  # of title and text
     entry: EntryName
     number: Count  # of the list
-    at_s: Annotated[float, Meta(ge=0.0)]  # mesh clock, when the page was fetched
+    at_s: Annotated[float, Meta(ge=0.0, le=TIME_MAX)]  # mesh clock, when the page was fetched
     title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)]
     count: Annotated[int, Meta(ge=1)]  # occurrences in the page
     so_far: Annotated[int, Meta(ge=1)]  # notices of the entry by this peer, with this one

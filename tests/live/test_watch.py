@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,14 @@ def told(lab: Up, gateway: str) -> dict[str, Any]:
         return client.watch()
 
 
+def number_at(lab: Up, gateway: str) -> int:
+    return int(told(lab, gateway)["number"])
+
+
+def has_all(lab: Up, gateway: str) -> bool:
+    return len(told(lab, gateway)["notices"]) >= len(FOUND)
+
+
 def names_of(told: dict[str, Any]) -> list[tuple[str, str]]:
     return sorted((each["url"], each["entry"]) for each in told["notices"])
 
@@ -49,10 +58,10 @@ def test_a_watched_word_is_told_once_to_administrators_also_after_kill_9(tmp_pat
             done = tianmesh("watch", "add", "台湾", "Slow Glass", *where)
             assert done.returncode == 0, done.stderr
             for gateway in lab.gateways():
-                wait_for(lambda gateway=gateway: told(lab, gateway)["number"], "the list at every gateway")
+                wait_for(partial(number_at, lab, gateway), "the list at every gateway")
             assert tianmesh("seed", "http://b.test/", "http://c.test/", *where).returncode == 0
             for gateway in lab.gateways():
-                wait_for(lambda gateway=gateway: len(told(lab, gateway)["notices"]) >= 3, "all notices")
+                wait_for(partial(has_all, lab, gateway), "all notices")
                 assert names_of(told(lab, gateway)) == sorted(FOUND)
                 assert get(gateway, "/watch")[0] == get(gateway, "/api/watch")[0] == 403
                 assert get(gateway, "/api/watch/events")[0] == 403

@@ -166,12 +166,11 @@ def test_in_a_quiet_mesh_each_text_is_noticed_once_by_one_peer_and_gateways_are_
     for machine in mesh.machines[:3]:
         machine.order(GatherNotices(9, most=200, wants_counts=True))
     mesh.pass_time(3.0)
-    told = [told for gathered in mesh.gathered for _, told in gathered.told]  # members without gateways: alone
+    told = [told for gathered in mesh.gathered for _, told in gathered.told]
     assert len(told) == 3
     assert {count.entry for each in told for count in each.counts} == {COMMON_WORD}
     assert sum(count.notices for each in told for count in each.counts) >= len(noticed)
     assert [each.last for each in told] == [each.notices[-1].place for each in told]
-
 
 
 def test_without_a_list_nothing_is_kept_and_the_watcher_sleeps() -> None:

@@ -14,6 +14,7 @@ import trio
 
 from peers.gateway.model.messages import NoticesGathered
 from peers.gateway.notices.watch_json import NoticeJson, notice_json
+from peers.watch.wire_messages import PLACE_MAX
 
 POLL_S: Final = 1.0
 QUIET_ROUNDS_MAX: Final = 15  # then something is sent, so that what is between keeps the connection
@@ -43,9 +44,9 @@ def places_in(text: str) -> dict[str, int]:
     places = {}
     for part in filter(None, text.split(",")):
         peer, _, place = part.rpartition(".")
-        if not (0 < len(peer) <= 64 and place.isascii() and place.isdigit() and len(place) < 19):
+        if not (0 < len(peer) <= 64 and place.isascii() and place.isdigit() and len(place) < 20):
             raise ValueError(part)
-        places[peer] = int(place)
+        places[peer] = min(int(place), PLACE_MAX)
     return places
 
 
@@ -57,6 +58,12 @@ def id_of(places: Mapping[str, int]) -> str:
 def last_places(gathered: NoticesGathered) -> dict[str, int]:
     """Return where each peer has got to."""
     return {peer: max(told.last, _OLDEST) for peer, told in gathered.told}
+
+
+def read_to(places: Mapping[str, int], gathered: NoticesGathered) -> dict[str, int]:
+    """Return where to go on behind the notices of an answer."""
+    ends = {peer: told.notices[-1].place for peer, told in gathered.told if told.notices}
+    return {**dict.fromkeys((peer for peer, _ in gathered.told), _OLDEST), **places, **ends}
 
 
 async def streamed(gather: Gather, places: Mapping[str, int]) -> AsyncGenerator[StreamedNotice]:

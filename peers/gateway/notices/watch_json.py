@@ -48,8 +48,8 @@ class WatchJson(msgspec.Struct, frozen=True):
     number: int  # of the list; 0 where nothing is watched for
     signer: str  # public key, in hexadecimal
     entries: list[WatchedEntry]
-    notices: list[NoticeJson]  # the newest first
-    after: str  # where the events go on behind these
+    notices: list[NoticeJson]  # the newest first; those behind a place the oldest first
+    after: str  # where it goes on behind these
     silent: list[str]  # peers that have not answered
 
 
@@ -70,11 +70,14 @@ def notice_json(peer: str, notice: Notice, names: Mapping[str, str]) -> NoticeJs
     )
 
 
-def watch_json(watch: WatchInForce | None, gathered: NoticesGathered, after: str) -> WatchJson:
+def watch_json(
+    watch: WatchInForce | None, gathered: NoticesGathered, after: str, *, are_last: bool = True
+) -> WatchJson:
     """Put the answers of all peers together; an entry that is not in the list any more is not counted.
 
     Args:
       after: as `WatchJson` has it.
+      are_last: they are the last ones there are, not those behind a place, of which none may be missed.
     """
     names = dict(gathered.names)
     notices: Counter[str] = Counter()
@@ -87,6 +90,7 @@ def watch_json(watch: WatchInForce | None, gathered: NoticesGathered, after: str
     said = {
         each.identity: notice_json(peer, each, names) for peer, told in gathered.told for each in told.notices
     }
+    newest = sorted(said.values(), key=lambda each: each.at_s, reverse=True)
     return WatchJson(
         number=0 if watch is None else watch.number,
         signer="" if watch is None else watch.signer.hex(),
@@ -94,7 +98,7 @@ def watch_json(watch: WatchInForce | None, gathered: NoticesGathered, after: str
             WatchedEntry(each.name, each.kind, each.text, notices[each.name], occurrences[each.name])
             for each in entries
         ],
-        notices=sorted(said.values(), key=lambda each: each.at_s, reverse=True)[:SHOWN_MAX],
+        notices=newest[:SHOWN_MAX] if are_last else newest[::-1],
         after=after,
         silent=[called(names, peer) for peer in gathered.silent],
     )

@@ -127,6 +127,8 @@ def test_a_megabyte_of_repeats_costs_two_looks_a_symbol_with_the_worst_of_lists(
     CountedSymbol.lookups = 0
     assert worst.scan(symbols)
     assert CountedSymbol.lookups <= 2 * len(symbols)
+    # Parts where entries may be do not overlap; between two of them there is an end.
+    assert len(worst._parts_of(fold(text)).symbols) <= 2 * len(symbols)
 
 
 def test_what_is_found_of_a_long_text_is_bounded() -> None:

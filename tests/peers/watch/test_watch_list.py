@@ -87,7 +87,7 @@ def test_the_list_of_the_mesh_is_in_force_until_there_is_none() -> None:
     body = list_body([entry_in("word")], 1.0)
     last = watch_of([decree(body, subject="x"), decree(body, 4)], None)
     assert last is not None
-    assert (last.number, last.signer, last.names) == (4, b"signer", {"word"})
+    assert (last.number, last.signer, last.names) == (4, b"signer", frozenset({"word"}))
     assert watch_of([decree(body, subject="x")], last) is None
     assert watch_of([], last) is None
     assert watch_of([decree(list_body([], 1.0))], last) is None

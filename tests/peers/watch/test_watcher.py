@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 
 import pytest
@@ -117,7 +118,9 @@ def test_a_new_list_ends_the_counts_of_entries_that_it_has_not() -> None:
 
 def test_without_a_list_the_table_is_not_looked_at() -> None:
     class Untouched(MemoryTable):
-        def scan(self, *arguments: object, **options: object) -> object:  # type: ignore[override]
+        def scan(
+            self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
+        ) -> Iterator[tuple[bytes, bytes]]:
             raise AssertionError("the table was read")
 
     watcher = Watcher("me", Untouched())
