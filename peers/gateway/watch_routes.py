@@ -15,7 +15,6 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.model.messages import GatherNotices, NoticesGathered
-from peers.gateway.notices.notice_feed import notice_feed
 from peers.gateway.notices.notice_stream import (
     StreamedNotice,
     id_of,
@@ -25,7 +24,6 @@ from peers.gateway.notices.notice_stream import (
     streamed,
 )
 from peers.gateway.notices.watch_json import SHOWN_MAX, WatchJson, watch_json
-from peers.gateway.notices.watch_page import SCRIPT_SOURCE, watch_page
 from peers.gateway.requests import Refusal, base_of, reader_of
 from peers.gateway.site.pages import message_page
 from peers.gateway.why.why_page import sign_in_page
@@ -72,7 +70,12 @@ class WatchRoutes:
         except Busy:
             return responses.html(message_page(reader, reader.say("busy")), 503)
         if request.query_params.get("format") == "atom":
+            from peers.gateway.notices.notice_feed import notice_feed
+
             return responses.xml(notice_feed(reader, told.notices, base_of(request)), "application/atom+xml")
+        # With the first: most gateways are never asked for it.
+        from peers.gateway.notices.watch_page import SCRIPT_SOURCE, watch_page
+
         page = await self._backend.render(lambda: watch_page(reader, told))
         return responses.html(page, policy=responses.policy_with(SCRIPT_SOURCE))
 
