@@ -16,7 +16,9 @@
     title.append(make("a", notice.title || notice.url, { href: notice.url, rel: "noreferrer" }));
     const where = make("p", "", { class: "where" });
     const at = new Date(notice.at_s * 1000).toISOString().replace("T", " ").replace(/\.\d+Z$/, "Z");
-    where.append(make("strong", notice.entry), make("span", at), make("bdi", notice.url, { class: "address" }));
+    const entry = make("span", "");
+    entry.append(make("strong", notice.entry));
+    where.append(make("bdi", notice.url, { class: "address" }), entry, make("span", at));
     const snippet = make("p", letters.slice(0, start).join(""), { class: "snippet", dir: "auto" });
     snippet.append(make("mark", letters.slice(start, end).join("")), letters.slice(end).join(""));
     const article = make("article", ""), line = make("li", "");
