@@ -58,7 +58,7 @@ class WatchInForce(msgspec.Struct, frozen=True):
     body: bytes  # of the decree
     entries: tuple[WatchEntry, ...]
     names: frozenset[str]  # of these
-    digest: bytes  # of the body
+    digest: bytes  # of number and body, by which a process knows whether it has the list
 
 
 def list_body(entries: Sequence[WatchEntry], issued_at: float) -> bytes:
@@ -102,12 +102,8 @@ def watch_of(decrees: Sequence[Decree], last: WatchInForce | None) -> WatchInFor
     if not entries:
         return None
     names = frozenset(entry.name for entry in entries)
-    return WatchInForce(decree.number, decree.signer, decree.body, entries, names, digest_of(decree.body))
-
-
-def digest_of(body: bytes) -> bytes:
-    """Tell lists apart, as a process does that has one already."""
-    return blake2b(body, digest_size=DIGEST_BYTES).digest()
+    digest = blake2b(decree.number.to_bytes(8, "big") + decree.body, digest_size=DIGEST_BYTES).digest()
+    return WatchInForce(decree.number, decree.signer, decree.body, entries, names, digest)
 
 
 _decoder: Final = msgspec.msgpack.Decoder(WatchList)

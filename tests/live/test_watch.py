@@ -6,6 +6,7 @@ import os
 import signal
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 import pytest
@@ -14,6 +15,7 @@ from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
 from tests.live.lab_process import Up, get, setting, tianmesh, up, wait_for
 from tests.live.raw_web import answer, served
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.live
 
@@ -38,6 +40,15 @@ def told(lab: Up, gateway: str) -> dict[str, Any]:
         return client.watch()
 
 
+def follow(lab: Up, gateway: str, came: list[dict[str, Any] | None]) -> None:
+    """Take events up to the last notice that is expected."""
+    with GatewayClient(gateway, tokens_for(lab.folder)) as client:
+        for _, notice in client.watch_events():
+            came.append(notice)
+            if len([each for each in came if each]) == len(FOUND):
+                return
+
+
 def number_at(lab: Up, gateway: str) -> int:
     return int(told(lab, gateway)["number"])
 
@@ -59,12 +70,18 @@ def test_a_watched_word_is_told_once_to_administrators_also_after_kill_9(tmp_pat
             assert done.returncode == 0, done.stderr
             for gateway in lab.gateways():
                 wait_for(partial(number_at, lab, gateway), "the list at every gateway")
+            came: list[dict[str, Any] | None] = []
+            following = Thread(target=follow, args=(lab, lab.gateways()[1], came), daemon=True)
+            following.start()
+            wait_for(lambda: came, "the place from which the events go on")
             assert tianmesh("seed", "http://b.test/", "http://c.test/", *where).returncode == 0
             for gateway in lab.gateways():
                 wait_for(partial(has_all, lab, gateway), "all notices")
                 assert names_of(told(lab, gateway)) == sorted(FOUND)
                 assert get(gateway, "/watch")[0] == get(gateway, "/api/watch")[0] == 403
                 assert get(gateway, "/api/watch/events")[0] == 403
+            following.join(PATIENCE_S)
+            assert {(each["url"], each["entry"]) for each in came if each} == FOUND
             for pid in (lab.process.pid, *(peer["pid"] for peer in lab.status()["peers"])):
                 os.kill(pid, signal.SIGKILL)
             lab.end()

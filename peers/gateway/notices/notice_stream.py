@@ -17,7 +17,7 @@ from peers.gateway.notices.watch_json import NoticeJson, notice_json
 from peers.watch.wire_messages import PLACE_MAX
 
 POLL_S: Final = 1.0
-QUIET_ROUNDS_MAX: Final = 15  # then something is sent, so that what is between keeps the connection
+QUIET_ROUNDS_MAX: Final = 5  # then something is sent: a third of what our own client waits for
 PLACE_CHARS_MAX: Final = 8_192  # of an id, which comes back in a header
 PEERS_MAX: Final = 200  # that an id has; of others it is told again, from their oldest on
 _OLDEST: Final = 1  # a place before all that there are
