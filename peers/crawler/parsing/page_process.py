@@ -90,14 +90,14 @@ class _Watch:
 
     def __init__(self) -> None:
         self.digest = b""
-        self.find: FindWatched = lambda page: None
+        self.find: FindWatched | None = None
 
     def take(self, order: ParseWatched) -> None:
         """Build that of a list; the one before goes first. Its modules are loaded with the first."""
         from peers.watch.matcher import Matcher
         from peers.watch.watch_list import list_in
 
-        self.__init__()  # type: ignore[misc]
+        self.digest, self.find = b"", None
         matcher = Matcher(order.number, list_in(order.body).entries)
         self.find = lambda page: matcher.watch(page.title, page.text, is_quotable=not page.is_nosnippet)
         self.digest = order.digest
