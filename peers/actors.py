@@ -57,7 +57,7 @@ from peers.history.historian import Historian
 from peers.importing.importer import Importer
 from peers.index.answerer import IndexView
 from peers.index.indexer import Indexer
-from peers.link_graph.link_graph import LinkGraph
+from peers.link_graph.link_graph import MeshGraph
 from peers.query_log.query_log import OwnQueryLog
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell import Cell
@@ -124,7 +124,7 @@ def make_actors(
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
         Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life),
-        LinkGraph(me, TableSection(table, LINK_GRAPH_SECTION), life),
+        MeshGraph(me, TableSection(table, LINK_GRAPH_SECTION), life),
         *further(me, table, life),
     ]
     handover = handover or HandoverSettings()

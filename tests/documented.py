@@ -55,6 +55,7 @@ ELSEWHERE: Final = {
     "tianmesh restore /mnt/disk/mesh --data": "test_backup.py restores onto machines that lost all",
     "tianmesh eval judge": "wants a person at a terminal; test_assessment.py presses the keys",
     "tianmesh classes": "wants samples of one's own; tests/peers/classes has some, and a gateway",
+    "tianmesh backlinks": "wants a policy that keeps the links: test_backlinks.py has one",
     "tianmesh submi": "wants a policy that takes sites, and a site: test_submission.py has both",
     "tianmesh webhook": "wants an endpoint; tests/peers/webhooks has some",
 }

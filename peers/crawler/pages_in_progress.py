@@ -498,7 +498,7 @@ class PagesInProgress:
 
 
 def _linked(page: Page) -> PageLinked:
-    """Return what the link graph keeps of a version: of one that is not to be found, that it links nowhere."""
+    """Return where a version links to, for the link graph: nowhere, if it is not to be found."""
     is_shown = page.status in PAGE_STATUSES and page.title is not None
     links = tuple(link for link in page.links if link.hops != ICON_HOPS) if is_shown else ()
     return PageLinked(page.taken.url, page.state.slot, page.stamp, page.title or "", links)

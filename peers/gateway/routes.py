@@ -22,6 +22,7 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
+from peers.gateway.backlink_routes import BacklinkRoutes
 from peers.gateway.compatible_routes import CompatibleRoutes
 from peers.gateway.http.compression import Compression
 from peers.gateway.live_routes import LiveRoutes
@@ -60,6 +61,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
+            *_routes_of_links(BacklinkRoutes(backend)),
             Route("/status", pages.status),
             Route("/history", pages.history),
             Route("/why", pages.why),
@@ -80,7 +82,6 @@ def application(backend: Backend) -> Starlette:
             Route("/api/decrees", api.decrees, methods=["GET", "POST"]),
             Route("/api/import", api.import_pages, methods=["POST"]),
             *_routes_of_health(api),
-            Route("/robots.txt", api.robots),
             Route("/metrics", api.metrics),
             Route("/openapi.json", api.openapi),
         ],
@@ -116,8 +117,16 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
     ]
 
 
+def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
+    return [Route("/backlinks", links.page), Route("/api/backlinks", links.told)]
+
+
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz)]
+    return [
+        Route("/healthz", api.healthz),
+        Route("/readyz", api.readyz),
+        Route("/robots.txt", api.robots),
+    ]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
@@ -174,6 +183,7 @@ class _HostCheck:
 _SHARED_PATHS: Final = frozenset(
     (
         *("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords"),
+        "/api/backlinks",
         *("/yacysearch.json", "/yacysearch.rss", "/cdx"),
     )
 )

@@ -1,9 +1,9 @@
-"""The actor that keeps the link graph of the mesh: where the pages of its slots link to, and what links here.
+"""The actor that keeps the link graph of the mesh: the links of the pages of its slots, and those to them.
 
 Theory of operation
 ===================
 The controller tells of each version of a page, as soon as that is stored, where it links to (`PageLinked`).
-The row of the page (`page_row`) is written before the page is settled, goes to the team as all rows do, and
+The row of the page (`source_row`) is written before the page is settled, goes to the team as all rows do, and
 has what the targets have yet to hear: the links that are new, and those that have gone. The owner of the
 page's slot tells the owners of the targets (`tellings`), as often as it takes; they put it into the rows of
 the targets (`target_row`), and answer when their team has it. Then the page's row says that it is told. So
@@ -31,17 +31,17 @@ from peers.handover.keeper import Keeper
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.link_graph.page_row import (
-    PageRow,
+from peers.link_graph.source_row import (
+    SourceRow,
     TargetLink,
     distinct,
-    is_name_of_page,
-    is_page_row,
-    join_page_rows,
-    name_of_page,
-    page_row_bytes,
-    page_row_in,
+    is_name_of_source,
+    is_source_row,
+    join_source_rows,
+    name_of_source,
     row_after,
+    source_row_bytes,
+    source_row_in,
     told_row,
 )
 from peers.link_graph.target_row import (
@@ -84,7 +84,7 @@ class LinkGraphStatistics(HolderStatistics, frozen=True):
     dropped: int  # count: rows that the policy or a limit does not let stay
 
 
-class LinkGraph(StoreActor):
+class MeshGraph(StoreActor):
     """Neighbours: the controller of this peer, the link graphs of others, and gateways."""
 
     name: ClassVar[str] = "link_graph"
@@ -200,22 +200,22 @@ class LinkGraph(StoreActor):
         if ownership is None or self._policy.is_taken_down(page.url):
             return
         links = distinct((TargetLink(link.url, link.anchor) for link in page.links), rules.links_per_page)
-        name = name_of_page(fingerprint(page.url))
+        name = name_of_source(fingerprint(page.url))
         value = self._store.get(page.slot, name)
-        before = None if value is None else page_row_in(value)
+        before = None if value is None else source_row_in(value)
         row = row_after(before, page.url, page.stamp, page.title, links, ownership.slot_of)
         if row is not None:
             self._counts["pages"] += 1
-            self._store.put(page.slot, name, page_row_bytes(row))
+            self._store.put(page.slot, name, source_row_bytes(row))
 
     def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
-        """Have the links of a page told, whoever changed its row; keep the domains of a target to their limit."""
-        if is_name_of_page(name):
-            self._tell(slot, name, page_row_in(value))
+        """Have the links of a page told, by whichever peer its row was changed; limit a target's domains."""
+        if is_name_of_source(name):
+            self._tell(slot, name, source_row_in(value))
         elif before is None:
             self._drop_domains_beyond(slot, mark_in(name))
 
-    def _tell(self, slot: int, name: bytes, row: PageRow) -> None:
+    def _tell(self, slot: int, name: bytes, row: SourceRow) -> None:
         ownership = self._ownership
         if row.is_told or self._rules is None or ownership is None or ownership.owner_of(slot) != self._me:
             return
@@ -227,9 +227,9 @@ class LinkGraph(StoreActor):
         if told is not None:
             (key, stamp), slot = told, slot_in(told[0])
             value = self._store.get(slot, key[2:])
-            row = None if value is None else page_row_in(value)
+            row = None if value is None else source_row_in(value)
             if row is not None and row.stamp == stamp:
-                self._store.put(slot, key[2:], page_row_bytes(told_row(row)))
+                self._store.put(slot, key[2:], source_row_bytes(told_row(row)))
         if self._is_behind and len(self._tellings) < PAGES_MAX // 2:
             self._is_behind = False
             self._swept_to, self._sweep_at = b"", self._now
@@ -302,9 +302,9 @@ class LinkGraph(StoreActor):
         if ownership is None:
             return False
         try:
-            if is_name_of_page(name):
-                row = page_row_in(value)
-                is_row = is_page_row(slot, name, row, ownership.slot_of)
+            if is_name_of_source(name):
+                row = source_row_in(value)
+                is_row = is_source_row(slot, name, row, ownership.slot_of)
                 return is_row and row.fetched_at <= self._now + AHEAD_S and not self._is_hidden(row.url)
             if is_name_of_target(name):
                 target = target_row_in(value)
@@ -362,12 +362,12 @@ class LinkGraph(StoreActor):
         return [Send(Address(self._me, "handover"), UseStore())] if is_on and not was_on else []
 
     def _sweep(self, now: float) -> None:
-        """Look through some rows: tell what is not told, and delete what is not to be kept."""
+        """Look through some rows: tell those that are not told, and delete those that are not to be kept."""
         items = self._store.items_after(self._swept_to, SWEEP_ROWS)
         for item in items:
             if self._rules is None:
                 self._drop(item)
-            elif is_name_of_page(item.name):
+            elif is_name_of_source(item.name):
                 self._look_at_page(item)
             else:
                 self._look_at_target(item)
@@ -377,7 +377,7 @@ class LinkGraph(StoreActor):
             self._swept_to, self._sweep_at = b"", inf if self._rules is None else now + SWEEP_S
 
     def _look_at_page(self, item: Item) -> None:
-        row = page_row_in(item.value)
+        row = source_row_in(item.value)
         if self._is_hidden(row.url):
             self._drop(item)
         else:
@@ -407,4 +407,4 @@ def _join(one: bytes, other: bytes) -> bytes:
     try:
         return join_target_rows(one, other)
     except ValueError:
-        return join_page_rows(one, other)
+        return join_source_rows(one, other)

@@ -28,7 +28,7 @@ from xxhash import xxh3_64_digest
 from mesh.domains import registrable_domain
 from mesh.stamp import Stamp, VisitNumber
 from mesh.urls import URL_CHARS_MAX, fingerprint, host_of, is_canonical
-from peers.link_graph.page_row import MARK_BYTES, GraphText, GraphUrl
+from peers.link_graph.source_row import MARK_BYTES, GraphText, GraphUrl
 
 SOURCES_MAX: Final = 32  # links of one domain to one page
 DOMAINS_MAX: Final = 256  # domains with links to one page
@@ -62,7 +62,7 @@ class TargetRow(msgspec.Struct, frozen=True, array_like=True):
     links: Annotated[tuple[SourceLink, ...], Meta(max_length=SOURCES_MAX)]  # by fingerprint
 
 
-class Total(NamedTuple):
+class LinkTotal(NamedTuple):
     """The number of links to a page, of domains that have them, and whether both were counted."""
 
     n_links: int
@@ -144,7 +144,7 @@ def purged(row: TargetRow, now: float, is_hidden: Callable[[str], bool]) -> Targ
     return row if len(kept) == len(row.links) else replace(row, links=kept)
 
 
-def total_of(rows: Sequence[tuple[bytes, TargetRow]]) -> Total:
+def total_of(rows: Sequence[tuple[bytes, TargetRow]]) -> LinkTotal:
     """Count the links of all rows of a page, or estimate their number where not all are kept.
 
     Args:
@@ -154,10 +154,10 @@ def total_of(rows: Sequence[tuple[bytes, TargetRow]]) -> Total:
     n_links, n_domains = sum(n for n, _ in counts), sum(n > 0 for n, _ in counts)
     is_exact = all(is_whole for _, is_whole in counts)
     if len(rows) < DOMAINS_MAX:
-        return Total(n_links, n_domains, is_exact)
+        return LinkTotal(n_links, n_domains, is_exact)
     largest = int.from_bytes(rows[DOMAINS_MAX - 1][0][1 + MARK_BYTES :], "big")
     scale = (DOMAINS_MAX - 1) * _HASHES / max(1, largest) / DOMAINS_MAX
-    return Total(max(n_links, round(n_links * scale)), max(n_domains, round(n_domains * scale)), False)
+    return LinkTotal(max(n_links, round(n_links * scale)), max(n_domains, round(n_domains * scale)), False)
 
 
 def by_domains(target: str, rows: Iterable[TargetRow]) -> list[SourceLink]:

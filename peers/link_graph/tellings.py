@@ -16,7 +16,7 @@ from mesh.actors.ownership import Ownership
 from mesh.stamp import Stamp
 from mesh.tables.lives import numbers_of
 from mesh.urls import host_of
-from peers.link_graph.page_row import GoneLink, PageRow, TargetLink
+from peers.link_graph.source_row import GoneLink, SourceRow, TargetLink
 from peers.link_graph.wire_messages import LINKS_MAX, GraphTold
 
 PAGES_MAX: Final = 2_000  # on their way; the rows of others wait
@@ -58,7 +58,7 @@ class Tellings:
         self._delivery = Delivery(_SETTINGS)
         self._open.clear()
 
-    def tell(self, key: bytes, row: PageRow, ownership: Ownership, now: float) -> bool:
+    def tell(self, key: bytes, row: SourceRow, ownership: Ownership, now: float) -> bool:
         """Have the links of a page brought to their owners; False when as many are on their way as may be.
 
         Args:
@@ -94,7 +94,7 @@ class Tellings:
         return part.key, opened.stamp
 
     def wake(self, now: float) -> list[Send]:
-        """Send what is due."""
+        """Send the parts that are due."""
         if self._delivery.wake_at() > now:
             return []
         leaving, _ = self._delivery.wake(now)
@@ -105,7 +105,7 @@ class Tellings:
 
 
 def _parts_of(
-    row: PageRow, ownership: Ownership, me: str
+    row: SourceRow, ownership: Ownership, me: str
 ) -> Iterator[tuple[str, tuple[TargetLink, ...], tuple[GoneLink, ...]]]:
     """Yield the links of a page by the peers that own their targets, and those that have gone."""
     links: dict[str, list[TargetLink]] = defaultdict(list)

@@ -9,7 +9,7 @@ from msgspec import Meta
 from mesh.actors.actor import Message
 from mesh.stamp import VisitNumber
 from mesh.wire_fields import Count, Url
-from peers.link_graph.page_row import GoneLink, GraphText, TargetLink
+from peers.link_graph.source_row import GoneLink, GraphText, TargetLink
 from peers.link_graph.target_row import DOMAINS_MAX, SOURCES_MAX, SourceLink
 
 LINKS_MAX: Final = 500  # in one message, that are new or have gone

@@ -1,6 +1,6 @@
 """The row of a page in the link graph: where it links to, and which of that its targets have yet to hear.
 
-    "p" fingerprint of the page(16) -> PageRow
+    "p" fingerprint of the page(16) -> SourceRow
 
 It lies at the slot of the page. Until the owners of all targets have noted its links it has them with their
 texts, and whoever owns the slot tells them; then only marks of the targets are left, by which the next
@@ -51,7 +51,7 @@ class GoneLink(msgspec.Struct, frozen=True, array_like=True):
     mark: TargetMark
 
 
-class PageRow(msgspec.Struct, frozen=True, array_like=True):
+class SourceRow(msgspec.Struct, frozen=True, array_like=True):
     """The links of one version of a page."""
 
     url: GraphUrl
@@ -73,20 +73,20 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
         return len(self.targets) // TARGET_BYTES
 
 
-def name_of_page(mark: bytes) -> bytes:
+def name_of_source(mark: bytes) -> bytes:
     """Return the name of a row in its slot."""
     return _NAME + mark
 
 
-def is_name_of_page(name: bytes) -> bool:
+def is_name_of_source(name: bytes) -> bool:
     return len(name) == NAME_BYTES and name[:1] == _NAME
 
 
-def page_row_bytes(row: PageRow) -> bytes:
+def source_row_bytes(row: SourceRow) -> bytes:
     return _encode(row)
 
 
-def page_row_in(value: bytes) -> PageRow:
+def source_row_in(value: bytes) -> SourceRow:
     """Read a row.
 
     Raises:
@@ -98,14 +98,14 @@ def page_row_in(value: bytes) -> PageRow:
         raise ValueError(f"no links of a page: {error}") from error
 
 
-def join_page_rows(one: bytes, other: bytes) -> bytes:
+def join_source_rows(one: bytes, other: bytes) -> bytes:
     """Join two values of a row. ValueError for bytes that are none."""
     return max(one, other, key=_rank)
 
 
-def is_page_row(slot: int, name: bytes, row: PageRow, slot_of: Callable[[str], int]) -> bool:
+def is_source_row(slot: int, name: bytes, row: SourceRow, slot_of: Callable[[str], int]) -> bool:
     """Is this a row in its place, as an honest peer writes it?"""
-    if not (is_canonical(row.url) and row.stamp.is_sound and name == name_of_page(fingerprint(row.url))):
+    if not (is_canonical(row.url) and row.stamp.is_sound and name == name_of_source(fingerprint(row.url))):
         return False
     if slot != slot_of(host_of(row.url)) or len(row.targets) % TARGET_BYTES:
         return False
@@ -113,13 +113,13 @@ def is_page_row(slot: int, name: bytes, row: PageRow, slot_of: Callable[[str], i
 
 
 def row_after(
-    before: PageRow | None,
+    before: SourceRow | None,
     url: str,
     stamp: Stamp,
     title: str,
     links: Sequence[TargetLink],
     slot_of: Callable[[str], int],
-) -> PageRow | None:
+) -> SourceRow | None:
     """Return the row of a page from now on; None when that is the row before.
 
     Args:
@@ -139,12 +139,12 @@ def row_after(
     if before is not None and before.is_told and not (untold or gone):
         return None
     is_told = not (untold or gone)
-    return PageRow(
+    return SourceRow(
         url, *stamp, is_told, b"".join(targets.values()), "" if is_told else title, untold, gone[:GONE_MAX]
     )
 
 
-def told_row(row: PageRow) -> PageRow:
+def told_row(row: SourceRow) -> SourceRow:
     """Return the row of a page once all owners have noted its links."""
     return replace(row, is_told=True, title="", untold=(), gone=())
 
@@ -164,7 +164,7 @@ def _target_of(link: TargetLink, title: str, slot_of: Callable[[str], int]) -> t
     return slot_of(host_of(link.url)), fingerprint(link.url), digest
 
 
-def _told_targets(row: PageRow) -> set[bytes]:
+def _told_targets(row: SourceRow) -> set[bytes]:
     """Return the targets that have surely noted the link as it is."""
     if row.gone:  # one of these may have been told that it is gone after it was there again
         return set()
@@ -172,7 +172,7 @@ def _told_targets(row: PageRow) -> set[bytes]:
     return {target for target in _targets_in(row) if target[2:_DIGEST_AT] not in open_marks}
 
 
-def _gone_from(before: PageRow, marks: set[bytes]) -> Iterator[GoneLink]:
+def _gone_from(before: SourceRow, marks: set[bytes]) -> Iterator[GoneLink]:
     """Yield the links of a row, or gone since an earlier one, that are not among these."""
     known = dict.fromkeys(target[:_DIGEST_AT] for target in _targets_in(before))
     known |= dict.fromkeys(link.slot.to_bytes(2, "big") + link.mark for link in before.gone)
@@ -181,14 +181,14 @@ def _gone_from(before: PageRow, marks: set[bytes]) -> Iterator[GoneLink]:
             yield GoneLink(int.from_bytes(mark[:2], "big"), mark[2:])
 
 
-def _targets_in(row: PageRow) -> Iterator[bytes]:
+def _targets_in(row: SourceRow) -> Iterator[bytes]:
     return (row.targets[at : at + TARGET_BYTES] for at in range(0, len(row.targets), TARGET_BYTES))
 
 
 def _rank(value: bytes) -> tuple[Stamp, bool, bytes]:
-    row = page_row_in(value)
+    row = source_row_in(value)
     return row.stamp, row.is_told, value
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(PageRow).decode
+_decode = msgspec.msgpack.Decoder(SourceRow).decode
