@@ -1,7 +1,7 @@
 """The link graph of the mesh, if its policy has `[link_graph]`: which pages link to which.
 
-`link_graph` is the actor; its store is by slots, replicated and handed over as others are. `source_row` is the
-row of a page, with where it links to; `target_row` one of a page, with the links to it from one domain;
+`link_graph` is the actor; its store is by slots, replicated and handed over as others are. `source_row` is
+the row of a page, with where it links to; `target_row` one of a page, with the links to it from one domain;
 `tellings` brings the links from the owners of the former to those of the latter; `wire_messages` has what
 they and gateways say. `command` [io] has `tianmesh backlinks`.
 

@@ -45,6 +45,7 @@ def backlinks_page(reader: Reader, told: BacklinksListed, start: int) -> str:
         count=_count(reader, told),
         is_exact=told.is_exact,
         rows=rows,
+        first=start + 1,
         stored=reader.link("/page", url=url),
         previous=_part(reader, url, max(0, start - LISTED_MAX)) if start else "",
         following="" if following is None else _part(reader, url, following),
