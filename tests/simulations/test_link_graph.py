@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from math import inf
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from mesh.actors.actor import Address
 from mesh.urls import host_of
@@ -86,7 +88,12 @@ class Mesh:
     """Machines with two copies of everything that crawl a web for ever."""
 
     def __init__(
-        self, machines: int = 3, seed: int = 5, started: int = 9, rules: LinkGraphRules | None = KEPT
+        self,
+        machines: int = 3,
+        seed: int = 5,
+        started: int = 9,
+        rules: LinkGraphRules | None = KEPT,
+        settings: CrawlSettings = SETTINGS,
     ) -> None:
         self.random = Random(seed)
         self.network = Network(random_of(seed, "network"))
@@ -101,7 +108,7 @@ class Mesh:
                 self.world,
                 self.members,
                 self.web,
-                SETTINGS,
+                settings,
                 doors,
                 clock=VirtualClock(0.0, 0.0),
                 fetched=lambda machine, url, served: None,
@@ -264,6 +271,24 @@ def test_under_loss_crashes_and_hand_overs_back_links_are_what_the_pages_say(see
             machine.start()
     mesh.pass_time(120.0)
     mesh.settle()
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_of_pages_that_are_visited_once_no_link_is_lost_when_their_owner_dies(seed: int) -> None:
+    once = replace(SETTINGS, revisit_after_s=inf)
+    mesh = Mesh(4, seed=seed, settings=once)
+    mesh.network.set_loss(0.2)
+    for _ in range(8):
+        mesh.pass_time(mesh.random.choice([0.5, 1.0, 2.0]))
+        victim = mesh.random.choice(mesh.machines[1:])
+        victim.crash(is_power_loss=mesh.random.random() < 0.5)
+        mesh.pass_time(mesh.random.choice([5.0, 15.0]))
+        victim.start()
+        mesh.pass_time(mesh.random.choice([5.0, 15.0]))
+    mesh.network.set_loss(0.0)
+    mesh.pass_time(120.0)
+    mesh.settle()
+    assert len(mesh.web.served) > 60
 
 
 def test_rows_follow_their_slots_when_one_is_wiped_and_one_leaves() -> None:
