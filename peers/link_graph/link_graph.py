@@ -67,8 +67,10 @@ from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import DAY_S, OF_SEEDS, Policy
 
 SWEEP_ROWS: Final = 500  # looked through in a turn
+SKIP_ROWS: Final = 32  # read at a time where rows of targets are passed over
 SWEEP_PAUSE_S: Final = 0.05
-SWEEP_S: Final = 3_600.0  # between two passes over all rows
+SWEEP_S: Final = DAY_S  # between two passes over all rows
+AFTER_TARGETS: Final = b"u"  # a name behind those of all rows of a slot
 AHEAD_S: Final = DAY_S  # by which clocks of members differ at most
 
 
@@ -110,6 +112,7 @@ class MeshGraph(StoreActor):
         self._swept_to, self._sweep_at = b"", inf
         self._counts = {"pages": 0, "taken": 0, "refused": 0, "dropped": 0}
         self._is_behind = False  # do rows wait to be told, for want of room?
+        self._is_purging, self._purge_at = False, -inf  # are rows of targets looked through, too? when again?
 
     def _begin(self) -> None:
         """Take up the rows in the table."""
@@ -141,7 +144,7 @@ class MeshGraph(StoreActor):
                 if not self.is_dormant:
                     self._keeper.change_ownership(ownership, now)
                     self._tellings.clear()
-                    self._swept_to, self._sweep_at = b"", now  # what was another's to tell may be ours now
+                    self._sweep_anew(now)  # what was another's to tell may be ours now
             case _ if self.is_dormant:
                 pass  # others have heard of the policy already, and repeat what they say
             case GraphTold():
@@ -232,7 +235,7 @@ class MeshGraph(StoreActor):
                 self._store.put(slot, key[2:], source_row_bytes(told_row(row)))
         if self._is_behind and len(self._tellings) < PAGES_MAX // 2:
             self._is_behind = False
-            self._swept_to, self._sweep_at = b"", self._now
+            self._sweep_anew(self._now)
 
     # --- Links to pages of our slots
 
@@ -345,7 +348,7 @@ class MeshGraph(StoreActor):
         policy = policy_of(message)
         if policy is None:
             return []
-        was_on, self._policy = self._rules is not None, policy
+        before, was_on, self._policy = self._policy, self._rules is not None, policy
         is_on = policy.link_graph is not None
         if self.is_dormant:
             # What an earlier life kept is deleted when the graph has ended meanwhile.
@@ -354,7 +357,9 @@ class MeshGraph(StoreActor):
             self._begin()
             if self._ownership is not None:
                 self._keeper.change_ownership(self._ownership, now)
-        self._swept_to, self._sweep_at = b"", now
+        if was_on != is_on or before.rules != policy.rules:
+            self._purge_at = now
+            self._sweep_anew(now)
         if not is_on:
             self._tellings.clear()
             self._is_behind = False
@@ -363,18 +368,37 @@ class MeshGraph(StoreActor):
 
     def _sweep(self, now: float) -> None:
         """Look through some rows: tell those that are not told, and delete those that are not to be kept."""
-        items = self._store.items_after(self._swept_to, SWEEP_ROWS)
-        for item in items:
-            if self._rules is None:
-                self._drop(item)
-            elif is_name_of_source(item.name):
-                self._look_at_page(item)
+        if not self._swept_to:
+            self._is_purging = self._purge_at <= now
+        left = SWEEP_ROWS
+        while left > 0:
+            limit = SWEEP_ROWS if self._is_purging else SKIP_ROWS
+            items = self._store.items_after(self._swept_to, limit)
+            for item in items:
+                self._swept_to = key_of(item)
+                if self._rules is None:
+                    self._drop(item)
+                elif is_name_of_source(item.name):
+                    self._look_at_page(item)
+                elif self._is_purging:
+                    self._look_at_target(item)
+                else:
+                    self._swept_to = key_at(item.slot, AFTER_TARGETS)
+                    break
             else:
-                self._look_at_target(item)
-        if len(items) == SWEEP_ROWS:
-            self._swept_to, self._sweep_at = key_of(items[-1]), now + SWEEP_PAUSE_S
-        else:
-            self._swept_to, self._sweep_at = b"", inf if self._rules is None else now + SWEEP_S
+                if len(items) < limit:
+                    self._end_sweep(now)
+                    return
+            left -= limit
+        self._sweep_at = now + SWEEP_PAUSE_S
+
+    def _end_sweep(self, now: float) -> None:
+        if self._is_purging:
+            self._purge_at = inf if self._rules is None else now + SWEEP_S
+        self._swept_to, self._sweep_at = b"", self._purge_at
+
+    def _sweep_anew(self, now: float) -> None:
+        self._swept_to, self._sweep_at = b"", now
 
     def _look_at_page(self, item: Item) -> None:
         row = source_row_in(item.value)

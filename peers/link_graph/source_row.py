@@ -24,6 +24,7 @@ from mesh.urls import URL_CHARS_MAX, fingerprint, host_of, is_canonical
 from peers.policy.graph_rules import LINKS_OF_PAGE_MAX
 
 TEXT_CHARS_MAX: Final = 200  # of a link's text and of a page's title
+ROW_BYTES_MAX: Final = 512 << 10  # of addresses and texts in a row; a value of a store has 1 MiB at most
 MARK_BYTES: Final = 16  # `mesh.urls.fingerprint`
 NAME_BYTES: Final = 1 + MARK_BYTES
 _NAME: Final = b"p"
@@ -150,13 +151,23 @@ def told_row(row: SourceRow) -> SourceRow:
 
 
 def distinct(links: Iterable[TargetLink], limit: int) -> list[TargetLink]:
-    """Return the first links to so many different pages, each with the first text that any has."""
+    """Return the first links to so many different pages, each with the first text that any has.
+
+    Nor are there more than have room in a row.
+    """
     found: dict[str, TargetLink] = {}
+    room = ROW_BYTES_MAX
     for link in links:
         known = found.get(link.url)
-        if (known is None and len(found) < limit) or (known is not None and link.text and not known.text):
+        is_wanted = len(found) < limit if known is None else bool(link.text and not known.text)
+        if is_wanted and (room := room - size_of_link(link)) > 0:
             found[link.url] = link
     return list(found.values())
+
+
+def size_of_link(link: TargetLink) -> int:
+    """Return the bytes of a link in a row or message, at most."""
+    return len(link.url) + 4 * len(link.text) + 8
 
 
 def _target_of(link: TargetLink, title: str, slot_of: Callable[[str], int]) -> tuple[int, bytes, int]:

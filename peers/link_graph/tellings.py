@@ -16,7 +16,7 @@ from mesh.actors.ownership import Ownership
 from mesh.stamp import Stamp
 from mesh.tables.lives import numbers_of
 from mesh.urls import host_of
-from peers.link_graph.source_row import GoneLink, SourceRow, TargetLink
+from peers.link_graph.source_row import GoneLink, SourceRow, TargetLink, size_of_link
 from peers.link_graph.wire_messages import LINKS_MAX, GraphTold
 
 PAGES_MAX: Final = 2_000  # on their way; the rows of others wait
@@ -115,17 +115,13 @@ def _parts_of(
     for each in row.gone:
         gone[ownership.owner_of(each.slot) or me].append(each)
     for peer, theirs in links.items():
-        for some in in_batches(theirs, _size_of_link, items_max=LINKS_MAX, bytes_max=PART_BYTES):
+        for some in in_batches(theirs, size_of_link, items_max=LINKS_MAX, bytes_max=PART_BYTES):
             yield peer, tuple(some), ()
     for peer, lost in gone.items():
         for few in in_batches(lost, lambda each: 20, items_max=LINKS_MAX):
             yield peer, (), tuple(few)
 
 
-def _size_of_link(link: TargetLink) -> int:
-    return len(link.url) + 3 * len(link.text) + 8
-
-
 def _size_of(told: GraphTold) -> int:
     size = len(told.url) + 3 * len(told.title) + 40 + 20 * len(told.gone)
-    return size + sum(map(_size_of_link, told.links))
+    return size + sum(map(size_of_link, told.links))

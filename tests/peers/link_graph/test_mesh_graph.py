@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 
 import pytest
@@ -26,6 +27,7 @@ from peers.link_graph.link_graph import LinkGraphStatistics, MeshGraph
 from peers.link_graph.source_row import GoneLink, SourceRow, TargetLink, name_of_source, source_row_bytes
 from peers.link_graph.target_row import (
     DOMAINS_MAX,
+    GONE_S,
     SourceLink,
     TargetRow,
     domain_of,
@@ -106,6 +108,19 @@ def seen(graph: MeshGraph) -> LinkGraphStatistics:
 
 def told(sends: list[Send]) -> list[GraphTold]:
     return [send.message for send in sends if isinstance(send.message, GraphTold)]
+
+
+class CountingTable(MemoryTable):
+    """A table that counts the rows that are read in scans."""
+
+    rows_scanned = 0
+
+    def scan(
+        self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        for row in super().scan(start, stop, limit=limit):
+            self.rows_scanned += 1
+            yield row
 
 
 def hosts_of(owner: str, view: Ownership = BOTH) -> list[str]:
@@ -279,6 +294,39 @@ def test_pages_that_are_taken_down_are_shown_no_more_and_their_rows_go() -> None
         name_of_source(fingerprint("http://a.test/")),
         name_of_target(fingerprint(TARGET), domain),
     }
+
+
+def test_a_look_for_pages_to_be_told_passes_over_the_rows_of_targets() -> None:
+    graph = graph_of(table=(table := CountingTable()), view=BOTH)
+    sources = [f"http://{host}/" for host in hosts_of("ann")[:3]]
+    target = f"http://{hosts_of('ann')[0]}/x"
+    for n in range(300):
+        turn(graph, BOB, GraphTold(n, f"http://{hosts_of('bob')[0]}/{n}", 1, NOW, "", (TargetLink(target),)))
+        turn(graph, BOB, GraphTold(n, f"http://s{n}.test/", 1, NOW, "", (TargetLink(target),)))
+    theirs = f"http://{hosts_of('bob')[0]}/"
+    for source in sources:
+        turn(graph, CONTROLLER, linked(source, theirs, view=BOTH))
+    while graph.wake_at() <= NOW:
+        graph.wake(NOW)
+    graph.receive(Address("ann", "membership"), OwnershipChanged(BOTH), NOW + 1.0)
+    assert seen(graph).untold == 0
+    before = table.rows_scanned
+    assert {each.url for each in told(graph.wake(NOW + 1.0))} == set(sources)
+    assert seen(graph).untold == 3
+    assert table.rows_scanned - before < 200
+
+
+def test_links_that_have_gone_are_forgotten_by_a_pass_a_month_later() -> None:
+    graph = graph_of()
+    turn(graph, CONTROLLER, linked("http://a.test/", TARGET))
+    turn(graph, CONTROLLER, linked("http://a.test/", visit=2))
+    name = name_of_target(fingerprint(TARGET), domain_of("http://a.test/"))
+    slot = ALONE.slot_of("target.test")
+    for day in range(40):
+        now = NOW + day * DAY_S
+        if graph.wake_at() <= now:
+            graph.wake(now)
+        assert (graph._store.get(slot, name) is not None) == (now < NOW + GONE_S), day
 
 
 def test_it_is_dormant_without_a_graph_and_what_was_kept_goes_when_it_ends() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mesh.slots import slot_of
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
+from peers.handover.item_store import VALUE_BYTES_MAX
 from peers.link_graph.source_row import (
     SourceRow,
     TargetLink,
@@ -93,6 +94,17 @@ def test_neither_an_older_version_nor_a_first_one_without_links_makes_a_row() ->
 def test_of_several_links_to_a_page_there_is_one_with_the_first_text() -> None:
     links = [TargetLink(A), TargetLink(A, "one"), TargetLink(A, "two"), TargetLink(B, "b"), TargetLink(C)]
     assert distinct(links, 2) == [TargetLink(A, "one"), TargetLink(B, "b")]
+
+
+def test_of_a_hostile_page_there_are_no_more_links_than_have_room_in_a_value_of_a_store() -> None:
+    path = "x" * 2_000
+    links = distinct((TargetLink(f"http://h{n}.test/{path}", "字" * 200) for n in range(3_000)), 2_000)
+    assert 100 < len(links) < 300
+    made = row_after(None, PAGE, Stamp(1, 1.0), "t", links, slot_in_mesh)
+    assert made is not None
+    assert len(source_row_bytes(made)) < VALUE_BYTES_MAX
+    many = [TargetLink(f"http://h{n}.test/") for n in range(3_000)]
+    assert len(distinct(many, 2_000)) == 2_000
 
 
 @given(st.permutations(range(4)))
