@@ -399,7 +399,7 @@ class Controller(StoreActor):
         self._rules_end_s = self._policy.next_end_s(now)
         self._visits.change_policy(policy)
         self._links.change_policy(policy)
-        self._pages.follow_graph(is_kept=policy.link_graph is not None)
+        self._pages.follow_graph(policy.link_graph)
 
     # --- from a host to done ---
 

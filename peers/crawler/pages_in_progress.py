@@ -44,6 +44,7 @@ from peers.crawler.model.web_request import (
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.redirects import link_to, redirect_in
 from peers.engine.pages.document import Document
+from peers.policy.graph_rules import LinkGraphRules
 from peers.storage.archive.warc import absence_record
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import StorePage
@@ -112,6 +113,7 @@ class PagesInProgress:
         self.fetched_count = self.stored_count = 0
         self.links_found = self.list_count = 0
         self.linked: list[PageLinked] | None = None  # for the link graph; None while there is none
+        self._whole_before_s = -inf  # of stored pages from before that the links are wanted
 
     def __len__(self) -> int:
         """Pages that are not stored so far."""
@@ -122,10 +124,11 @@ class PagesInProgress:
         """Pages that are stored, and wait for their links to go or for company to be settled."""
         return len(self._routing) + len(self._finishing)
 
-    def follow_graph(self, *, is_kept: bool) -> None:
+    def follow_graph(self, rules: LinkGraphRules | None) -> None:
         """Tell the link graph of pages from now on, or tell nothing where none is kept."""
-        if is_kept != (self.linked is not None):
-            self.linked = [] if is_kept else None
+        if (rules is None) != (self.linked is None):
+            self.linked = None if rules is None else []
+        self._whole_before_s = -inf if rules is None else rules.since_s
 
     def slots(self) -> set[int]:
         """Return the slots of all pages in progress."""
@@ -197,6 +200,8 @@ class PagesInProgress:
         before = taken.before
         newest = self._versions.newest(state.slot, taken.url)
         if before is None or not before.is_stored or newest is None or not newest.has_content:
+            return "", ""
+        if newest.fetched_at < self._whole_before_s:
             return "", ""
         since = before.visit - newest.visit
         is_that = since == 0 if before.outcome == "D200" else before.outcome == "D304" and since > 0

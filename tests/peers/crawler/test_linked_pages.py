@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from math import inf
+
+import pytest
 
 from mesh.actors.actor import Send
 from mesh.keys.decree import POLICY, Decree
@@ -16,6 +19,7 @@ from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from peers.storage.messages import PageStored
 from tests.helpers import fetched, parsed
 from tests.peers.crawler.desk import HOME, Desk, of_kind
+from tests.peers.crawler.test_visiting_again import question_in, row_at, stored_with_validators
 
 LINKS = (FoundLink("http://b.test/", "words"), FoundLink("http://b.test/icon.png", hops=ICON_HOPS))
 
@@ -64,3 +68,14 @@ def test_without_a_graph_nothing_is_told_nor_when_it_has_ended() -> None:
         desk.tell(fetched(HOME))
         desk.tell(parsed(HOME, *LINKS), "parser")
         assert linked(desk.tell(PageStored(HOME, Stamp(1, 1_000.0)), "cell")) == []
+
+
+@pytest.mark.parametrize(("after_s", "is_whole"), [(5.0, True), (-5.0, False), (None, False)])
+def test_pages_from_before_are_asked_for_as_a_whole_where_the_policy_says_so(
+    after_s: float | None, is_whole: bool
+) -> None:
+    desk = stored_with_validators()
+    stored_s = row_at(desk, HOME).visited_s
+    since = None if after_s is None else datetime.fromtimestamp(stored_s + after_s, UTC)
+    question = question_in(obey(desk, LinkGraphRules(since=since)))
+    assert (question.etag == "") == is_whole
