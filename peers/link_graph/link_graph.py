@@ -66,6 +66,7 @@ from peers.policy.decreed import policy_of
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import DAY_S, OF_SEEDS, Policy
 
+ROWS_SECTION: Final = b"g"  # of the table of this actor
 SWEEP_ROWS: Final = 500  # looked through in a turn
 SKIP_ROWS: Final = 32  # read at a time where rows of targets are passed over
 SWEEP_PAUSE_S: Final = 0.05
@@ -116,7 +117,7 @@ class MeshGraph(StoreActor):
 
     def _begin(self) -> None:
         """Take up the rows in the table."""
-        rows = TableSection(self._table, b"g")
+        rows = TableSection(self._table, ROWS_SECTION)
         self._store = ItemStore(rows, _join, changed=self._changed, accepts=self._accepts)
         self._mirror = Mirror(self._me, self.name, self._store, self._life)
         self._keeper = Keeper(self._me, self.keeps, self._store, life=self._life, mirror=self._mirror)

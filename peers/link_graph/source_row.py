@@ -170,6 +170,11 @@ def size_of_link(link: TargetLink) -> int:
     return len(link.url) + 4 * len(link.text) + 8
 
 
+def marks_in(row: SourceRow) -> set[bytes]:
+    """Return the fingerprints of the pages that a page links to."""
+    return {target[2:_DIGEST_AT] for target in _targets_in(row)}
+
+
 def _target_of(link: TargetLink, title: str, slot_of: Callable[[str], int]) -> tuple[int, bytes, int]:
     digest = xxh3_64_intdigest(f"{link.text}\0{title}".encode(errors="replace")) & 0xFFFFFFFF
     return slot_of(host_of(link.url)), fingerprint(link.url), digest
