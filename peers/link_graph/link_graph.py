@@ -32,17 +32,21 @@ from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStor
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.link_graph.source_row import (
+    GoneLink,
     SourceRow,
     TargetLink,
+    Telling,
     distinct,
     is_name_of_source,
     is_source_row,
     join_source_rows,
+    lost_links,
     name_of_source,
     row_after,
     source_row_bytes,
     source_row_in,
     told_row,
+    with_lost,
 )
 from peers.link_graph.target_row import (
     DOMAINS_MAX,
@@ -112,13 +116,14 @@ class MeshGraph(StoreActor):
         self._now = 0.0
         self._swept_to, self._sweep_at = b"", inf
         self._counts = {"pages": 0, "taken": 0, "refused": 0, "dropped": 0}
+        self._lost: list[tuple[str, tuple[GoneLink, ...]]] = []  # by page, in this turn
         self._is_behind = False  # do rows wait to be told, for want of room?
         self._is_purging, self._purge_at = False, -inf  # are rows of targets looked through, too? when again?
 
     def _begin(self) -> None:
         """Take up the rows in the table."""
         rows = TableSection(self._table, ROWS_SECTION)
-        self._store = ItemStore(rows, _join, changed=self._changed, accepts=self._accepts)
+        self._store = ItemStore(rows, self._join, changed=self._changed, accepts=self._accepts)
         self._mirror = Mirror(self._me, self.name, self._store, self._life)
         self._keeper = Keeper(self._me, self.keeps, self._store, life=self._life, mirror=self._mirror)
         self._tellings = Tellings(self._me, self.name, self._life)
@@ -189,12 +194,25 @@ class MeshGraph(StoreActor):
         return self._policy.link_graph
 
     def _end_turn(self, now: float) -> list[Send]:
+        if self._lost and self._ownership is not None:
+            self._tell_lost(self._ownership)
         return self._redeem() + self._tellings.wake(now) + self._keeper.end_turn(now)
 
     def _redeem(self) -> list[Send]:
         if not self._mirror.has_pledges:
             return []
         return [send for pledge in self._mirror.redeem() for send in pledge.sends]
+
+    def _join(self, one: bytes, other: bytes) -> bytes:
+        """Join two values of one name: see `handover.item_store`. ValueError for bytes that are none."""
+        try:
+            return join_target_rows(one, other)
+        except ValueError:
+            pass
+        rows = source_row_in(one), source_row_in(other)
+        if lost := lost_links(*rows):
+            self._lost.append((rows[0].url, lost))
+        return join_source_rows(one, other)
 
     # --- Pages of our slots
 
@@ -219,6 +237,15 @@ class MeshGraph(StoreActor):
         elif before is None:
             self._drop_domains_beyond(slot, mark_in(name))
 
+    def _tell_lost(self, ownership: Ownership) -> None:
+        """Begin another round for pages with links that the row in force does not know of."""
+        while self._lost:
+            url, lost = self._lost.pop()
+            slot, name = ownership.slot_of(host_of(url)), name_of_source(fingerprint(url))
+            value = self._store.get(slot, name)
+            if value is not None:
+                self._store.put(slot, name, source_row_bytes(with_lost(source_row_in(value), lost)))
+
     def _tell(self, slot: int, name: bytes, row: SourceRow) -> None:
         ownership = self._ownership
         if row.is_told or self._rules is None or ownership is None or ownership.owner_of(slot) != self._me:
@@ -226,13 +253,13 @@ class MeshGraph(StoreActor):
         if not self._tellings.tell(key_at(slot, name), row, ownership, self._now):
             self._is_behind = True
 
-    def _note_told(self, told: tuple[bytes, Stamp] | None) -> None:
+    def _note_told(self, told: tuple[bytes, Telling] | None) -> None:
         """Note that all links of a version of a page are with their owners."""
         if told is not None:
-            (key, stamp), slot = told, slot_in(told[0])
+            (key, telling), slot = told, slot_in(told[0])
             value = self._store.get(slot, key[2:])
             row = None if value is None else source_row_in(value)
-            if row is not None and row.stamp == stamp:
+            if row is not None and row.telling == telling:
                 self._store.put(slot, key[2:], source_row_bytes(told_row(row)))
         if self._is_behind and len(self._tellings) < PAGES_MAX // 2:
             self._is_behind = False
@@ -425,11 +452,3 @@ class MeshGraph(StoreActor):
 
 def _is_of_its_time(visit: int, fetched_at: float, now: float) -> bool:
     return Stamp(visit, fetched_at).is_sound and fetched_at <= now + AHEAD_S
-
-
-def _join(one: bytes, other: bytes) -> bytes:
-    """Join two values of one name: see `handover.item_store`. ValueError for bytes that are none."""
-    try:
-        return join_target_rows(one, other)
-    except ValueError:
-        return join_source_rows(one, other)

@@ -4,8 +4,11 @@
 
 It lies at the slot of the page. Until the owners of all targets have noted its links it has them with their
 texts, and whoever owns the slot tells them; then only marks of the targets are left, by which the next
-version of the page finds out which links have gone. Rows join by the greatest version; of one version the
-row that is told counts.
+version of the page finds out which links have gone.
+
+Rows join by the greatest version, then round, then the one that is told. Two peers may visit a page and know
+nothing of each other, as when one of them was cut off. Whoever sees that a row gives way to one that does not
+know of its links (`lost_links`) begins another round, in which these are told to have gone.
 """
 
 from __future__ import annotations
@@ -31,8 +34,10 @@ _NAME: Final = b"p"
 _TARGET: Final = Struct(">H16sI")  # slot, fingerprint, digest of the text and of the page's title
 TARGET_BYTES: Final = _TARGET.size
 GONE_MAX: Final = 2 * LINKS_OF_PAGE_MAX  # of versions that came faster than they were told
+ROUNDS_MAX: Final = 1 << 30
 _DIGEST_AT: Final = TARGET_BYTES - 4
 
+Telling: TypeAlias = tuple[Stamp, int]
 GraphText: TypeAlias = Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
 GraphUrl: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
 TargetMark: TypeAlias = Annotated[bytes, Meta(min_length=MARK_BYTES, max_length=MARK_BYTES)]
@@ -62,11 +67,17 @@ class SourceRow(msgspec.Struct, frozen=True, array_like=True):
     targets: Annotated[bytes, Meta(max_length=TARGET_BYTES * LINKS_OF_PAGE_MAX)] = b""
     title: GraphText = ""  # while it is to be told
     untold: Annotated[tuple[TargetLink, ...], Meta(max_length=LINKS_OF_PAGE_MAX)] = ()  # new, or changed
-    gone: Annotated[tuple[GoneLink, ...], Meta(max_length=GONE_MAX)] = ()  # to be told likewise
+    gone: Annotated[tuple[GoneLink, ...], Meta(max_length=GONE_MAX)] = ()  # since the version before
+    round: Annotated[int, Meta(ge=0, le=ROUNDS_MAX)] = 0  # of telling this version
 
     @property
     def stamp(self) -> Stamp:
         return Stamp(self.visit, self.fetched_at)
+
+    @property
+    def telling(self) -> Telling:
+        """Return version and round."""
+        return self.stamp, self.round
 
     @property
     def n_links(self) -> int:
@@ -121,7 +132,7 @@ def row_after(
     links: Sequence[TargetLink],
     slot_of: Callable[[str], int],
 ) -> SourceRow | None:
-    """Return the row of a page from now on; None when that is the row before.
+    """Return the row of a page from now on; None when that is the row before, of a later version or this.
 
     Args:
       links: canonical, each to another page, as `distinct` returns them; one to the page itself is none.
@@ -135,10 +146,6 @@ def row_after(
     untold = tuple(link for link in links if link.url != url and targets[link.url] not in told)
     marks = {target[:_DIGEST_AT] for target in targets.values()}
     gone = () if before is None else tuple(_gone_from(before, marks))
-    if before is None and not targets:
-        return None
-    if before is not None and before.is_told and not (untold or gone):
-        return None
     is_told = not (untold or gone)
     return SourceRow(
         url, *stamp, is_told, b"".join(targets.values()), "" if is_told else title, untold, gone[:GONE_MAX]
@@ -147,7 +154,23 @@ def row_after(
 
 def told_row(row: SourceRow) -> SourceRow:
     """Return the row of a page once all owners have noted its links."""
-    return replace(row, is_told=True, title="", untold=(), gone=())
+    return replace(row, is_told=True, title="", untold=())
+
+
+def lost_links(one: SourceRow, other: SourceRow) -> tuple[GoneLink, ...]:
+    """Return the links of the older of two versions that have gone unknown to the newer one."""
+    older, newer = sorted((one, other), key=lambda row: row.stamp)
+    if older.stamp == newer.stamp:
+        return ()
+    marks = {target[:_DIGEST_AT] for target in _targets_in(newer)}
+    known = {link.mark for link in newer.gone}
+    return tuple(link for link in _gone_from(older, marks) if link.mark not in known)
+
+
+def with_lost(row: SourceRow, lost: Iterable[GoneLink]) -> SourceRow:
+    """Return the row that tells, in another round, that these links have gone, too."""
+    gone = tuple(dict.fromkeys((*row.gone, *lost)))[:GONE_MAX]
+    return replace(row, is_told=False, gone=gone, round=min(row.round + 1, ROUNDS_MAX))
 
 
 def distinct(links: Iterable[TargetLink], limit: int) -> list[TargetLink]:
@@ -182,7 +205,9 @@ def _target_of(link: TargetLink, title: str, slot_of: Callable[[str], int]) -> t
 
 def _told_targets(row: SourceRow) -> set[bytes]:
     """Return the targets that have surely noted the link as it is."""
-    if row.gone:  # one of these may have been told that it is gone after it was there again
+    if (
+        row.gone and not row.is_told
+    ):  # one of these may have been told that it is gone after it was there again
         return set()
     open_marks = {fingerprint(link.url) for link in row.untold}
     return {target for target in _targets_in(row) if target[2:_DIGEST_AT] not in open_marks}
@@ -191,7 +216,8 @@ def _told_targets(row: SourceRow) -> set[bytes]:
 def _gone_from(before: SourceRow, marks: set[bytes]) -> Iterator[GoneLink]:
     """Yield the links of a row, or gone since an earlier one, that are not among these."""
     known = dict.fromkeys(target[:_DIGEST_AT] for target in _targets_in(before))
-    known |= dict.fromkeys(link.slot.to_bytes(2, "big") + link.mark for link in before.gone)
+    if not before.is_told:
+        known |= dict.fromkeys(link.slot.to_bytes(2, "big") + link.mark for link in before.gone)
     for mark in known:
         if mark not in marks:
             yield GoneLink(int.from_bytes(mark[:2], "big"), mark[2:])
@@ -201,9 +227,9 @@ def _targets_in(row: SourceRow) -> Iterator[bytes]:
     return (row.targets[at : at + TARGET_BYTES] for at in range(0, len(row.targets), TARGET_BYTES))
 
 
-def _rank(value: bytes) -> tuple[Stamp, bool, bytes]:
+def _rank(value: bytes) -> tuple[Telling, bool, bytes]:
     row = source_row_in(value)
-    return row.stamp, row.is_told, value
+    return row.telling, row.is_told, value
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -13,10 +13,9 @@ from typing import Final, NamedTuple
 from mesh.actors.actor import Address, Send
 from mesh.actors.delivery import Delivery, DeliverySettings, in_batches
 from mesh.actors.ownership import Ownership
-from mesh.stamp import Stamp
 from mesh.tables.lives import numbers_of
 from mesh.urls import host_of
-from peers.link_graph.source_row import GoneLink, SourceRow, TargetLink, size_of_link
+from peers.link_graph.source_row import GoneLink, SourceRow, TargetLink, Telling, size_of_link
 from peers.link_graph.wire_messages import LINKS_MAX, GraphTold
 
 PAGES_MAX: Final = 2_000  # on their way; the rows of others wait
@@ -34,7 +33,7 @@ class _Part(NamedTuple):
 class _Open(NamedTuple):
     """A page on its way."""
 
-    stamp: Stamp
+    telling: Telling
     parts: set[tuple[str, int]]  # receiver and number of those that were not noted
 
 
@@ -65,14 +64,14 @@ class Tellings:
           key: of the row in its table.
         """
         known = self._open.get(key)
-        if known is not None and known.stamp >= row.stamp:
+        if known is not None and known.telling >= row.telling:
             return True
         if known is None and len(self._open) >= PAGES_MAX:
             return False
         if known is not None:
             for receiver, number in known.parts:
                 self._delivery.withdraw(receiver, number)
-        opened = self._open[key] = _Open(row.stamp, set())
+        opened = self._open[key] = _Open(row.telling, set())
         for receiver, links, gone in _parts_of(row, ownership, self._me):
             number = next(self._numbers)
             told = GraphTold(number, row.url, row.visit, row.fetched_at, row.title, links, gone)
@@ -81,8 +80,8 @@ class Tellings:
             self.n_told += len(links) + len(gone)
         return True
 
-    def note_answer(self, peer: str, number: int, now: float) -> tuple[bytes, Stamp] | None:
-        """Note that a part is safe; return key and version of its page if with it all of that is."""
+    def note_answer(self, peer: str, number: int, now: float) -> tuple[bytes, Telling] | None:
+        """Note that a part is safe; return key, version and round of its page if with it all of that is."""
         part = self._delivery.note_answer(peer, number, now)
         opened = None if part is None else self._open.get(part.key)
         if part is None or opened is None:
@@ -91,7 +90,7 @@ class Tellings:
         if opened.parts:
             return None
         del self._open[part.key]
-        return part.key, opened.stamp
+        return part.key, opened.telling
 
     def wake(self, now: float) -> list[Send]:
         """Send the parts that are due."""

@@ -24,7 +24,16 @@ from peers.handover.item_store import Item
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.link_graph.link_graph import LinkGraphStatistics, MeshGraph
-from peers.link_graph.source_row import GoneLink, SourceRow, TargetLink, name_of_source, source_row_bytes
+from peers.link_graph.source_row import (
+    GoneLink,
+    SourceRow,
+    TargetLink,
+    name_of_source,
+    row_after,
+    source_row_bytes,
+    source_row_in,
+    told_row,
+)
 from peers.link_graph.target_row import (
     DOMAINS_MAX,
     GONE_S,
@@ -151,7 +160,10 @@ def test_a_page_with_links_as_they_were_tells_nothing() -> None:
     turn(graph, CONTROLLER, linked("http://a.test/", TARGET))
     before = seen(graph)
     turn(graph, CONTROLLER, linked("http://a.test/", TARGET, visit=2))
-    assert seen(graph) == before
+    after = seen(graph)
+    assert (after.told, after.taken, after.untold) == (before.told, before.taken, 0)
+    turn(graph, CONTROLLER, linked("http://a.test/", "http://b.test/", visit=1))
+    assert listed(graph, "http://b.test/").n_links == 0, "older than a version that has changed nothing"
 
 
 def test_as_many_links_of_a_page_are_kept_as_the_policy_says() -> None:
@@ -234,6 +246,26 @@ def test_nobody_speaks_for_pages_that_it_does_not_keep() -> None:
     turn(graph, CONTROLLER, linked(ours, target, view=view))
     turn(graph, BOB, GraphTold(10, ours, 9, NOW, gone=(gone,)))
     assert {each.url for each in listed(graph, target).links} == {ours, theirs}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_links_of_a_visit_that_nobody_knew_of_go_when_it_turns_out_to_be_the_older(is_first: bool) -> None:
+    graph = graph_of(view=BOTH)
+    source, target = (f"http://{host}/" for host in hosts_of("ann")[:2])
+    slot, name = BOTH.slot_of(host_of(source)), name_of_source(fingerprint(source))
+    links = [TargetLink(target, "text")]
+    older = row_after(None, source, Stamp(1, NOW), "t", links, BOTH.slot_of)
+    assert older is not None
+    late = ItemsChanged(1, NOW, encode([Item(slot, name, source_row_bytes(told_row(older)))]))
+    turn(graph, BOB, GraphTold(5, source, 1, NOW, "t", (TargetLink(target),)))
+    if is_first:
+        turn(graph, BOB, late)
+    turn(graph, CONTROLLER, linked(source, f"http://{hosts_of('ann')[2]}/", visit=2, view=BOTH))
+    turn(graph, BOB, late)
+    assert listed(graph, target).n_links == 0
+    value = graph._store.get(slot, name)
+    assert value is not None
+    assert source_row_in(value).visit == 2
 
 
 def test_rows_of_others_that_cannot_be_are_refused() -> None:

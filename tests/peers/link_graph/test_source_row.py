@@ -18,11 +18,13 @@ from peers.link_graph.source_row import (
     distinct,
     is_source_row,
     join_source_rows,
+    lost_links,
     name_of_source,
     row_after,
     source_row_bytes,
     source_row_in,
     told_row,
+    with_lost,
 )
 
 PAGE = "http://page.test/"
@@ -61,7 +63,8 @@ def test_links_that_are_new_or_gone_are_told_and_no_others() -> None:
     first = row(None, 1, A, B, PAGE)
     assert (untold(first), first.n_links, first.is_told) == ([A, B], 2, False)
     told = told_row(first)
-    assert after(told, 2, A, B) is None
+    same = row(told, 2, A, B)
+    assert (same.visit, same.is_told, untold(same), same.gone) == (2, True, [], ())
     second = row(told, 2, B, C)
     assert (untold(second), gone(second)) == ([C], {fingerprint(A)})
     assert row(told, 2).is_told is False
@@ -83,12 +86,27 @@ def test_what_an_untold_version_had_to_tell_is_told_by_the_next() -> None:
     assert (set(untold(third)), gone(third)) == ({A, B}, set())
 
 
-def test_neither_an_older_version_nor_a_first_one_without_links_makes_a_row() -> None:
+def test_an_older_version_makes_no_row_and_a_page_without_links_has_nothing_to_tell() -> None:
     told = told_row(row(None, 2, A))
     assert after(told, 1, B) is None
     assert after(told, 2, B) is None
-    assert after(None, 1) is None
-    assert after(None, 1, PAGE) is None
+    for links in ((), (PAGE,)):
+        first = row(None, 1, *links)
+        assert (first.is_told, first.n_links) == (True, 0)
+
+
+def test_links_of_a_version_that_another_did_not_know_of_are_told_to_have_gone_in_another_round() -> None:
+    unknown, newer = told_row(row(None, 1, A, B)), told_row(row(None, 2, B, C))
+    lost = lost_links(newer, unknown)
+    assert {link.mark for link in lost} == {fingerprint(A)}
+    assert lost == lost_links(unknown, newer)
+    again = with_lost(newer, lost)
+    assert (again.is_told, gone(again), again.telling > newer.telling) == (False, {fingerprint(A)}, True)
+    assert lost_links(unknown, again) == lost_links(unknown, told_row(again)) == ()
+    values = [source_row_bytes(each) for each in (unknown, newer, again)]
+    assert join_source_rows(join_source_rows(*values[:2]), values[2]) == values[2]
+    known = row(told_row(row(None, 1, A, B)), 2, B)
+    assert lost_links(told_row(row(None, 1, A, B)), told_row(known)) == ()
 
 
 def test_of_several_links_to_a_page_there_is_one_with_the_first_text() -> None:
