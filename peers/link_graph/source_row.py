@@ -205,9 +205,8 @@ def _target_of(link: TargetLink, title: str, slot_of: Callable[[str], int]) -> t
 
 def _told_targets(row: SourceRow) -> set[bytes]:
     """Return the targets that have surely noted the link as it is."""
-    if (
-        row.gone and not row.is_told
-    ):  # one of these may have been told that it is gone after it was there again
+    # One that has gone may be there again, and be told to have gone by the version before.
+    if row.gone and not row.is_told:
         return set()
     open_marks = {fingerprint(link.url) for link in row.untold}
     return {target for target in _targets_in(row) if target[2:_DIGEST_AT] not in open_marks}
