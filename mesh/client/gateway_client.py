@@ -226,6 +226,10 @@ class GatewayClient:
         """Submit a site; return the answer of /api/submit: its code, and how it stands."""
         return self._ask("POST", "/api/submit", json.dumps({"url": url}).encode())
 
+    def backlinks(self, url: str, start: int = 0) -> dict[str, Any]:
+        """Return a part of the pages that link to one. Args: start: so many are left out at the beginning."""
+        return self._ask("GET", f"/api/backlinks?{urlencode({'url': url, 'start': start})}")
+
     def submission(self, code: str) -> dict[str, Any]:
         """Return how a submission stands."""
         return self._ask("GET", f"/api/submit/{quote(code, safe='')}")

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from peers.engine.queries.query import Sort
+from peers.gateway.backlinks.backlinks_json import BacklinksJson
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
@@ -46,6 +47,7 @@ from peers.gateway.submitting.submission_json import (
 )
 from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+from peers.link_graph.wire_messages import START_MAX
 
 OPENAPI_VERSION: Final = "3.1.0"
 _JSON: Final = "application/json"
@@ -415,6 +417,22 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/keywords", "get", "What a stored page is about", KeywordsJson, (_URL,), failures=(400, 502)
     ),
+    _Operation(
+        "/api/backlinks",
+        "get",
+        "The pages of the mesh that link to one, if its policy has `[link_graph]`: the newest of each "
+        "domain, then the next of each, its own domain last",
+        BacklinksJson,
+        (
+            _URL,
+            _Parameter(
+                "start",
+                "leave out so many",
+                {"type": "integer", "minimum": 0, "maximum": START_MAX, "default": 0},
+            ),
+        ),
+        failures=(400, 404),
+    ),
     _Operation("/api/versions", "get", "The versions of a page", VersionsJson, (_URL,), failures=(400,)),
     _Operation(
         "/timegate/{url}",
@@ -512,6 +530,14 @@ _OPERATIONS: Final = (
         failures=(400, 404, 413),
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
+    _Operation(
+        "/backlinks",
+        "get",
+        "The pages of the mesh that link to one, as a page",
+        _HTML,
+        (_URL, _Parameter("start", "leave out so many", {"type": "integer", "minimum": 0}), _LANGUAGE),
+        failures=(400, 404, 503),
+    ),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),
     _Operation(
         "/why",

@@ -14,7 +14,7 @@ from mesh.urls import canonical, host_of, origin_of
 from peers.engine.queries.query import Sort
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
-from peers.gateway.asked_pages import asked_pages
+from peers.gateway.asked_pages import asked_pages, linked_alone
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.compatible_routes import elastic_info, elastic_version
 from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie
@@ -86,6 +86,8 @@ class PageRoutes:
             return await self._search_json(request)
         if not query:
             return responses.html(pages.start_page(reader, has_classes=self._has_classes))
+        if not form and self._backend.policy.link_graph is not None and (linked := linked_alone(query)):
+            return responses.found(reader.link("/backlinks", url=linked))
         wish = _wish(request, query)._replace(may_search_live=self._access.may_search_live(request))
         if form in ("rss", "atom"):  # the newest first, and nothing that only a page shows
             wish = Wish(query, order=Sort.DATE, wants_facets=False)

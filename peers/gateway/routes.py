@@ -22,6 +22,7 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
+from peers.gateway.backlink_routes import BacklinkRoutes
 from peers.gateway.compatible_routes import CompatibleRoutes
 from peers.gateway.http.compression import Compression
 from peers.gateway.live_routes import LiveRoutes
@@ -62,6 +63,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
+            *_routes_of_links(BacklinkRoutes(backend)),
             Route("/status", pages.status),
             Route("/history", pages.history),
             Route("/why", pages.why),
@@ -115,6 +117,10 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
         Route("/cdx", compatible.cdx),
         Route("/{index}/_search", compatible.elastic, methods=["GET", "POST"]),
     ]
+
+
+def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
+    return [Route("/backlinks", links.page), Route("/api/backlinks", links.told)]
 
 
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
@@ -183,6 +189,7 @@ class _HostCheck:
 _SHARED_PATHS: Final = frozenset(
     (
         *("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords"),
+        "/api/backlinks",
         *("/yacysearch.json", "/yacysearch.rss", "/cdx"),
     )
 )

@@ -14,6 +14,7 @@ from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
+from peers.link_graph.wire_messages import BacklinksListed
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
@@ -204,6 +205,23 @@ class VersionsFound(Message, frozen=True):
     versions: tuple[ToldVersion, ...]
     is_cut: bool = False  # there are more
     moved_from: tuple[str, ...] = ()  # URLs where the page was before
+
+
+class FindBacklinks(Message, frozen=True):
+    """HTTP to searcher: which pages link to this one? Answered by `BacklinksFound`."""
+
+    ticket: int
+    url: str
+    start: int = 0  # as in `ListBacklinks`
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class BacklinksFound(Message, frozen=True):
+    """Searcher to HTTP; None when nobody of the team has answered in time."""
+
+    ticket: int
+    url: str
+    told: BacklinksListed | None
 
 
 class HastenPages(Message, frozen=True):

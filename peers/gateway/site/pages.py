@@ -279,6 +279,7 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_COPY: "remark_no_copy",
     Oddity.STORED_COPY: "remark_stored_copy",
     Oddity.NO_LINKS: "remark_no_links",
+    Oddity.BACKLINKS: "remark_backlinks",
     Oddity.WORDS_OF_PAGE: "remark_words_of_page",
     Oddity.SENTENCE: "remark_sentence",
     Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
@@ -485,6 +486,7 @@ def stored_page_view(
     stored_links: Sequence[str] | None = None,
     *,
     is_sample: bool = False,
+    has_graph: bool = False,
 ) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
@@ -493,6 +495,7 @@ def stored_page_view(
       query: that led here; its words are marked.
       stored_links: as they are written, those that are marked; None where nobody wants to know.
       is_sample: whether the reader may want the page as a sample of a class; the command for that is shown.
+      has_graph: whether the mesh keeps which pages link to it.
     """
     asked = {"url": url, "q": query} if query else {"url": url}
     return render(
@@ -515,6 +518,7 @@ def stored_page_view(
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
+        backlinks=reader.link("/backlinks", url=url) if has_graph else "",
         keywords=", ".join(page.keywords),
         related=reader.link("/search", q=f'related:"{url}"') if page.keywords else "",
         document=framed_html(url, page, query, stored_links or ()),
@@ -680,6 +684,9 @@ def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
         if remark.oddity is Oddity.STORED_COPY:
             href = reader.link("/page", url=remark.text)
             text = Markup('{} <a href="{}">{}</a>').format(text, href, reader.say("cached"))
+        elif remark.oddity is Oddity.BACKLINKS:
+            href = reader.link("/backlinks", url=remark.text)
+            text = Markup('{} <a href="{}">{}</a>').format(text, href, reader.say("backlinks"))
         yield text
     if found.relaxed.nowhere and found.total:
         words = " ".join(word_of(entry, query) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])
