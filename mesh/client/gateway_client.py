@@ -216,6 +216,18 @@ class GatewayClient:
         order = {"code": code, "accept": is_accepted, "why": why, "pages": pages}
         return self._ask("POST", "/api/submissions", json.dumps(order).encode())
 
+    def invite(self, wish: dict[str, Any]) -> dict[str, Any]:
+        """Have people judge a pool; return the answer of /api/judging: a link for each.
+
+        Args:
+          wish: the JSON of POST /api/judging.
+        """
+        return self._ask("POST", "/api/judging", json.dumps(wish).encode())
+
+    def judging(self, name: str) -> dict[str, Any]:
+        """Return the judgements on a pool, by assessor: the answer of GET /api/judging."""
+        return self._ask("GET", "/api/judging?" + urlencode({"name": name}))
+
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
         """Have a peer give its slots away, or take its share again; return the answer of /api/drain.
 

@@ -25,6 +25,9 @@ from peers.gateway.site.command_json import (
     DrainRequest,
     Failure,
     Imported,
+    InvitedJson,
+    JudgingJson,
+    JudgingRequest,
     Published,
     Seeded,
     Seeds,
@@ -103,6 +106,10 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_INVITED: Final = tuple(
+    _Parameter(name, "as the link has it", {"type": "string"}, is_required=True, place="path")
+    for name in ("pool", "assessor", "code")
+)
 _RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss", "atom"]})
@@ -481,6 +488,42 @@ _OPERATIONS: Final = (
         takes=(JudgeRequest,),
         is_for_administrators=True,
         failures=(400, 404, 413),
+    ),
+    _Operation(
+        "/judge/{pool}/{assessor}/{code}",
+        "get",
+        "A query and its pages, for an invited person to judge",
+        _HTML,
+        (*_INVITED, _Parameter("n", "number of the query", {"type": "integer", "minimum": 1}), _LANGUAGE),
+        failures=(404,),
+    ),
+    _Operation(
+        "/judge/{pool}/{assessor}/{code}",
+        "post",
+        "Take a grade in a form, and lead on to the next page without one",
+        _HTML,
+        _INVITED,
+        takes=(_FORM,),
+        failures=(400, 403, 404, 409, 413),
+        sends_on=True,
+    ),
+    _Operation(
+        "/api/judging",
+        "get",
+        "The judgements on a pool, by assessor",
+        JudgingJson,
+        (_Parameter("name", "of the pool; without it the names of all", {"type": "string"}),),
+        is_for_administrators=True,
+        failures=(404, 502),
+    ),
+    _Operation(
+        "/api/judging",
+        "post",
+        "Take a pool to be judged, and make links for people to judge it",
+        InvitedJson,
+        takes=(JudgingRequest,),
+        is_for_administrators=True,
+        failures=(400, 404, 409, 413, 502),
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),

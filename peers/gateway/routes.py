@@ -5,7 +5,8 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -36,6 +37,9 @@ from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import StoredRoutes
 from peers.gateway.submission_routes import SubmissionRoutes
+
+if TYPE_CHECKING:
+    from peers.gateway.judgement_routes import JudgementRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -81,8 +85,8 @@ def application(backend: Backend) -> Starlette:
             Route("/api/import", api.import_pages, methods=["POST"]),
             *_routes_of_health(api),
             Route("/robots.txt", api.robots),
-            Route("/metrics", api.metrics),
             Route("/openapi.json", api.openapi),
+            *_routes_of_judging(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
@@ -117,7 +121,11 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
 
 
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz)]
+    return [
+        Route("/healthz", api.healthz),
+        Route("/readyz", api.readyz),
+        Route("/metrics", api.metrics),
+    ]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
@@ -147,6 +155,26 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
         Route("/timemap/link/{url:path}", stored.time_map),
         Route("/timemap/json/{url:path}", stored.time_map),
         Route("/web/{at}id_/{url:path}", stored.original),
+    ]
+
+
+def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
+    @cache
+    def routes() -> JudgementRoutes:
+        # Loaded where somebody judges.
+        from peers.gateway.judgement_routes import JudgementRoutes
+
+        return JudgementRoutes(backend, access)
+
+    async def page(request: Request) -> Response:
+        return await routes().page(request)
+
+    async def judging(request: Request) -> Response:
+        return await routes().judging(request)
+
+    return [
+        Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
+        Route("/api/judging", judging, methods=["GET", "POST"]),
     ]
 
 

@@ -1,0 +1,1 @@
+"""The page on which invited people judge a pool, query by query."""
