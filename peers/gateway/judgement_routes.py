@@ -29,7 +29,7 @@ from peers.gateway.site.command_json import (
     JudgingRequest,
 )
 from peers.gateway.site.pages import Reader, message_page
-from peers.judging.assessor_link import AssessorLink, link_in, key_of
+from peers.judging.assessor_link import AssessorLink, key_of, link_in
 from peers.judging.judgement_files import JudgementFiles, fault_of, is_name
 from peers.judging.pool import Pool
 

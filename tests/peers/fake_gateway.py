@@ -96,6 +96,7 @@ class FakeGateway:
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
+        self.judging: dict[str, Any] = {}  # the answer of /api/judging
         gateway = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -140,6 +141,9 @@ class FakeGateway:
                     return
                 if self.path.startswith("/api/submit/"):
                     self._answer(200, {**gateway.submission, "code": self.path.rpartition("/")[2]})
+                    return
+                if self.path.startswith("/api/judging?"):
+                    self._answer(200, gateway.judging)
                     return
                 if self.path.startswith("/api/log?"):
                     wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
