@@ -129,7 +129,11 @@ def _routes_of_health(api: ApiRoutes) -> list[Route]:
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
-    return [Route("/go", log.go), Route("/api/log", log.log)]
+    return [
+        Route("/go", log.go),
+        Route("/compare", log.compare, methods=["GET", "POST"]),
+        Route("/api/log", log.log),
+    ]
 
 
 def _routes_of_submissions(submissions: SubmissionRoutes) -> list[Route]:

@@ -1,1 +1,1 @@
-"""The page on which invited people judge a pool, query by query."""
+"""Pages for readers that judge: of invited assessors, and of those that agree to see two rankings at once."""

@@ -165,6 +165,19 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "judge_full": "As many people as may have judged this. Tell who has invited you.",
         "judge_failed": "The grade cannot be kept, or the pages not be read, at the moment. Try again, or "
         "tell who has invited you.",
+        "compare": "Help compare two rankings",
+        "compare_lead": "This mesh tries another order of its results. If you agree, yours come from both "
+        "orders by turns: the same pages, some of them earlier or later. Which results readers open "
+        "tells which order is better.",
+        "compare_kept": "As of all that search here, the results that you open are kept by query and day, "
+        "not your address; and now also which order has picked them. Your browser keeps a cookie that says "
+        "yes, for 30 days.",
+        "compare_yes": "You take part.",
+        "compare_no": "You do not take part.",
+        "compare_join": "Take part",
+        "compare_leave": "Leave",
+        "compare_off": "This mesh compares no rankings now.",
+        "compare_bad": "That is neither yes nor no. Go back, load the page again, and press its button.",
         "live": "Search live",
         "live_about": "The crawl visits first what the best pages link to and promises most for this "
         "search: up to {pages} pages, in {seconds} seconds at most, as politely as ever.",
@@ -547,6 +560,17 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "judge_bad": "这不是此处所评判网页的评分。请返回并重新载入页面，再按其中的按钮。",
         "judge_full": "评判人数已满。请告知邀请您的人。",
         "judge_failed": "暂时无法保存评分或读取网页。请再试一次，或告知邀请您的人。",
+        "compare": "帮助比较两种排序",
+        "compare_lead": "此网格正在试用另一种结果次序。如果您同意，您的结果将由两种次序轮流选出：网页相同，"
+        "只是有些靠前或靠后。读者打开哪些结果，便说明哪种次序更好。",
+        "compare_kept": "与所有在此搜索的人一样，您打开的结果按查询和日期保存，不含您的地址；"
+        "另外还保存选出它的次序。浏览器会保存一个表示同意的 cookie，为期 30 天。",
+        "compare_yes": "您已参加。",
+        "compare_no": "您没有参加。",
+        "compare_join": "参加",
+        "compare_leave": "退出",
+        "compare_off": "此网格目前没有比较排序。",
+        "compare_bad": "这既不是同意也不是不同意。请返回并重新载入页面，再按其中的按钮。",
         "live": "实时搜索",
         "live_about": "爬虫先访问最佳结果所链接的、最可能符合此次搜索的网页："
         "最多 {pages} 页，至多 {seconds} 秒，礼貌如常。",
