@@ -36,7 +36,7 @@ def position_clicks(grades: Sequence[int], random: Random) -> list[int]:
 
 
 def cascade_clicks(grades: Sequence[int], random: Random) -> list[int]:
-    """Return the ranks that a reader clicks on, who reads from the top and stops when content."""
+    """Return the ranks that a reader clicks on that goes down from the top and stops when content."""
     clicked = []
     for rank, grade in enumerate(grades, 1):
         if random.random() < CLICKED_SHARES[grade]:

@@ -45,6 +45,7 @@ SAYS: Final = {
     "tianmesh eval invite": r"bob: http://[^ ]+/judge/pool/bob/\d+-[0-9a-f]{32}",
     "tianmesh eval judgements": r"nobody has judged any of [12] pages yet",
     "tianmesh eval agreement": r"kappa",
+    "tianmesh log rankings": r"no ranking was compared",
     "tianmesh eval error-rate": r"error rate 0.00%: 1,000 repetitions",
     "tianmesh graph report": r"strong components",
     "tianmesh sim plan": r"machines",

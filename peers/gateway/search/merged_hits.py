@@ -168,14 +168,13 @@ class MergedHits:
         """
         task, step = self._task, self._step
         mended = task.mended
-        shown = [each for each in self.page if not self._is_denied(each)]
         return PagesFound(
             ticket=task.order.ticket,
             terms=task.query.terms,
             total=self._total,
             seconds=seconds,
             coverage=coverage,
-            hits=tuple(self._found_page(each, excerpt_of) for each in shown),
+            hits=tuple(self._found_page(each, excerpt_of) for each in self.page if not self._is_denied(each)),
             is_exact=all(map(_IS_EXACT, self._found.values())),
             relaxed=Relaxed(step.nowhere, step.is_any, with_all),
             remarks=task.remarks + tuple(self._remarks()),
@@ -185,8 +184,11 @@ class MergedHits:
             corrected=mended.text if mended and mended.is_sure else "",
             suggestion=mended.text if mended and not mended.is_sure else "",
             also_called=() if self._start else self._other_names(excerpt_of),
-            teams=tuple(each.team for each in shown) if self._draft else (),
+            teams=self._teams() if self._draft else (),
         )
+
+    def _teams(self) -> tuple[int, ...]:
+        return tuple(each.team for each in self.page if not self._is_denied(each))
 
     def _other_names(self, excerpt_of: ExcerptOf) -> tuple[str, ...]:
         """Return how links call the first of the best hits that they call as the query does, too."""
