@@ -149,6 +149,7 @@ class IncomingTransfers:
         if task is None or task.peer != peer or task.state != _State.COMPARING:
             return []
         task.tries = 0
+        self._equal.end_question(peer, np.flatnonzero(task.group))
         if answer.differing == answer.unready == NO_SLOTS:  # as nearly always
             self._equal_peers.add(peer)
             task.is_root = False
@@ -272,6 +273,7 @@ class IncomingTransfers:
         task.is_root = by_root and len(digests) > ROOT_BYTES
         task.state, task.digests = _State.COMPARING, digests
         content = root_of(digests) if task.is_root else digests
+        self._equal.ask(task.peer, np.flatnonzero(task.group))
         message = CompareSlots(self._ask(task, now), encode_slots(task.group), content, is_root=task.is_root)
         return [Send(self._at(task.peer), message)]
 

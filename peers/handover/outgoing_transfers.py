@@ -112,12 +112,14 @@ class OutgoingTransfers:
         if len(question.digests) != expected:
             raise RemoteProtocolError(f"{len(question.digests)} bytes of digests for {len(numbers)} slots")
         unready = slots & self._unready()
+        is_newest = self._equal.is_newest(source.peer, question.request)
         if question.is_root:
             ours = None if unready.any() else self._digests_of_root(slots, question.digests)
             is_same = ours is not None
             if ours is not None:
                 self.slots_compared += len(numbers)
-                self._equal.note(source.peer, numbers, ours)
+                if is_newest:
+                    self._equal.note(source.peer, numbers, ours)
             all_ready = NO_SLOTS if is_same else encode_slots(slots & ~unready)
             return [Send(source, SlotsCompared(question.request, all_ready, encode_slots(unready)))]
         theirs = np.frombuffer(question.digests, "<u8")
@@ -127,7 +129,8 @@ class OutgoingTransfers:
         differing = [slot for slot, digest in told if not self._has_digest(slot, digest.tobytes())]
         is_equal = slots & ~unready
         is_equal[differing] = False
-        self._equal.note(source.peer, np.flatnonzero(is_equal), theirs[is_equal[numbers]])
+        if is_newest:
+            self._equal.note(source.peer, np.flatnonzero(is_equal), theirs[is_equal[numbers]])
         self.slots_compared += len(numbers)
         self.slots_differing += len(differing)
         encoded = encode_slot_list(differing, len(slots))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import urljoin
 
 import pytest
 
@@ -37,30 +38,43 @@ COUNTED: Final[dict[str, tuple[str, ...]]] = {  # one step that reads or writes 
 
 
 def crawled_costs(folder: Path) -> dict[str, float]:
-    """Crawl the demo web with one peer, on one core, so that it builds segments itself; what a page costs."""
+    """Crawl the demo web with one peer, on one core, so that it builds segments itself; what a page costs.
+
+    What a peer costs that finds nothing, to start and to end, is counted apart.
+    """
+    pages, of_crawl = _calls_of_crawl(folder / "crawl", "")
+    nothing, of_start = _calls_of_crawl(folder / "start", "nothing-is-here")
+    assert pages
+    assert not nothing
+    costs = {
+        name: sum(n for called, n in of_crawl.items() if called.endswith(functions))
+        for name, functions in COUNTED.items()
+    }
+    assert all(costs.values()), costs
+    costs["calls_of_peer"] = of_crawl.total() - of_start.total()
+    return {name: round(count / pages, 3) for name, count in costs.items()} | {
+        "calls_of_start": of_start.total()
+    }
+
+
+def _calls_of_crawl(folder: Path, path: str) -> tuple[int, Counter[str]]:
+    """Crawl from this path of each host that is a seed; how many pages were stored, and the peer's calls."""
     counts = folder / "counts"
-    counts.mkdir()
+    counts.mkdir(parents=True)
     report = folder / "report.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIANMESH_COUNTS", str(counts))
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(ROOT)]))
         with served_web() as web, one_core():
             options = ("--peers", "1", "--set", "mesh.replicas=1", "--once", "--report", report)
-            with up(folder, web, *options, seeds=web.seeds) as lab:
+            with up(folder, web, *options, seeds=[urljoin(seed, path) for seed in web.seeds]) as lab:
                 assert lab.end() == 0, lab.messages
-    pages = json.loads(report.read_text())["total"]["pages_stored"]
     of_peer = Counter[str]()
     for told in counts.glob("*.json"):
         seen = json.loads(told.read_text(encoding="utf-8"))
         if "peer" in seen["program"]:
             of_peer.update(seen["calls"])
-    costs = {
-        name: sum(n for called, n in of_peer.items() if called.endswith(functions))
-        for name, functions in COUNTED.items()
-    }
-    assert all(costs.values()), costs
-    costs["calls_of_peer"] = of_peer.total()
-    return {name: round(count / pages, 3) for name, count in costs.items()}
+    return json.loads(report.read_text())["total"]["pages_stored"], of_peer
 
 
 @contextmanager

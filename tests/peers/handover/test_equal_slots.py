@@ -56,3 +56,18 @@ def test_under_a_new_table_all_is_compared_anew(equal: EqualSlots) -> None:
     equal.note("ben", NUMBERS, DIGESTS)
     equal.compare_anew(TABLE.without_peer("cat"))
     assert moved(equal, "ben") == [True] * 4
+
+
+def test_nothing_is_known_of_what_a_peer_is_asked_about_until_it_answers(equal: EqualSlots) -> None:
+    equal.note("ben", NUMBERS, DIGESTS)
+    equal.ask("ben", NUMBERS[:2])
+    equal.note("ben", NUMBERS, DIGESTS)  # it has asked, too
+    assert moved(equal, "ben") == [True, True, False, False]
+    equal.end_question("ben", NUMBERS[:2])
+    equal.note("ben", NUMBERS, DIGESTS)
+    assert moved(equal, "ben") == [False] * 4
+
+
+def test_a_question_is_the_newest_until_one_with_a_higher_number_is_heard(equal: EqualSlots) -> None:
+    heard = [("ben", 3), ("ben", 3), ("ben", 5), ("ben", 4), ("cat", 1)]
+    assert [equal.is_newest(peer, number) for peer, number in heard] == [True, True, True, False, True]
