@@ -6,6 +6,7 @@ import itertools
 import os
 from pathlib import Path
 from time import time
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -17,9 +18,12 @@ from selenium.webdriver.support.wait import WebDriverWait
 from peers.judging.assessor_link import AssessorLink, key_of
 from peers.judging.judgement_files import JudgementFiles
 from peers.judging.pool import Pool, PooledPage, PooledQuery
+from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
+from peers.policy.rules import EVERYTHING, Policy
 from tests.peers.gateway.fake_searcher import FakeSearcher
 from tests.peers.gateway.test_browser import WAIT_S, _serious_findings, browser
 from tests.peers.gateway.test_http_port import UNLIMITED, running
+from tests.peers.gateway.test_log_routes import LoggingSearcher
 
 pytestmark = pytest.mark.live
 
@@ -85,7 +89,8 @@ def _everybody_can_read_it(driver: webdriver.Chrome, address: str) -> None:
         assert isinstance(scrolled, int)
         assert scrolled <= width
         if pictures:
-            driver.save_screenshot(f"{pictures}/judge-{width}-{scheme}-{language}.png")
+            page = urlsplit(address).path.split("/")[1]
+            driver.save_screenshot(f"{pictures}/{page}-{width}-{scheme}-{language}.png")
     assert found == []
 
 
@@ -102,3 +107,25 @@ async def test_a_pool_is_judged_by_keys_and_by_buttons_and_without_script(
         await trio.to_thread.run_sync(_everybody_can_read_it, browser, address)
     assert sorted(files.judgements("fruit", "ann")["1"].values()) == [0, 1, 2]
     assert files.judgements("fruit", "ann")["2"] == {"doc-0007": 1}
+
+
+def _agree_and_leave(driver: webdriver.Chrome, gateway: str) -> None:
+    driver.get(f"{gateway}/search?q=many&lang=en")
+    driver.find_element(By.LINK_TEXT, "Help compare two rankings").click()
+    for button, told in (("Take part", "You take part."), ("Leave", "You do not take part.")):
+        driver.find_element(By.XPATH, f"//main//button[text()='{button}']").click()
+        WebDriverWait(driver, WAIT_S).until(
+            lambda each, told=told: each.find_element(By.CSS_SELECTOR, ".remark").text == told
+        )
+    assert driver.get_cookies() == []
+
+
+async def test_a_reader_agrees_to_see_two_rankings_and_leaves(browser: webdriver.Chrome) -> None:
+    second = SecondRanking(name="titles", weights=SecondWeights(title=0.9))
+    rules = QueryLogRules(days=7, clicks=True, second=second)
+    async with running(LoggingSearcher()) as http:
+        http.policy = Policy(rules=EVERYTHING.rules, query_log=rules)
+        http.shown_log.rules = rules
+        gateway = f"http://127.0.0.1:{http.port}"
+        await trio.to_thread.run_sync(_agree_and_leave, browser, gateway)
+        await trio.to_thread.run_sync(_everybody_can_read_it, browser, f"{gateway}/compare")
