@@ -53,7 +53,7 @@ ELSEWHERE: Final = {
     "tianmesh sim": "minutes; tests/simulations runs each experiment with a small size",
     "tianmesh import papers --watch": "goes on until it is stopped; test_folder.py watches one",
     "tianmesh restore /mnt/disk/mesh --data": "test_backup.py restores onto machines that lost all",
-    "tianmesh eval judge": "wants people; test_assessment.py and test_judgement_browser.py press the keys",
+    "tianmesh eval judge ": "wants people; test_assessment.py and test_judgement_browser.py press the keys",
     "tianmesh classes": "wants samples of one's own; tests/peers/classes has some, and a gateway",
     "tianmesh submi": "wants a policy that takes sites, and a site: test_submission.py has both",
     "tianmesh webhook": "wants an endpoint; tests/peers/webhooks has some",

@@ -224,9 +224,13 @@ class GatewayClient:
         """
         return self._ask("POST", "/api/judging", json.dumps(wish).encode())
 
-    def judging(self, name: str) -> dict[str, Any]:
-        """Return the judgements on a pool, by assessor: the answer of GET /api/judging."""
-        return self._ask("GET", "/api/judging?" + urlencode({"name": name}))
+    def judging(self, name: str, assessor: str = "") -> dict[str, Any]:
+        """Return how far the assessors of a pool are: the answer of GET /api/judging.
+
+        Args:
+          assessor: whose judgements are told, too; "" for nobody's.
+        """
+        return self._ask("GET", "/api/judging?" + urlencode({"name": name, "assessor": assessor}))
 
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
         """Have a peer give its slots away, or take its share again; return the answer of /api/drain.

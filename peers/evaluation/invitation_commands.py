@@ -88,9 +88,16 @@ def judgements(
     Writes POOL.NAME.qrels beside the pool for each of them, for `tianmesh eval agreement`. Grades that are in
     such a file and not at the gateway stay in it; where both have one, that of the gateway counts.
     """
+    name = _name_of(pool)
     with reader_of(gateway, token, data) as client:
-        told = read_told(client.judging(_name_of(pool)), JudgingJson)
-    rows = [_written(pool, each) for each in told.assessors]
+        told = read_told(client.judging(name), JudgingJson)
+        asked = [read_told(client.judging(name, each.assessor), JudgingJson) for each in told.assessors]
+    rows = [
+        _written(pool, each)
+        for one, known in zip(asked, told.assessors, strict=True)
+        for each in one.assessors
+        if each.assessor == known.assessor
+    ]
     if as_json:
         print_json({"pages": told.pages, "assessors": rows})
         return

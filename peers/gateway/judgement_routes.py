@@ -98,8 +98,8 @@ class JudgementRoutes:
         if files is None:
             raise Refusal(404, _OFF_HINT)
         if request.method != "POST":
-            name = request.query_params.get("name", "")
-            return responses.json(await self._backend.render(lambda: _told(files, name)))
+            name, assessor = (request.query_params.get(each, "") for each in ("name", "assessor"))
+            return responses.json(await self._backend.render(lambda: _told(files, name, assessor)))
         body = await body_of(request, POOL_BYTES_MAX, "split the pool")
         key = key_of(self._backend.settings.admin_token) if self._backend.settings.admin_token else b""
         invited = await self._backend.render(lambda: _invite(files, body, key))
@@ -162,20 +162,25 @@ def _judge(files: JudgementFiles, invited: AssessorLink, fields: dict[str, str])
     return _desk(files, invited).next_place(query, document)
 
 
-def _told(files: JudgementFiles, name: str) -> JudgingJson:
-    """Return the judgements on a pool; without a name the names of all pools. Refusal."""
+def _told(files: JudgementFiles, name: str, assessor: str) -> JudgingJson:
+    """Return how far each assessor of a pool is; without a name the names of all pools. Refusal.
+
+    Args:
+      assessor: whose judgements are told, too; "" for nobody's.
+    """
     if not name:
         return JudgingJson("", 0, 0, (), tuple(files.pools()))
     pool = _pool_of(files, name)
     told = []
-    for assessor in files.assessors(name):
+    for each in files.assessors(name):
         try:
-            judgements = files.judgements(name, assessor)
+            judgements = files.judgements(name, each)
         except ConfigError as error:
             raise Refusal(502, str(error)) from error
-        judged = Desk(pool, assessor, judgements).judged_count
-        given = {query: dict(of_query) for query, of_query in judgements.items()}
-        told.append(AssessorJson(assessor, judged, given))
+        judged = Desk(pool, each, judgements).judged_count
+        is_asked = each == assessor
+        given = {query: dict(of_query) for query, of_query in judgements.items()} if is_asked else {}
+        told.append(AssessorJson(each, judged, given))
     return JudgingJson(name, len(pool.queries), len(pool.pages), tuple(told))
 
 

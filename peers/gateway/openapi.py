@@ -511,9 +511,12 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/judging",
         "get",
-        "The judgements on a pool, by assessor",
+        "How far each assessor of a pool is",
         JudgingJson,
-        (_Parameter("name", "of the pool; without it the names of all", {"type": "string"}),),
+        (
+            _Parameter("name", "of the pool; without it the names of all", {"type": "string"}),
+            _Parameter("assessor", "whose judgements are told, too", {"type": "string"}),
+        ),
         is_for_administrators=True,
         failures=(404, 502),
     ),

@@ -43,7 +43,7 @@ SAYS: Final = {
     "tianmesh eval queries": r"transactional: 1 of 1",
     "tianmesh eval pool": r"1 pages of 1 queries|pages of 2 queries",
     "tianmesh eval invite": r"bob: http://[^ ]+/judge/pool/bob/\d+-[0-9a-f]{32}",
-    "tianmesh eval judgements": r"nobody has judged any of [12] pages yet",
+    "tianmesh eval judgements": r"nobody has judged any of \d+ pages yet",
     "tianmesh eval agreement": r"kappa",
     "tianmesh log rankings": r"no ranking was compared",
     "tianmesh eval error-rate": r"error rate 0.00%: 1,000 repetitions",

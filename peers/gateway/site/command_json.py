@@ -132,12 +132,13 @@ class InvitedJson(msgspec.Struct, frozen=True):
     links: tuple[InvitationJson, ...]
 
 
-class AssessorJson(msgspec.Struct, frozen=True):
+class AssessorJson(msgspec.Struct, frozen=True, omit_defaults=True):
     """The judgements of one assessor on a pool."""
 
     assessor: str
     judged: int  # pages of the pool
-    judgements: dict[str, dict[str, int]]  # by query and document; also of pages that the pool had before
+    # By query and document, also of pages that the pool had before; of the one who is asked about.
+    judgements: dict[str, dict[str, int]] = {}
 
 
 class JudgingJson(msgspec.Struct, frozen=True):

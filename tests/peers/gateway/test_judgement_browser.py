@@ -13,6 +13,7 @@ import pytest
 import trio
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import text_to_be_present_in_element
 from selenium.webdriver.support.wait import WebDriverWait
 
 from peers.judging.assessor_link import AssessorLink, key_of
@@ -114,9 +115,8 @@ def _agree_and_leave(driver: webdriver.Chrome, gateway: str) -> None:
     driver.find_element(By.LINK_TEXT, "Help compare two rankings").click()
     for button, told in (("Take part", "You take part."), ("Leave", "You do not take part.")):
         driver.find_element(By.XPATH, f"//main//button[text()='{button}']").click()
-        WebDriverWait(driver, WAIT_S).until(
-            lambda each, told=told: each.find_element(By.CSS_SELECTOR, ".remark").text == told
-        )
+        shown = text_to_be_present_in_element((By.CSS_SELECTOR, ".remark"), told)
+        WebDriverWait(driver, WAIT_S).until(shown)
     assert driver.get_cookies() == []
 
 
