@@ -37,6 +37,7 @@ from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import StoredRoutes
 from peers.gateway.submission_routes import SubmissionRoutes
+from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
     from peers.gateway.judgement_routes import JudgementRoutes
@@ -57,6 +58,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_live_searches(LiveRoutes(backend, access)),
             Route("/", pages.start),
             *_routes_of_log(LogRoutes(backend, access)),
+            *_routes_of_watch(WatchRoutes(backend, access)),
             *_routes_of_submissions(SubmissionRoutes(backend, access)),
             Route("/page", stored.page),
             *_routes_of_web_archives(stored),
@@ -71,9 +73,7 @@ def application(backend: Backend) -> Starlette:
             Route("/directory", pages.directory),
             Route("/help", pages.help),
             Route("/bot", pages.bot),
-            Route("/opensearch.xml", pages.opensearch),
-            Route("/favicon.ico", pages.icon),
-            Route("/static/style.css", pages.style),
+            *_routes_of_looks(pages),
             Route("/api/status", api.status),
             Route("/api/history", api.history),
             Route("/api/seeds", api.seeds, methods=["POST"]),
@@ -104,6 +104,14 @@ def application(backend: Backend) -> Starlette:
     )
 
 
+def _routes_of_looks(pages: PageRoutes) -> list[Route]:
+    return [
+        Route("/opensearch.xml", pages.opensearch),
+        Route("/favicon.ico", pages.icon),
+        Route("/static/style.css", pages.style),
+    ]
+
+
 def _routes_of_sign_in(pages: PageRoutes) -> list[Route]:
     return [
         Route("/sign-in", pages.sign_in, methods=["GET", "POST"]),
@@ -121,11 +129,7 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
 
 
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [
-        Route("/healthz", api.healthz),
-        Route("/readyz", api.readyz),
-        Route("/metrics", api.metrics),
-    ]
+    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz), Route("/metrics", api.metrics)]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
@@ -133,6 +137,14 @@ def _routes_of_log(log: LogRoutes) -> list[Route]:
         Route("/go", log.go),
         Route("/compare", log.compare, methods=["GET", "POST"]),
         Route("/api/log", log.log),
+    ]
+
+
+def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
+    return [
+        Route("/watch", watch.page),
+        Route("/api/watch", watch.told),
+        Route("/api/watch/events", watch.events),
     ]
 
 
