@@ -259,6 +259,22 @@ class GatewayClient:
         order = {"code": code, "accept": is_accepted, "why": why, "pages": pages}
         return self._ask("POST", "/api/submissions", json.dumps(order).encode())
 
+    def invite(self, wish: dict[str, Any]) -> dict[str, Any]:
+        """Have people judge a pool; return the answer of /api/judging: a link for each.
+
+        Args:
+          wish: the JSON of POST /api/judging.
+        """
+        return self._ask("POST", "/api/judging", json.dumps(wish).encode())
+
+    def judging(self, name: str, assessor: str = "") -> dict[str, Any]:
+        """Return how far the assessors of a pool are: the answer of GET /api/judging.
+
+        Args:
+          assessor: whose judgements are told, too; "" for nobody's.
+        """
+        return self._ask("GET", "/api/judging?" + urlencode({"name": name, "assessor": assessor}))
+
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
         """Have a peer give its slots away, or take its share again; return the answer of /api/drain.
 

@@ -5,7 +5,8 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -39,6 +40,9 @@ from peers.gateway.stored_routes import StoredRoutes
 from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.watch_routes import WatchRoutes
 
+if TYPE_CHECKING:
+    from peers.gateway.judgement_routes import JudgementRoutes
+
 
 def application(backend: Backend) -> Starlette:
     """The ASGI application of a gateway."""
@@ -71,9 +75,7 @@ def application(backend: Backend) -> Starlette:
             Route("/directory", pages.directory),
             Route("/help", pages.help),
             Route("/bot", pages.bot),
-            Route("/opensearch.xml", pages.opensearch),
-            Route("/favicon.ico", pages.icon),
-            Route("/static/style.css", pages.style),
+            *_routes_of_looks(pages),
             Route("/api/status", api.status),
             Route("/api/history", api.history),
             Route("/api/seeds", api.seeds, methods=["POST"]),
@@ -86,6 +88,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_health(api),
             Route("/robots.txt", api.robots),
             Route("/openapi.json", api.openapi),
+            *_routes_of_judging(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
@@ -101,6 +104,14 @@ def application(backend: Backend) -> Starlette:
             Exception: _on_error,
         },
     )
+
+
+def _routes_of_looks(pages: PageRoutes) -> list[Route]:
+    return [
+        Route("/opensearch.xml", pages.opensearch),
+        Route("/favicon.ico", pages.icon),
+        Route("/static/style.css", pages.style),
+    ]
 
 
 def _routes_of_sign_in(pages: PageRoutes) -> list[Route]:
@@ -128,7 +139,11 @@ def _routes_of_health(api: ApiRoutes) -> list[Route]:
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
-    return [Route("/go", log.go), Route("/api/log", log.log)]
+    return [
+        Route("/go", log.go),
+        Route("/compare", log.compare, methods=["GET", "POST"]),
+        Route("/api/log", log.log),
+    ]
 
 
 def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
@@ -162,6 +177,26 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
         Route("/timemap/link/{url:path}", stored.time_map),
         Route("/timemap/json/{url:path}", stored.time_map),
         Route("/web/{at}id_/{url:path}", stored.original),
+    ]
+
+
+def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
+    @cache
+    def routes() -> JudgementRoutes:
+        # Loaded where somebody judges.
+        from peers.gateway.judgement_routes import JudgementRoutes
+
+        return JudgementRoutes(backend, access)
+
+    async def page(request: Request) -> Response:
+        return await routes().page(request)
+
+    async def judging(request: Request) -> Response:
+        return await routes().judging(request)
+
+    return [
+        Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
+        Route("/api/judging", judging, methods=["GET", "POST"]),
     ]
 
 

@@ -97,6 +97,7 @@ class FakeGateway:
         self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
+        self.judging: dict[str, Any] = {}  # the answer of /api/judging
         self.watch: dict[str, Any] = {}  # the answer of /api/watch
         self.watch_events: list[bytes] = []  # of /api/watch/events, then the connection ends
         self.followed_from: list[str] = []  # ids that events were asked for behind
@@ -149,6 +150,9 @@ class FakeGateway:
                     return
                 if self.path.startswith("/api/submit/"):
                     self._answer(200, {**gateway.submission, "code": self.path.rpartition("/")[2]})
+                    return
+                if self.path.startswith("/api/judging?"):
+                    self._answer(200, gateway.judging)
                     return
                 if self.path.startswith("/api/log?"):
                     wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))

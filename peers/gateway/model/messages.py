@@ -37,6 +37,7 @@ class SearchPages(Message, frozen=True):
     is_verbatim: bool = False  # as it was typed: no word is taken for a mistyped one
     # Of a stored page, with their weights there, the weightiest first; `text` has the first (`page_words`).
     page_words: tuple[tuple[str, float], ...] = ()
+    draw: int = 0  # of `judging.team_draft`, where the policy has a second ranking; 0 for that in force alone
 
 
 class FoundPage(msgspec.Struct, frozen=True):
@@ -121,6 +122,7 @@ class PagesFound(Message, frozen=True):
     suggestion: str = ""  # a query that finds far more pages
     # Other names of what was typed: texts of the links of several domains to one of the first hits.
     also_called: tuple[str, ...] = ()
+    teams: tuple[int, ...] = ()  # of each hit the `judging.team_draft.Team`, -1 for none; () without a draw
 
 
 class Searched(Message, frozen=True):

@@ -146,6 +146,39 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "submit_looks": "The mesh looks at once, then after ten minutes, an hour, six hours and daily, for "
         "two weeks.",
         "submit_keep": "Keep the address of this page: nothing else leads to it.",
+        "judge": "Judging",
+        "judge_query": "Query {number} of {count}",
+        "judge_queries": "Queries",
+        "judge_progress": "{judged} of {pages} pages judged",
+        "judge_how": "How well does each page answer the query? Its place says nothing: the order is "
+        "drawn. Keys: 0, 1, 2 grade; j and k go down and up.",
+        "judge_done": "All pages are judged: thank you. Every grade can still be changed.",
+        "judge_not": "Not relevant",
+        "judge_relevant": "Relevant",
+        "judge_highly": "Highly relevant",
+        "judge_previous": "Previous query",
+        "judge_next": "Next query",
+        "judge_kept": "Every grade is kept at once: close this page when you like, and come back by the same "
+        "address. Keep it to yourself: whoever has it judges in your name.",
+        "judge_no_link": "This link is not one of ours, has been changed, or has ended. Ask for another.",
+        "judge_bad": "That is no grade of a page that is judged here. Go back, load the page again, and "
+        "press one of its buttons.",
+        "judge_full": "As many people as may have judged this. Tell who has invited you.",
+        "judge_failed": "The grade cannot be kept, or the pages not be read, at the moment. Try again, or "
+        "tell who has invited you.",
+        "compare": "Help compare two rankings",
+        "compare_lead": "This mesh tries another order of its results. If you agree, yours come from both "
+        "orders by turns: the same pages, some of them earlier or later. Which results readers open "
+        "tells which order is better.",
+        "compare_kept": "As of all that search here, the results that you open are kept by query and day, "
+        "not your address; and now also which order has picked them. Your browser keeps a cookie that says "
+        "yes, for 30 days.",
+        "compare_yes": "You take part.",
+        "compare_no": "You do not take part.",
+        "compare_join": "Take part",
+        "compare_leave": "Leave",
+        "compare_off": "This mesh compares no rankings now.",
+        "compare_bad": "That is neither yes nor no. Go back, load the page again, and press its button.",
         "live": "Search live",
         "live_about": "The crawl visits first what the best pages link to and promises most for this "
         "search: up to {pages} pages, in {seconds} seconds at most, as politely as ever.",
@@ -529,6 +562,35 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "submit_meta": "或将此行放入首页的 head：",
         "submit_looks": "网格立即查看，之后在十分钟、一小时、六小时后以及每天查看，为期两周。",
         "submit_keep": "请保存本页地址：没有其他途径可以找到它。",
+        "judge": "评判",
+        "judge_query": "查询 {number} / {count}",
+        "judge_queries": "查询",
+        "judge_progress": "已评判 {judged} 页，共 {pages} 页",
+        "judge_how": "每个网页在多大程度上回答了查询？请依据网页本身而非位置评判：次序是随机的。"
+        "按键：0、1、2 评分；j 和 k 向下、向上。",
+        "judge_done": "所有网页均已评判，谢谢。每个评分仍可更改。",
+        "judge_not": "不相关",
+        "judge_relevant": "相关",
+        "judge_highly": "非常相关",
+        "judge_previous": "上一个查询",
+        "judge_next": "下一个查询",
+        "judge_kept": "每个评分都会立即保存：可以随时关闭本页，再用同一地址回来。"
+        "请勿外传：持有此地址的人都以您的名义评判。",
+        "judge_no_link": "此链接不是由我们发出的、被更改过或已到期。请索取新的链接。",
+        "judge_bad": "这不是此处所评判网页的评分。请返回并重新载入页面，再按其中的按钮。",
+        "judge_full": "评判人数已满。请告知邀请您的人。",
+        "judge_failed": "暂时无法保存评分或读取网页。请再试一次，或告知邀请您的人。",
+        "compare": "帮助比较两种排序",
+        "compare_lead": "此网格正在试用另一种结果次序。如果您同意，您的结果将由两种次序轮流选出：网页相同，"
+        "只是有些靠前或靠后。读者打开哪些结果，便说明哪种次序更好。",
+        "compare_kept": "与所有在此搜索的人一样，您打开的结果按查询和日期保存，不含您的地址；"
+        "另外还保存选出它的次序。浏览器会保存一个表示同意的 cookie，为期 30 天。",
+        "compare_yes": "您已参加。",
+        "compare_no": "您没有参加。",
+        "compare_join": "参加",
+        "compare_leave": "退出",
+        "compare_off": "此网格目前没有比较排序。",
+        "compare_bad": "这既不是同意也不是不同意。请返回并重新载入页面，再按其中的按钮。",
         "live": "实时搜索",
         "live_about": "爬虫先访问最佳结果所链接的、最可能符合此次搜索的网页："
         "最多 {pages} 页，至多 {seconds} 秒，礼貌如常。",
