@@ -87,23 +87,19 @@ def _answer(order: Order) -> Answer:
                 return NotDecoded(str(error))
 
 
-def _find_nothing(page: ParsedPage) -> None:
-    """Stand in for the automaton where there is none."""
-
-
 class _Watch:
     """The automaton of the watch list that came last."""
 
     def __init__(self) -> None:
         self.digest = b""
-        self.find: FindWatched = _find_nothing
+        self.find: FindWatched | None = None
 
     def take(self, order: ParseWatched) -> None:
         """Build that of a list; the one before goes first. Its modules are loaded with the first."""
         from peers.watch.matcher import Matcher
         from peers.watch.watch_list import list_in
 
-        self.digest, self.find = order.digest, _find_nothing
+        self.digest, self.find = order.digest, None
         try:
             matcher = Matcher(order.number, list_in(order.body).entries)
         except Exception:  # as below
