@@ -105,6 +105,7 @@ from peers.submissions.wire_messages import (
     SubmissionsTold,
     SubmitSite,
 )
+from peers.watch.wire_messages import NoticesTold, NoticesWanted
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
     {
@@ -219,5 +220,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         138: GraphNoted,
         139: ListBacklinks,
         140: BacklinksListed,
+        # Notices of watched words
+        141: NoticesWanted,
+        142: NoticesTold,
     }
 )

@@ -18,6 +18,7 @@ from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
+from peers.gateway.notices.watch_json import WatchJson
 from peers.gateway.responses import SUGGESTIONS_TYPE
 from peers.gateway.site.cdx import FIELDS, MEDIA_TYPES, PAGES_MAX, CdxForm, MatchType
 from peers.gateway.site.command_json import (
@@ -26,6 +27,9 @@ from peers.gateway.site.command_json import (
     DrainRequest,
     Failure,
     Imported,
+    InvitedJson,
+    JudgingJson,
+    JudgingRequest,
     Published,
     Seeded,
     Seeds,
@@ -105,6 +109,11 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_INVITED: Final = tuple(
+    _Parameter(name, "as the link has it", {"type": "string"}, is_required=True, place="path")
+    for name in ("pool", "assessor", "code")
+)
+_AFTER_NOTICE: Final = _Parameter("after", "`id` of an event, or `after` of /api/watch", {"type": "string"})
 _RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss", "atom"]})
@@ -245,6 +254,33 @@ _OPERATIONS: Final = (
         failures=(400,),
     ),
     _Operation(
+        "/api/watch",
+        "get",
+        "The watch list with the counts of all peers, and the last notices, or those behind `after`",
+        WatchJson,
+        (_AFTER_NOTICE,),
+        is_for_administrators=True,
+        failures=(400,),
+    ),
+    _Operation(
+        "/api/watch/events",
+        "get",
+        "Notices of watched words as they come, each event a NoticeJson; those behind the one in "
+        "Last-Event-ID or `after`, else from now on",
+        _EVENTS,
+        (_AFTER_NOTICE,),
+        is_for_administrators=True,
+        failures=(400,),
+    ),
+    _Operation(
+        "/watch",
+        "get",
+        "The watch as a page, or its last notices as a feed",
+        _HTML,
+        (_Parameter("format", "instead of a page", {"enum": ["atom"]}), _LANGUAGE),
+        is_for_administrators=True,
+    ),
+    _Operation(
         "/api/drain",
         "post",
         "Have a peer give its slots away, or take its share again",
@@ -361,6 +397,7 @@ _OPERATIONS: Final = (
             _Parameter("rank", "of the result, from 1", {"type": "integer", "minimum": 1}, is_required=True),
             _Parameter("day", "since 1970, of the page of results", {"type": "integer"}, is_required=True),
             _Parameter("mac", "the signature of all these", {"type": "string"}, is_required=True),
+            _Parameter("credit", "the signature of the ranking that picked it", {"type": "string"}),
         ),
         failures=(404,),
         sends_on=True,
@@ -499,6 +536,62 @@ _OPERATIONS: Final = (
         takes=(JudgeRequest,),
         is_for_administrators=True,
         failures=(400, 404, 413),
+    ),
+    _Operation(
+        "/judge/{pool}/{assessor}/{code}",
+        "get",
+        "A query and its pages, for an invited person to judge",
+        _HTML,
+        (*_INVITED, _Parameter("n", "number of the query", {"type": "integer", "minimum": 1}), _LANGUAGE),
+        failures=(404,),
+    ),
+    _Operation(
+        "/judge/{pool}/{assessor}/{code}",
+        "post",
+        "Take a grade in a form, and lead on to the next page without one",
+        _HTML,
+        _INVITED,
+        takes=(_FORM,),
+        failures=(400, 403, 404, 409, 413),
+        sends_on=True,
+    ),
+    _Operation(
+        "/api/judging",
+        "get",
+        "How far each assessor of a pool is",
+        JudgingJson,
+        (
+            _Parameter("name", "of the pool; without it the names of all", {"type": "string"}),
+            _Parameter("assessor", "whose judgements are told, too", {"type": "string"}),
+        ),
+        is_for_administrators=True,
+        failures=(404, 502),
+    ),
+    _Operation(
+        "/api/judging",
+        "post",
+        "Take a pool to be judged, and make links for people to judge it",
+        InvitedJson,
+        takes=(JudgingRequest,),
+        is_for_administrators=True,
+        failures=(400, 404, 409, 413, 502),
+    ),
+    _Operation(
+        "/compare",
+        "get",
+        "Where a reader agrees to see results of two rankings, while the policy has a second one",
+        _HTML,
+        (_LANGUAGE,),
+        failures=(404,),
+    ),
+    _Operation(
+        "/compare",
+        "post",
+        "Take yes or no in a form, and keep it in a cookie",
+        _HTML,
+        takes=(_FORM,),
+        failures=(400, 403, 404, 413),
+        sends_on=True,
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation(

@@ -5,7 +5,8 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -37,6 +38,10 @@ from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import StoredRoutes
 from peers.gateway.submission_routes import SubmissionRoutes
+from peers.gateway.watch_routes import WatchRoutes
+
+if TYPE_CHECKING:
+    from peers.gateway.judgement_routes import JudgementRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -54,6 +59,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_live_searches(LiveRoutes(backend, access)),
             Route("/", pages.start),
             *_routes_of_log(LogRoutes(backend, access)),
+            *_routes_of_watch(WatchRoutes(backend, access)),
             *_routes_of_submissions(SubmissionRoutes(backend, access)),
             Route("/page", stored.page),
             *_routes_of_web_archives(stored),
@@ -69,9 +75,7 @@ def application(backend: Backend) -> Starlette:
             Route("/directory", pages.directory),
             Route("/help", pages.help),
             Route("/bot", pages.bot),
-            Route("/opensearch.xml", pages.opensearch),
-            Route("/favicon.ico", pages.icon),
-            Route("/static/style.css", pages.style),
+            *_routes_of_looks(pages),
             Route("/api/status", api.status),
             Route("/api/history", api.history),
             Route("/api/seeds", api.seeds, methods=["POST"]),
@@ -82,8 +86,9 @@ def application(backend: Backend) -> Starlette:
             Route("/api/decrees", api.decrees, methods=["GET", "POST"]),
             Route("/api/import", api.import_pages, methods=["POST"]),
             *_routes_of_health(api),
-            Route("/metrics", api.metrics),
+            Route("/robots.txt", api.robots),
             Route("/openapi.json", api.openapi),
+            *_routes_of_judging(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
@@ -99,6 +104,14 @@ def application(backend: Backend) -> Starlette:
             Exception: _on_error,
         },
     )
+
+
+def _routes_of_looks(pages: PageRoutes) -> list[Route]:
+    return [
+        Route("/opensearch.xml", pages.opensearch),
+        Route("/favicon.ico", pages.icon),
+        Route("/static/style.css", pages.style),
+    ]
 
 
 def _routes_of_sign_in(pages: PageRoutes) -> list[Route]:
@@ -122,15 +135,23 @@ def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
 
 
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [
-        Route("/healthz", api.healthz),
-        Route("/readyz", api.readyz),
-        Route("/robots.txt", api.robots),
-    ]
+    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz), Route("/metrics", api.metrics)]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
-    return [Route("/go", log.go), Route("/api/log", log.log)]
+    return [
+        Route("/go", log.go),
+        Route("/compare", log.compare, methods=["GET", "POST"]),
+        Route("/api/log", log.log),
+    ]
+
+
+def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
+    return [
+        Route("/watch", watch.page),
+        Route("/api/watch", watch.told),
+        Route("/api/watch/events", watch.events),
+    ]
 
 
 def _routes_of_submissions(submissions: SubmissionRoutes) -> list[Route]:
@@ -156,6 +177,26 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
         Route("/timemap/link/{url:path}", stored.time_map),
         Route("/timemap/json/{url:path}", stored.time_map),
         Route("/web/{at}id_/{url:path}", stored.original),
+    ]
+
+
+def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
+    @cache
+    def routes() -> JudgementRoutes:
+        # Loaded where somebody judges.
+        from peers.gateway.judgement_routes import JudgementRoutes
+
+        return JudgementRoutes(backend, access)
+
+    async def page(request: Request) -> Response:
+        return await routes().page(request)
+
+    async def judging(request: Request) -> Response:
+        return await routes().judging(request)
+
+    return [
+        Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
+        Route("/api/judging", judging, methods=["GET", "POST"]),
     ]
 
 

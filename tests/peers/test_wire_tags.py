@@ -143,6 +143,8 @@ TAGS = {
     "GraphNoted": 138,
     "ListBacklinks": 139,
     "BacklinksListed": 140,
+    "NoticesWanted": 141,
+    "NoticesTold": 142,
 }
 
 RETIRED_TAGS = {10, 32, 33}

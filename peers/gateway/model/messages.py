@@ -19,6 +19,7 @@ from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
 from peers.submissions.wire_messages import SubmissionsTold
+from peers.watch.wire_messages import NOTICES_TOLD_MAX, NoticesTold
 
 
 class SearchPages(Message, frozen=True):
@@ -36,6 +37,7 @@ class SearchPages(Message, frozen=True):
     is_verbatim: bool = False  # as it was typed: no word is taken for a mistyped one
     # Of a stored page, with their weights there, the weightiest first; `text` has the first (`page_words`).
     page_words: tuple[tuple[str, float], ...] = ()
+    draw: int = 0  # of `judging.team_draft`, where the policy has a second ranking; 0 for that in force alone
 
 
 class FoundPage(msgspec.Struct, frozen=True):
@@ -81,6 +83,25 @@ class Coverage(msgspec.Struct, frozen=True):
     missing: int
 
 
+class GatherNotices(Message, frozen=True):
+    """HTTP to searcher: ask the watchers of all peers for notices. Answered by `NoticesGathered`."""
+
+    ticket: int
+    after: tuple[tuple[str, int], ...] = ()  # by peer, where to go on; the last ones of others
+    most: int = NOTICES_TOLD_MAX  # of each peer
+    wants_counts: bool = False
+    is_from_oldest: bool = False  # of peers that `after` does not name, the first ones are wanted
+
+
+class NoticesGathered(Message, frozen=True):
+    """Searcher to HTTP: the answers of the watchers, by peer, in the order of their ids."""
+
+    ticket: int
+    told: tuple[tuple[str, NoticesTold], ...]
+    silent: tuple[str, ...]  # peers that have not answered
+    names: tuple[tuple[str, str], ...] = ()  # of members, by id
+
+
 class PagesFound(Message, frozen=True):
     """Searcher to HTTP."""
 
@@ -101,6 +122,7 @@ class PagesFound(Message, frozen=True):
     suggestion: str = ""  # a query that finds far more pages
     # Other names of what was typed: texts of the links of several domains to one of the first hits.
     also_called: tuple[str, ...] = ()
+    teams: tuple[int, ...] = ()  # of each hit the `judging.team_draft.Team`, -1 for none; () without a draw
 
 
 class Searched(Message, frozen=True):

@@ -128,6 +128,8 @@ class Wish(NamedTuple):
     is_verbatim: bool = False  # no word is taken for a mistyped one
     page_words: tuple[tuple[str, float], ...] = ()  # as in `SearchPages`; no parameter
     may_search_live: bool = False  # no parameter
+    may_compare: bool = False  # likewise: the policy has a second ranking
+    draw: int = 0  # likewise, as in `SearchPages`
 
     def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
         """An address of a page of results that keeps the rest of the wish."""
@@ -362,8 +364,8 @@ def _result_page(
         _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
     ]
     if links is not None and page <= PAGES_MAX:
-        ranked = enumerate(results, (page - 1) * HITS_PER_PAGE + 1)
-        results = [_over_gateway(result, links, rank) for rank, result in ranked]
+        first = (page - 1) * HITS_PER_PAGE + 1
+        results = [_over_gateway(result, links, first, place) for place, result in enumerate(results)]
     return render(
         "results.html",
         reader,
@@ -395,6 +397,7 @@ def _result_page(
         explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
         feed=reader.link("/search", q=wish.query, format="rss"),
         live=reader.link("/live", q=wish.query),
+        compare=reader.link("/compare") if wish.may_compare else "",
         took=_TOOK,
         is_covered=found.coverage.missing == 0,
         covered_share=_covered_share(found.coverage),
@@ -600,12 +603,17 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
     )
 
 
-def _over_gateway(result: _Result, links: ClickLinks, rank: int) -> _Result:
-    """A result whose link leads over the gateway, and says in its title where to."""
+def _over_gateway(result: _Result, links: ClickLinks, first: int, place: int) -> _Result:
+    """A result whose link leads over the gateway, and says in its title where to.
+
+    Args:
+      first: rank of the first result of the page.
+      place: of the result on it, from 0.
+    """
     if not has_host(result.url):
         return result
     title = Markup('<span title="{}">{}</span>').format(result.url, result.title)
-    return result._replace(url=links.href(rank, result.url), title=title)
+    return result._replace(url=links.href(first + place, result.url, place), title=title)
 
 
 def _icon_of(url: str) -> str:
