@@ -54,7 +54,6 @@ from peers.damaged_data import set_aside_if_damaged
 from peers.engine.index import Index
 from peers.engine.segments.builder import build_encoded
 from peers.gateway.http_port import Http, listen, url_of
-from peers.gateway.meter import Meter
 from peers.gateway.model.messages import ChangeGateway
 from peers.handover.handover import HandoverStatistics
 from peers.index import segment_process
@@ -64,6 +63,7 @@ from peers.index.segment_builder import SegmentBuilder
 from peers.index.segments_port import SegmentsPort
 from peers.leave_rule import may_leave
 from peers.memory_keeper import MemoryKeeper
+from peers.meter import Meter
 from peers.policy.decreed import pins_of
 from peers.rendering.browser import command_of
 from peers.rendering.renderer import Renderer
