@@ -500,6 +500,18 @@ def test_the_politeness_clock_survives_a_restart() -> None:
     assert again.take_host(17.0) is not None
 
 
+def test_what_is_put_back_has_the_shorter_way_that_was_found_meanwhile() -> None:
+    frontier = held(MemoryTable())
+    frontier.add([LinkTo(url_of(1), HOST, slot_of(HOST), 2, 2)], 0.0)
+    state, taken = must_take(frontier)
+    frontier.add([LinkTo(url_of(1), HOST, slot_of(HOST), 1, 0)], 0.0)
+    frontier.put_back(state, taken)
+    again = frontier.take_url(state, 0.0)
+    assert again is not None
+    assert (taken.depth, taken.hops) == (2, 2)
+    assert (again.depth, again.hops) == (1, 0)
+
+
 def test_a_restart_repeats_only_what_was_out() -> None:
     table = MemoryTable()
     frontier = held(table)
