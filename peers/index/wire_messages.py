@@ -10,6 +10,8 @@ from msgspec import Meta
 from mesh.actors.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
+from peers.engine.excerpts.shown_entries import SHOWN_MAX
+from peers.engine.pages.directory_entries import SIZE_MAX
 from peers.engine.pages.near_copies import SKETCH_BYTES
 from peers.engine.pages.suggested_texts import NAMES_MAX
 
@@ -144,6 +146,16 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     is_cut: bool = False  # True: it cost too much, and these are the best of what was looked at
 
 
+class ListedEntry(Message, frozen=True, array_like=True):
+    """An entry of a directory, as `directory_entries.Entry` has it."""
+
+    name: Annotated[str, Meta(max_length=1_000)]
+    size: Annotated[int, Meta(ge=-1, le=SIZE_MAX)] = -1
+    is_rounded: bool = False
+    date: Annotated[int, Meta(ge=0, lt=10**11)] = 0
+    address: Annotated[str, Meta(max_length=3_000)] = ""
+
+
 class Excerpt(Message, frozen=True, array_like=True):
     """The parts of a page that a result shows."""
 
@@ -162,6 +174,8 @@ class Excerpt(Message, frozen=True, array_like=True):
     section_id: Annotated[str, Meta(max_length=200)] = ""  # that leads there
     synopsis: Annotated[str, Meta(max_length=1_000)] = ""  # of what the question names, if the page has one
     names: Annotated[tuple[Term, ...], Meta(max_length=NAMES_MAX)] = ()  # as `suggested_texts.names_of`
+    # Of a directory, the entries that show why it was found.
+    entries: Annotated[tuple[ListedEntry, ...], Meta(max_length=SHOWN_MAX)] = ()
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):

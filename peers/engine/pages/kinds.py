@@ -38,6 +38,7 @@ KINDS: Final = {
     "odp": (_ODF + "presentation", _ODF + "presentation-template"),
     "rtf": ("application/rtf", "text/rtf", "text/richtext"),
     "epub": ("application/epub+zip",),
+    "listing": ("inode/directory",),  # see `directory_entries`
     "feed": ("application/rss+xml", "application/atom+xml", "application/rdf+xml"),
     "xml": ("application/xml", "text/xml", "application/docbook+xml", "text/x-opml"),
     "json": ("application/json", "application/ld+json", "text/json"),
@@ -104,6 +105,8 @@ NAMES: Final = {
     "presentation": KINDS["powerpoint"] + KINDS["odp"],
     "slides": KINDS["powerpoint"] + KINDS["odp"],
     "ebook": KINDS["epub"],
+    "directory": KINDS["listing"],
+    "folder": KINDS["listing"],
     "rss": KINDS["feed"],
     "atom": KINDS["feed"],
     "txt": ("text/plain",),

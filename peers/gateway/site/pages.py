@@ -26,6 +26,7 @@ from peers.engine.pages.kinds import KINDS, kind_of
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX, parse_query
+from peers.gateway.model.listed_file import ListedFile, listed_files
 from peers.gateway.model.member_lines import (
     MemberLine,
     Presence,
@@ -151,6 +152,7 @@ class _Result(NamedTuple):
     section: str  # the heading above its words; empty where nothing leads there
     section_url: str
     synopsis: str
+    files: list[ListedFile]  # of a directory
     language: str  # for screen readers; empty where it is none or the reader's
     icon: str  # where that of its site is, on this gateway; "" for what is not of the web
     letter: str  # stands for its site that has no icon
@@ -234,7 +236,8 @@ _ABOUT_COLUMNS: Final = ("status_peer", "status_machine", "status_version", "sta
 _NUMBERS: Final = tuple(columns(Total))
 # Operators that narrow, as `query_language` reads them; in a phrase they are text.
 _FILTER: Final = re.compile(
-    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|class|after|before):[^\s\"()]+)", re.IGNORECASE
+    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|class|after|before|larger|newer):[^\s\"()]+)",
+    re.IGNORECASE,
 )
 _KIND_TEXTS: Final = {
     "html": "kind_html",
@@ -247,6 +250,7 @@ _KIND_TEXTS: Final = {
     "odp": "kind_odp",
     "rtf": "kind_rtf",
     "epub": "kind_epub",
+    "listing": "kind_listing",
     "feed": "kind_feed",
     "xml": "kind_xml",
     "json": "kind_json",
@@ -274,6 +278,7 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_TYPE: "remark_no_type",
     Oddity.NO_DATE: "remark_no_date",
     Oddity.NO_CLASS: "remark_no_class",
+    Oddity.NO_SIZE: "remark_no_size",
     Oddity.NO_VALUE: "remark_no_value",
     Oddity.NO_OPERATOR: "remark_no_operator",
     Oddity.NO_COPY: "remark_no_copy",
@@ -579,6 +584,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         section=hit.section,
         section_url=section_url(hit),
         synopsis=hit.synopsis,
+        files=listed_files(hit.url, hit.entries),
         language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
         icon=_icon_of(hit.url),
         letter=site[:1].upper(),
