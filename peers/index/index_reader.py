@@ -12,7 +12,6 @@ import numpy as np
 
 from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
-from peers.engine.excerpts.shown_entries import entries_shown, text_of_entries
 from peers.engine.excerpts.snippet import (
     SearchedText,
     Snippet,
@@ -25,8 +24,8 @@ from peers.engine.files.errors import DamagedSegmentError
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
 from peers.engine.mending.similar_words import SimilarWord
-from peers.engine.pages.directory_entries import LISTING
 from peers.engine.pages.document import Document
+from peers.engine.pages.kinds import LISTING
 from peers.engine.pages.suggested_texts import names_of
 from peers.engine.queries.query import Query, Sort
 from peers.engine.rescoring.explanation import explain_indexed
@@ -322,6 +321,8 @@ def _section_and_snippet(query: Query, page: ShownPage, effort: Effort) -> tuple
 
 
 def _excerpt_of_directory(query: Query, url: str, page: ShownPage) -> Excerpt:
+    from peers.engine.excerpts.shown_entries import entries_shown, text_of_entries
+
     shown = entries_shown(url, page.title.text, page.text, page.outline.ids, query)
     return Excerpt(
         url,

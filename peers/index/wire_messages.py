@@ -10,8 +10,6 @@ from msgspec import Meta
 from mesh.actors.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
-from peers.engine.excerpts.shown_entries import SHOWN_MAX
-from peers.engine.pages.directory_entries import SIZE_MAX
 from peers.engine.pages.near_copies import SKETCH_BYTES
 from peers.engine.pages.suggested_texts import NAMES_MAX
 
@@ -29,6 +27,8 @@ SIMILAR_MAX: Final = 128
 SAMPLES_MAX: Final = 4
 COMPLETIONS_MAX: Final = 64  # of one beginning, from one index
 TYPED_CHARS_MAX: Final = 64  # of a beginning: more is none any more
+ENTRIES_MAX: Final = 5  # of one directory that a result shows
+FILE_BYTES_MAX: Final = 1 << 60
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Term: TypeAlias = Annotated[str, Meta(max_length=256)]
@@ -150,7 +150,7 @@ class ListedEntry(Message, frozen=True, array_like=True):
     """An entry of a directory, as `directory_entries.Entry` has it."""
 
     name: Annotated[str, Meta(max_length=1_000)]
-    size: Annotated[int, Meta(ge=-1, le=SIZE_MAX)] = -1
+    size: Annotated[int, Meta(ge=-1, le=FILE_BYTES_MAX)] = -1
     is_rounded: bool = False
     date: Annotated[int, Meta(ge=0, lt=10**11)] = 0
     address: Annotated[str, Meta(max_length=3_000)] = ""
@@ -175,7 +175,7 @@ class Excerpt(Message, frozen=True, array_like=True):
     synopsis: Annotated[str, Meta(max_length=1_000)] = ""  # of what the question names, if the page has one
     names: Annotated[tuple[Term, ...], Meta(max_length=NAMES_MAX)] = ()  # as `suggested_texts.names_of`
     # Of a directory, the entries that show why it was found.
-    entries: Annotated[tuple[ListedEntry, ...], Meta(max_length=SHOWN_MAX)] = ()
+    entries: Annotated[tuple[ListedEntry, ...], Meta(max_length=ENTRIES_MAX)] = ()
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):

@@ -9,7 +9,8 @@ them by default; in another language a date is left out. Sizes are in units of 1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from html import unescape
 from typing import Final, Literal, NamedTuple
@@ -19,12 +20,11 @@ import msgspec
 
 from mesh.urls import canonical_links
 from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX
-from peers.crawler.parsing.charset import DecodedText, decode_text
+from peers.crawler.parsing.charset import decode_text
 from peers.crawler.parsing.dates import seconds_of
-from peers.crawler.parsing.parser import ParsedPage
+from peers.crawler.parsing.parser import LINKS_MAX, Link, ParsedPage, resolved_links, robots_wish
 from peers.engine.pages.directory_entries import (
     ENTRIES_MAX,
-    LISTING,
     NAME_CHARS_MAX,
     SIZE_MAX,
     Entry,
@@ -32,6 +32,7 @@ from peers.engine.pages.directory_entries import (
     is_address,
     lines_of,
 )
+from peers.engine.pages.kinds import LISTING
 
 _TITLES: Final = ("Index of /", "Directory listing for /")
 OTHERS_MAX: Final = 4  # links to elsewhere: of a footer, or a README above
@@ -95,20 +96,21 @@ class _JsonEntry(msgspec.Struct, frozen=True):
     size: int = -1
 
 
-def with_entries(page: ParsedPage, body: bytes, content_type: str | None) -> ParsedPage:
+def with_entries(
+    page: ParsedPage, body: bytes, content_type: str | None, robots_tags: Sequence[str] = ()
+) -> ParsedPage:
     """Return a page as a directory with its entries, if it is one; else as it is.
 
     Args:
       page: a page as `parse_page` reads it, of which title or beginning are as `page_reader` has them.
-      body, content_type: as `parse_page` was given.
+      body, content_type, robots_tags: as `parse_page` was given.
     """
-    decoded = decode_text(body, content_type)
     if page.type == "application/json":
-        read = _of_json(decoded)
+        read = _of_json(body)
     elif page.type == "text/plain":
-        read = _of_long_lines(decoded) if page.title.startswith("ls-lR") else None
+        read = _of_long_lines(body[:READ_CHARS_MAX]) if page.title.startswith("ls-lR") else None
     else:
-        read = _of_markup(page, decoded.text[:READ_CHARS_MAX])
+        read = _of_markup(page, decode_text(body, content_type).text[:READ_CHARS_MAX])
     if read is None or not read.entries:
         return page
     lines = lines_of(read.entries)
@@ -121,13 +123,24 @@ def with_entries(page: ParsedPage, body: bytes, content_type: str | None) -> Par
         text=lines.names,
         heading_ids=lines.details,
         boilerplate="",
-        links=tuple(link for link in page.links if link.url not in barred),
+        links=(
+            _links_of_json(page.url, read.entries, robots_tags)
+            if page.type == "application/json"
+            else tuple(link for link in page.links if link.url not in barred)
+        ),
         language="",
         type=LISTING,
         dates=(datetime.fromtimestamp(latest, UTC).isoformat(),) if latest else (),
         published=(),
         is_cut=page.is_cut or len(read.entries) > lines.names.count("\n") + 1,
     )
+
+
+def _links_of_json(url: str, entries: Iterable[Entry], robots_tags: Sequence[str]) -> tuple[Link, ...]:
+    if robots_wish(robots_tags).is_nofollow:
+        return ()
+    hrefs = [(f"./{entry.href}", entry.name) for entry in entries if not is_left_unread(entry)]
+    return resolved_links(url, hrefs[:LINKS_MAX])
 
 
 def entries_mark(page: ParsedPage) -> bytes:
@@ -200,7 +213,13 @@ def _address_in(href: str, path: str) -> str:
 
 def _name_of(address: str) -> str:
     """Return the name that an address escapes: in UTF-8, else in GB 18030, as of older Chinese servers."""
-    octets = unquote_to_bytes(address)
+    return _text_of(unquote_to_bytes(address))
+
+
+def _text_of(octets: bytes) -> str:
+    if b"\xed" in octets:  # Python's http.server escapes each octet that is no UTF-8 as a surrogate
+        with suppress(UnicodeError):
+            octets = octets.decode(errors="surrogatepass").encode(errors="surrogateescape")
     for codec in ("utf-8", "gb18030"):
         try:
             return octets.decode(codec)
@@ -259,57 +278,59 @@ def _seconds_in(match: re.Match[str]) -> int:
     return max(0, int(at.timestamp()))
 
 
-def _of_json(decoded: DecodedText) -> _Read | None:
-    try:
-        rows = msgspec.json.decode(decoded.text, type=list[_JsonEntry])
-    except (msgspec.MsgspecError, UnicodeError):
+def _of_json(body: bytes) -> _Read | None:
+    try:  # one character an octet: each name may be in an encoding of its own
+        rows = msgspec.json.decode(body.decode("latin-1"), type=list[_JsonEntry])
+    except msgspec.MsgspecError:
         return None
     if not all(row.name and "/" not in row.name and seconds_of(row.mtime) for row in rows):
         return None
-    return _Read(
-        tuple(
-            Entry(
-                f"{row.name}/" if row.type == "directory" else row.name,
-                min(max(row.size, -1), SIZE_MAX) if row.type == "file" else -1,
-                date=max(0, int(seconds_of(row.mtime))),
-                address=_escaped(row.name, decoded.encoding),
-            )
-            for row in rows[:ENTRIES_MAX]
+    entries = (
+        _named(
+            f"{row.name}/" if row.type == "directory" else row.name,
+            min(max(row.size, -1), SIZE_MAX) if row.type == "file" else -1,
+            max(0, int(seconds_of(row.mtime))),
         )
+        for row in rows[:ENTRIES_MAX]
     )
+    return _Read(tuple(entry for entry in entries if entry))
 
 
-def _escaped(name: str, encoding: str) -> str:
-    """Return the address of a name that was read in some encoding; "" for that in UTF-8."""
-    if name.isascii() or encoding.startswith("utf"):
-        return ""
-    return quote(name.encode(encoding, "replace"), safe="!$&'()*+,;=:@/~")
+def _named(path: str, size: int, date: int) -> Entry | None:
+    """Return an entry by its path, one character an octet; None for one that is none."""
+    try:
+        octets = path.encode("latin-1")
+    except UnicodeEncodeError:  # by an escape of JSON
+        octets = path.encode(errors="replace")
+    name = _text_of(octets)
+    if len(name) > NAME_CHARS_MAX or not name.isprintable() or ".." in name.split("/"):
+        return None
+    is_utf8 = octets == name.encode(errors="replace")
+    return Entry(name, size, False, date, "" if is_utf8 else quote(octets, safe="!$&'()*+,;=:@/~"))
 
 
-def _of_long_lines(decoded: DecodedText) -> _Read | None:
+def _of_long_lines(body: bytes) -> _Read | None:
     """Read the output of `ls -lR`: of each directory its path, a total, and a line for each entry."""
-    lines = [line for line in decoded.text.splitlines()[: 2 * ENTRIES_MAX] if line]
-    entries = list(_entries_of(lines, decoded.encoding))
+    lines = body.decode("latin-1").replace("\r", "").split("\n", 2 * ENTRIES_MAX)[: 2 * ENTRIES_MAX]
+    lines = list(filter(None, lines))
+    entries = list(_entries_of(lines))
     n_sound = sum(entry is not None for entry in entries)
     if n_sound < SOUND_SHARE_MIN * len(lines):
         return None
     return _Read(tuple(entry for entry in entries if entry))
 
 
-def _entries_of(lines: list[str], encoding: str) -> Iterator[Entry | Literal[False] | None]:
+def _entries_of(lines: list[str]) -> Iterator[Entry | Literal[False] | None]:
     """Yield the entry of each line, False for a line without, None for one that does not belong here."""
     root, folder = "", ""
     for line in lines:
         row = _LONG.match(line)
         if row is not None:
             name = row["name"].partition(" -> ")[0] if row["kind"] == "l" else row["name"].rstrip()
-            is_folder = row["kind"] == "d"
-            path = f"{folder}{name}{'/' if is_folder else ''}"
-            if name in (".", "..") or len(path) > NAME_CHARS_MAX or not path.isprintable():
-                yield False
-                continue
+            path = f"{folder}{name}{'/' if row['kind'] == 'd' else ''}"
             size = min(int(row["size"]), SIZE_MAX) if row["kind"] == "-" else -1
-            yield Entry(path, size, False, _seconds_in(row), _escaped(path, encoding))
+            entry = _named(path, size, _seconds_in(row)) if name not in (".", "..") else None
+            yield entry or False
         elif line.endswith(":"):
             path = line[:-1]
             if path.startswith("/") and not root:

@@ -54,8 +54,8 @@ from peers.documents.formats import (
 )
 from peers.documents.icon_image import ICON_MEDIA_TYPES, icon_type
 from peers.documents.reader import read_document
-from peers.engine.pages.directory_entries import LISTING
 from peers.engine.pages.document import Document
+from peers.engine.pages.kinds import LISTING
 from peers.engine.pages.linkers import linker_of
 from peers.storage.archive.warc import (
     CONTENT_TYPE,

@@ -93,10 +93,12 @@ def read_page(
     if media_type in TEXT_MEDIA_TYPES and media_type != "text/plain":
         plain = parse_page(url, body, f"text/plain;{content_type}".replace(",", ";"), robots_tags, refresh)
         page = _of_type(plain, media_type)
-        return PageContent(_directory(page, body, content_type) if body.startswith(JSON_BEGINNING) else page)
+        return PageContent(
+            _directory(page, body, content_type, robots_tags) if body.startswith(JSON_BEGINNING) else page
+        )
     page = parse_page(url, body, content_type, robots_tags, refresh)
     if page.title.startswith(INDEX_TITLES):
-        return PageContent(_directory(page, body, content_type))
+        return PageContent(_directory(page, body, content_type, robots_tags))
     return PageContent(page)
 
 
@@ -140,11 +142,13 @@ def _page_of(url: str, content: Content, robots_tags: Sequence[str], media_type:
     )
 
 
-def _directory(page: ParsedPage, body: bytes, content_type: str | None) -> ParsedPage:
+def _directory(
+    page: ParsedPage, body: bytes, content_type: str | None, robots_tags: Sequence[str]
+) -> ParsedPage:
     """Read a page that begins like a directory; their reader is loaded with the first."""
     from peers.crawler.parsing.directory_index import with_entries
 
-    return with_entries(page, body, content_type)
+    return with_entries(page, body, content_type, robots_tags)
 
 
 def _of_type(page: ParsedPage, media_type: str) -> ParsedPage:

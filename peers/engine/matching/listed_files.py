@@ -17,9 +17,10 @@ import msgspec
 import numpy as np
 
 from peers.engine.native.kernels import BODY
-from peers.engine.pages.directory_entries import LISTING, Entry, entries_in
+from peers.engine.pages.directory_entries import Entry, entries_in
 from peers.engine.pages.document import Document
 from peers.engine.pages.filter_entries import TYPE_PREFIX
+from peers.engine.pages.kinds import LISTING
 from peers.engine.postings.entries import Entries
 from peers.engine.postings.format import documents_of
 from peers.engine.queries.query import Literal

@@ -13,7 +13,6 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-LISTING: Final = "inode/directory"  # the media type, as the shared MIME-info database has it for directories
 ENTRIES_MAX: Final = 10_000  # of one directory; those behind are left out
 NAME_CHARS_MAX: Final = 1_000  # a path in ls-lR; names have 255 bytes at most
 LINES_CHARS_MAX: Final = 500_000  # of all names, and of all that stands beside them

@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from peers.engine.queries.query import Sort
 from peers.engine.rescoring.explanation import Explanation, printable
-from peers.gateway.model.listed_file import listed_files
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, remark_text, word_of
 from peers.gateway.site.sections import section_url
@@ -185,11 +184,17 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.section,
         section_url(hit),
         hit.synopsis,
-        [
-            EntryJson(each.name, each.url, each.size, each.is_rounded, each.day)
-            for each in listed_files(hit.url, hit.entries)
-        ],
+        _entries(hit) if hit.entries else [],
     )
+
+
+def _entries(hit: FoundPage) -> list[EntryJson]:
+    from peers.gateway.model.listed_file import listed_files
+
+    return [
+        EntryJson(each.name, each.url, each.size, each.is_rounded, each.day)
+        for each in listed_files(hit.url, hit.entries)
+    ]
 
 
 def _explanation(explanation: Explanation) -> ExplanationJson:

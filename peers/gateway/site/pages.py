@@ -13,7 +13,7 @@ from hashlib import blake2b, sha256
 from importlib.resources import files
 from itertools import islice
 from shlex import quote as quoted
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 
 import msgspec
@@ -26,7 +26,6 @@ from peers.engine.pages.kinds import KINDS, kind_of
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX, parse_query
-from peers.gateway.model.listed_file import ListedFile, listed_files
 from peers.gateway.model.member_lines import (
     MemberLine,
     Presence,
@@ -46,6 +45,9 @@ from peers.gateway.site.sections import section_url
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
+
+if TYPE_CHECKING:
+    from peers.gateway.model.listed_file import ListedFile
 
 HITS_PER_PAGE: Final = 10
 ANSWERS_AMONG: Final = 3  # of the first hits, one whose synopsis is shown above all
@@ -584,7 +586,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         section=hit.section,
         section_url=section_url(hit),
         synopsis=hit.synopsis,
-        files=listed_files(hit.url, hit.entries),
+        files=_files(hit) if hit.entries else [],
         language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
         icon=_icon_of(hit.url),
         letter=site[:1].upper(),
@@ -600,6 +602,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def _files(hit: FoundPage) -> list[ListedFile]:
+    from peers.gateway.model.listed_file import listed_files
+
+    return listed_files(hit.url, hit.entries)
 
 
 def _over_gateway(result: _Result, links: ClickLinks, rank: int) -> _Result:

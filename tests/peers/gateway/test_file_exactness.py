@@ -9,8 +9,9 @@ from random import Random
 
 import pytest
 
-from peers.engine.pages.directory_entries import LISTING, Entry, lines_of
+from peers.engine.pages.directory_entries import Entry, lines_of
 from peers.engine.pages.document import Document
+from peers.engine.pages.kinds import LISTING
 from peers.gateway.model.listed_file import listed_files
 from tests.peers.gateway.test_exactness import Mesh
 

@@ -12,7 +12,8 @@ import pytest
 from peers.crawler.model.messages import PageParsed
 from peers.crawler.parsing.directory_index import is_left_unread
 from peers.crawler.parsing.extraction import extract
-from peers.engine.pages.directory_entries import ENTRIES_MAX, LISTING, Entry, entries_in
+from peers.engine.pages.directory_entries import ENTRIES_MAX, Entry, entries_in
+from peers.engine.pages.kinds import LISTING
 from tests.helpers import fetched
 from tests.peers.crawler.parsing.directory_samples import (
     APACHE_PLAIN,
@@ -106,6 +107,22 @@ def test_nginx_lists_in_json_too() -> None:
     ]
     assert parsed.document is not None
     assert parsed.document.title == "/pub/linux/"
+    assert [link.url for link in parsed.links] == [URL + "old/"]
+    barred = (("Content-Type", "application/json"), ("X-Robots-Tag", "nofollow"))
+    silent = extract(fetched(URL, body=NGINX_JSON.encode(), headers=barred), 1)
+    assert isinstance(silent, PageParsed)
+    assert silent.links == ()
+
+
+def test_names_in_json_and_ls_lr_may_each_be_in_another_encoding() -> None:
+    body = NGINX_JSON.encode().replace("数据 2024.zip".encode(), "数据 2024.zip".encode("gbk"))
+    body = body.replace(b'"old"', '"旧的"'.encode())
+    entries = entries_of(read(body, media_type="application/json"))
+    assert [entry.name for entry in entries] == ["旧的/", "数据 2024.zip"]
+    assert [entry.address for entry in entries] == ["", "%CA%FD%BE%DD%202024.zip"]
+    body = LS_LR.encode().replace("今年的".encode(), "今年的".encode("gbk"))
+    last = entries_of(read(body, "http://files.test/pub/ls-lR", "text/plain"))[-1]
+    assert (last.name, last.address) == ("linux/今年的.pdf", "linux/%BD%F1%C4%EA%B5%C4.pdf")
 
 
 def test_a_listing_of_all_directories_has_paths_and_exact_sizes() -> None:
@@ -124,6 +141,7 @@ def test_a_listing_of_all_directories_has_paths_and_exact_sizes() -> None:
     [
         ("%E6%95%B0%E6%8D%AE.zip", "数据.zip"),  # UTF-8
         ("%CA%FD%BE%DD.zip", "数据.zip"),  # GBK
+        ("%ED%B3%8A%ED%B3%BD%ED%B2%BE%ED%B3%9D.zip", "数据.zip"),  # GBK, as Python escapes it
         ("a%20b%26c.zip", "a b&c.zip"),
         ("caf%C3%A9.zip", "café.zip"),
     ],
