@@ -11,7 +11,7 @@ from peers.engine.pages.directory_entries import Entry, entries_in
 from peers.engine.queries.query import Literal, LiteralKind, Query
 
 SHOWN_MAX: Final = 5
-TRIED_MAX: Final = 500  # entries of the right size and age whose words are looked at: some 15 ms
+TRIED_MAX: Final = 500  # entries of the right size and age whose words are looked at: most are told by a look
 
 
 def entries_shown(

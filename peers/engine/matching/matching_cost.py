@@ -65,7 +65,7 @@ def _files_cost(view: SegmentView, literal: Literal) -> int:
     from peers.engine.matching.listed_files import DIRECTORIES, files_cost
 
     n_with_words = [int(each) for each in view.segment.look_up(literal.entries).doc_freqs]
-    return files_cost(view.segment, view.segment.look_up(DIRECTORIES), min(n_with_words, default=-1))
+    return files_cost(view.segment, view.segment.look_up(DIRECTORIES), min(n_with_words, default=-1), literal)
 
 
 def _all_of(segment: Segment, entries: Sequence[str]) -> int:
