@@ -22,6 +22,9 @@ the slot of the query
 The way of a submitted site: http -SubmitUrl-> searcher -ClaimDomain, SubmitSite-> submissions of its crawler
 -WatchSites-> controller -SitesSeen-> submissions
 
+The way of a watched word: parser -PageParsed-> controller -PageWatched-> watch -NoticesTold-> the gateways
+that ask
+
 The way of a slot to a new owner:
 
     membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
@@ -36,7 +39,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Actor
-from mesh.keys.decree import CLASSES, POLICY, REVOCATION
+from mesh.keys.decree import CLASSES, POLICY, REVOCATION, WATCH
 from mesh.tables.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.addresses.lessor import Lessor
@@ -60,6 +63,7 @@ from peers.storage.cell import Cell
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.settings import CellSettings
 from peers.submissions.submissions import Submissions
+from peers.watch.watcher import Watcher
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 URL_ROWS_SECTION: Final = CONTROLLER_SECTION + FRONTIER_SECTION
@@ -68,12 +72,14 @@ HISTORIAN_SECTION: Final = b"H"
 COPIES_SECTION: Final = b"K"
 QUERY_LOG_SECTION: Final = b"Q"
 SUBMISSIONS_SECTION: Final = b"N"
+WATCH_SECTION: Final = b"W"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {
     POLICY: ("controller", "cell", "auditor", "searcher", "historian", "query_log", "submissions", "http"),
     REVOCATION: ("http",),
     CLASSES: ("questions", "searcher", "http"),
+    WATCH: ("parser", "watch", "http"),
 }
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
@@ -129,4 +135,5 @@ def make_actors(
         Handover(me, [holder.keeps for holder in holders], life, handover),
         Importer(me, life),
         Historian(me, TableSection(table, HISTORIAN_SECTION)),
+        Watcher(me, TableSection(table, WATCH_SECTION)),
     ]

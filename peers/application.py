@@ -76,6 +76,10 @@ BUILT_IN: Final = {
         "peers.webhooks.command:webhook:EPILOG",
         "Post new hits of searches to a URL, until it is stopped.",
     ),
+    "watch": LateCommand(
+        "peers.watch.commands:watch_app",
+        "Tell administrators when a page that is new to the mesh has a word of a list.",
+    ),
     "token": LateCommand(
         "peers.commands.token:token:EPILOG",
         "Print a token that every gateway of the mesh takes, for browsers and scripts.",

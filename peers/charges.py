@@ -31,6 +31,7 @@ from peers.importing.wire_messages import ImportPage
 from peers.query_log.wire_messages import LogWanted, SearchesTold
 from peers.storage.wire_messages import ReplicatePage
 from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, ReadSubmissions, SubmitSite
+from peers.watch.wire_messages import NoticesWanted
 
 
 def _each(quota: Quota) -> Charge:
@@ -86,6 +87,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     SubmitSite: _each(Quota.QUESTIONS),
     JudgeSubmission: _each(Quota.QUESTIONS),
     ReadSubmissions: _submissions,
+    NoticesWanted: _each(Quota.QUESTIONS),
     Ping: _gossip,
     RumoursSpread: _gossip,
     MembersWanted: _members,

@@ -104,6 +104,7 @@ from peers.submissions.wire_messages import (
     SubmissionsTold,
     SubmitSite,
 )
+from peers.watch.wire_messages import NoticesTold, NoticesWanted
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
     {
@@ -213,5 +214,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         134: SubmissionAnswered,
         135: ReadSubmissions,
         136: SubmissionsTold,
+        # Notices of watched words
+        141: NoticesWanted,
+        142: NoticesTold,
     }
 )

@@ -54,8 +54,11 @@ ELSEWHERE: Final = {
     "tianmesh import papers --watch": "goes on until it is stopped; test_folder.py watches one",
     "tianmesh restore /mnt/disk/mesh --data": "test_backup.py restores onto machines that lost all",
     "tianmesh eval judge": "wants a person at a terminal; test_assessment.py presses the keys",
+    "tianmesh search --queries topics.tsv --record-reads": "wants a stopped peer; test_recorded_search.py",
     "tianmesh classes": "wants samples of one's own; tests/peers/classes has some, and a gateway",
     "tianmesh submi": "wants a policy that takes sites, and a site: test_submission.py has both",
+    "tianmesh watch follow": "goes on until it is stopped; tests/peers/watch/test_commands.py stops it",
+    "curl -N": "goes on until it is stopped; test_watch_routes.py reads events",
     "tianmesh webhook": "wants an endpoint; tests/peers/webhooks has some",
 }
 

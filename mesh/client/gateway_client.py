@@ -165,6 +165,45 @@ class GatewayClient:
         finally:
             self._connection.close()
 
+    def watch(self, after: str = "") -> dict[str, Any]:
+        """Return the watch list with its counts, and the last notices: the answer of /api/watch.
+
+        Args:
+          after: that of an answer before, for the notices behind it.
+        """
+        return self._ask("GET", "/api/watch?" + urlencode({"after": after}) if after else "/api/watch")
+
+    def watch_events(self, after: str = "") -> Generator[tuple[str, dict[str, Any] | None]]:
+        """Yield notices of watched words as they come, each with its `id`; None where only that is new.
+
+        Args:
+          after: `id` of an event before; "" for those from now on.
+
+        Raises:
+          GatewayError: the gateway lets us see none. GatewayUnreachable: it has gone away.
+        """
+        headers = self._headers() | ({"Last-Event-ID": after} if after else {})
+        try:
+            self._connection.request("GET", "/api/watch/events", None, headers)
+            response = self._connection.getresponse()
+            if response.status >= 400:
+                told = _decoder.decode(response.read(ANSWER_BYTES_MAX))
+                kind = GatewayUnreachable if response.status >= 500 else GatewayError
+                raise kind(str(told.get("error", f"{self.url} answered {response.status}")), response.status)
+            data: dict[str, Any] | None = None
+            while line := response.readline(ANSWER_BYTES_MAX):
+                if line.startswith(b"id: "):
+                    after = line[4:].strip().decode("ascii")
+                elif line.startswith(b"data: "):
+                    data = _decoder.decode(line[6:])
+                elif line == b"\n":
+                    yield after, data
+                    data = None
+        except (OSError, http.client.HTTPException, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise GatewayUnreachable(f"no answer from {self.url} ({error})") from error
+        finally:
+            self._connection.close()
+
     def add_seeds(self, urls: list[str], levels: int | None = None) -> dict[str, Any]:
         """Hand URLs to their owners; the answer says how many were taken, and which were not.
 

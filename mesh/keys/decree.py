@@ -42,8 +42,9 @@ DRAIN: Final = "drain"  # order to the peer of this id, once: 1 to give its slot
 WRITE_OFF: Final = "write-off"  # of the dead peer of this id: whatever it said up to an incarnation
 POLICY: Final = "policy"  # of the whole mesh; the subject is ""
 CLASSES: Final = "classes"  # that pages of the mesh are in, and how that is told; the subject is ""
+WATCH: Final = "watch"  # words that administrators are told of when a page has them; the subject is ""
 
-KINDS: Final = frozenset({REVOCATION, RENEWAL, DRAIN, WRITE_OFF, POLICY, CLASSES})
+KINDS: Final = frozenset({REVOCATION, RENEWAL, DRAIN, WRITE_OFF, POLICY, CLASSES, WATCH})
 ROOT_KINDS: Final = frozenset({REVOCATION, RENEWAL})  # what no administrator may sign
 
 DECREE_BYTES_MAX: Final = 256 << 10  # of the body; a policy of 2,000 rules

@@ -35,7 +35,8 @@ QUERY_HELP: Final = (
 EPILOG: Final = (
     'Examples: tianmesh search "中文 分词"   '
     "tianmesh search --live 'partition pruning' --data mymesh   "
-    "tianmesh search --queries topics.tsv --run run.txt   (a TREC run, for evaluation)"
+    "tianmesh search --queries topics.tsv --run run.txt   (a TREC run, for evaluation)   "
+    "tianmesh search --queries topics.tsv --record-reads reads.jsonl --data mymesh/peer-1"
 )
 
 
@@ -56,15 +57,21 @@ StepsOption = Annotated[
     int, typer.Option(min=0, max=100, help="With --live: clicks made without meeting a hit.")
 ]
 
+CountOption = Annotated[
+    int | None,
+    typer.Option("-k", min=1, max=10_000, help=f"How many results: {HITS_SHOWN}, or {RUN_DEPTH} in a run."),
+]
+ReadsOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Ask --queries of the index of the stopped peer in --data, and write its reads of lists here."
+    ),
+]
+
 
 def search(
     query: Annotated[str | None, typer.Argument(help=QUERY_HELP)] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k", min=1, max=10_000, help=f"How many results: {HITS_SHOWN}, or {RUN_DEPTH} in a run."
-        ),
-    ] = None,
+    k: CountOption = None,
     sort: Annotated[SortOption, typer.Option(help="The best or the latest pages first.")] = SortOption.SCORE,
     facets: Annotated[
         bool, typer.Option("--facets", help="Count sites, languages, types, years, classes.")
@@ -73,6 +80,7 @@ def search(
     cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
     queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
     run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
+    record_reads: ReadsOption = None,
     live: Annotated[
         bool, typer.Option("--live", help="Have the crawl visit first what this search waits for.")
     ] = False,
@@ -106,6 +114,10 @@ def search(
         return
     if live:
         raise typer.BadParameter("give a QUERY, and no file of them, with --live")
+    if record_reads is not None:
+        is_alone = query is None and run is None
+        _record_reads(queries if is_alone else None, data, record_reads, as_json=as_json)
+        return
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:
             _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
@@ -155,6 +167,19 @@ def _run_queries(
         f"p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms: {escape(str(run))}"
     )
     end_unless_whole(tally, is_partial=is_partial)
+
+
+def _record_reads(queries: Path | None, data: Path, out: Path, *, as_json: bool) -> None:
+    """Write the reads of a peer's index, and tell how many a query makes."""
+    if queries is None:
+        raise typer.BadParameter("give --queries FILE, and neither a QUERY nor --run, with --record-reads")
+    from peers.commands.recorded_search import record_reads
+
+    told = record_reads(queries, data, out)
+    print_json(told) if as_json else Console().print(
+        f"{told['queries']:,} queries, of each {told['reads_each']:.1f} reads of {told['read_kb']:.2f} kB on "
+        f"average, of {told['lists_mb']:.1f} MB of lists: {escape(str(out))}"
+    )
 
 
 def _show_found(answer: dict[str, Any]) -> None:

@@ -48,6 +48,7 @@ from peers.storage.archive.warc import absence_record
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
+from peers.watch.messages import PageWatched
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company
 # Of a page that go on their way at once: some 3 ms. A page can have 6,000, which would hold the event loop.
@@ -56,6 +57,7 @@ LINKS_PER_TURN: Final = 256
 # to ask for it, or has something there that is no page. All others may pass (a time-out, a robots.txt that
 # cannot be read), or say more of us than of the page (too large, too long a delay).
 WITHDRAWING: Final = frozenset((FailureReason.ROBOTS, FailureReason.NOT_HTML))
+NEW_TEXT: Final = (Finding.FIRST, Finding.CHANGED)
 WHOLE_EVERY: Final = 64  # visits: some servers say "not modified" whatever happens
 
 
@@ -100,6 +102,7 @@ class PagesInProgress:
         self.settings = settings  # may be replaced
         self._flush_pages = tuning.flush_pages
         self._parser, self._cell, self._recorder = (Address(me, to) for to in ("parser", "cell", "recorder"))
+        self._watcher = Address(me, "watch")
         self._frontier = frontier
         self._store, self._links = store, links
         self._versions, self._budgets = versions, budgets
@@ -284,7 +287,12 @@ class PagesInProgress:
             page.finding = finding_of(page.taken.before, page.digest, page.text)
             if page.taken.before is None:
                 self._frontier.traps.note(page.state, parsed.url, parsed.text_shape)
-        return [self._have_stored(page, parsed.records, parsed.document)]
+        sends = [self._have_stored(page, parsed.records, parsed.document)]
+        if parsed.watched is not None and page.finding in NEW_TEXT:
+            mark = page.text.to_bytes(4, "big") if page.text else page.digest
+            told = PageWatched(parsed.url, page.stamp.fetched_at, mark, parsed.watched)
+            sends.append(Send(self._watcher, told))
+        return sends
 
     def _list_read(self, page: Page, links: tuple[FoundLink, ...], now: float) -> list[Send]:
         """Let the links of a list go on their way; nothing of it is stored.

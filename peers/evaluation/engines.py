@@ -21,11 +21,12 @@ from peers.engine.queries.query_parser import read_query
 from peers.engine.rescoring.features import features_of
 from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
 from peers.engine.searching.ranking import CollectionStatistics, RankingWeights
-from peers.engine.snapshot import DocumentHit
+from peers.engine.snapshot import DocumentHit, View
 from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
 from peers.gateway.search.relaxation import steps_of
 from peers.text.analysis import analyse
+from peers.text.segmentation import NO_USER_WORDS, UserWords
 
 RUN_DEPTH: Final = 100  # hits of a query in a run
 
@@ -52,27 +53,23 @@ def rank_all(ranker: Ranker, queries: Mapping[str, str], advance: Advance) -> di
     return run
 
 
-class Ours:
-    """Our engine: one index in memory."""
-
-    name: Final = "tianmesh"
+class ViewRanker:
+    """Our engine over the documents of a view, as peers and gateway do it."""
 
     def __init__(
         self,
-        collection: Collection,
-        *,
+        view: View,
         weights: RankingWeights | None = None,
         model: ModelWeights | None = None,
+        user_words: UserWords = NO_USER_WORDS,
     ) -> None:
+        self._view = view
+        self._user_words = user_words
         self._weights = weights or RankingWeights()
         self._model = model or ModelWeights()
-        index = Index.open(MemoryStorage())
-        index.add([(0, document) for document in collection.documents])
-        index.commit()
-        self._view = index.snapshot().everything()
 
     def rank(self, text: str) -> list[Ranked]:
-        reading = read_query(text)
+        reading = read_query(text, user_words=self._user_words)
         statistics = self._view.statistics(reading.terms)
         query = reading.with_native_forms(statistics.doc_freqs)
         unquoted = reading.unquoted_with_native_forms(statistics.doc_freqs)
@@ -95,6 +92,24 @@ class Ours:
         # Features only add to scores: the tail stays behind.
         run = [Ranked(each.url, each.score) for each in ranked]
         return run + [Ranked(hit.url, hit.score) for hit in tail]
+
+
+class Ours(ViewRanker):
+    """Our engine: one index in memory."""
+
+    name: Final = "tianmesh"
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        weights: RankingWeights | None = None,
+        model: ModelWeights | None = None,
+    ) -> None:
+        index = Index.open(MemoryStorage())
+        index.add([(0, document) for document in collection.documents])
+        index.commit()
+        super().__init__(index.snapshot().everything(), weights, model)
 
 
 class Tantivy:

@@ -149,11 +149,17 @@ class FitSample:
             self._scales[number] = scale_of(weighted, statistics)
             advance()
 
-    def judged_by_model(self, point: Point) -> Floats:
-        """Return the measure of each query, the candidates ranked by the full model."""
+    def judged_by_model(self, point: Point, further: Floats | None = None) -> Floats:
+        """Return the measure of each query, the candidates ranked by the full model.
+
+        Args:
+          further: of each document, what a feature on trial adds for all queries, weight times value.
+        """
         assert self.features is not None, "no candidates were taken"
-        weights = np.array([point[name] for name in FEATURES])
-        mixed = self._scores + self._scales[:, None] * (self.features @ weights)
+        values = self.features @ np.array([point[name] for name in FEATURES])
+        if further is not None:
+            values += further[self._tops]
+        mixed = self._scores + self._scales[:, None] * values
         order = np.argsort(-np.where(self._tops >= 0, mixed, -np.inf), axis=1, kind="stable")[:, :_LISTED]
         return self._judged(np.take_along_axis(self._tops, order, 1))
 

@@ -13,6 +13,7 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.policy.rules import Policy
+from peers.watch.watch_list import WatchInForce
 
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
@@ -43,6 +44,7 @@ class Backend(Protocol):
       policy: of the mesh, in force now.
       shown_log: notes what is shown and clicked on, if the policy of the mesh wants that.
       classes: that pages of the mesh may be in; None where it has none.
+      watch_list: of the mesh; None where nothing is watched for.
     """
 
     settings: GatewaySettings
@@ -51,6 +53,7 @@ class Backend(Protocol):
     policy: Policy
     shown_log: ShownLog
     classes: ClassModel | None
+    watch_list: WatchInForce | None
 
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"

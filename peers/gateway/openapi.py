@@ -17,6 +17,7 @@ from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
+from peers.gateway.notices.watch_json import WatchJson
 from peers.gateway.responses import SUGGESTIONS_TYPE
 from peers.gateway.site.cdx import FIELDS, MEDIA_TYPES, PAGES_MAX, CdxForm, MatchType
 from peers.gateway.site.command_json import (
@@ -103,6 +104,7 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_AFTER_NOTICE: Final = _Parameter("after", "`id` of an event, or `after` of /api/watch", {"type": "string"})
 _RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss", "atom"]})
@@ -241,6 +243,33 @@ _OPERATIONS: Final = (
         (_MEMBER, _Parameter("after", "`next` of an answer of this peer, to go on", {"type": "string"})),
         is_for_administrators=True,
         failures=(400,),
+    ),
+    _Operation(
+        "/api/watch",
+        "get",
+        "The watch list with the counts of all peers, and the last notices, or those behind `after`",
+        WatchJson,
+        (_AFTER_NOTICE,),
+        is_for_administrators=True,
+        failures=(400,),
+    ),
+    _Operation(
+        "/api/watch/events",
+        "get",
+        "Notices of watched words as they come, each event a NoticeJson; those behind the one in "
+        "Last-Event-ID or `after`, else from now on",
+        _EVENTS,
+        (_AFTER_NOTICE,),
+        is_for_administrators=True,
+        failures=(400,),
+    ),
+    _Operation(
+        "/watch",
+        "get",
+        "The watch as a page, or its last notices as a feed",
+        _HTML,
+        (_Parameter("format", "instead of a page", {"enum": ["atom"]}), _LANGUAGE),
+        is_for_administrators=True,
     ),
     _Operation(
         "/api/drain",

@@ -106,6 +106,11 @@ def plain(text: str, media_type: str) -> Response:
     return Response(body, 200, headers, media_type=f"{media_type}; charset=utf-8")
 
 
+def policy_with(source: str) -> str:
+    """Return the policy of pages with one more script, that of one page."""
+    return _PAGE_POLICY.replace(pages.SCRIPT_SOURCE, f"{pages.SCRIPT_SOURCE} {source}")
+
+
 def xml(text: str, media_type: str) -> Response:
     headers = {"Cache-Control": "private, no-cache", "Vary": "Accept-Language", **SAFE_HEADERS}
     return Response(

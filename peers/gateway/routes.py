@@ -36,6 +36,7 @@ from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import StoredRoutes
 from peers.gateway.submission_routes import SubmissionRoutes
+from peers.gateway.watch_routes import WatchRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -53,6 +54,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_live_searches(LiveRoutes(backend, access)),
             Route("/", pages.start),
             *_routes_of_log(LogRoutes(backend, access)),
+            *_routes_of_watch(WatchRoutes(backend, access)),
             *_routes_of_submissions(SubmissionRoutes(backend, access)),
             Route("/page", stored.page),
             *_routes_of_web_archives(stored),
@@ -81,7 +83,6 @@ def application(backend: Backend) -> Starlette:
             Route("/api/import", api.import_pages, methods=["POST"]),
             *_routes_of_health(api),
             Route("/robots.txt", api.robots),
-            Route("/metrics", api.metrics),
             Route("/openapi.json", api.openapi),
         ],
         middleware=[
@@ -117,11 +118,19 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
 
 
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz)]
+    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz), Route("/metrics", api.metrics)]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
     return [Route("/go", log.go), Route("/api/log", log.log)]
+
+
+def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
+    return [
+        Route("/watch", watch.page),
+        Route("/api/watch", watch.told),
+        Route("/api/watch/events", watch.events),
+    ]
 
 
 def _routes_of_submissions(submissions: SubmissionRoutes) -> list[Route]:

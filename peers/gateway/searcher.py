@@ -35,6 +35,7 @@ from peers.gateway.errands.hasten_errand import HastenErrand
 from peers.gateway.errands.history_roundup import HistoryRoundup
 from peers.gateway.errands.inquiry import CrawlInquiry, UrlInquiry
 from peers.gateway.errands.log_lookup import LogLookup
+from peers.gateway.errands.notice_roundup import NoticeRoundup
 from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
 from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
@@ -57,6 +58,7 @@ from peers.gateway.model.messages import (
     FindSubmission,
     FindVersions,
     GatherHistory,
+    GatherNotices,
     GatherStatus,
     HastenPages,
     JudgeSite,
@@ -89,6 +91,7 @@ from peers.policy.rules import EVERYTHING
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
+from peers.watch.wire_messages import NoticesTold
 
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
@@ -113,6 +116,7 @@ Order: TypeAlias = (
     | HastenPages
     | GatherStatus
     | GatherHistory
+    | GatherNotices
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -172,6 +176,7 @@ class Searcher(Actor):
             StatusWanted,
             StatusTold,
             HistoryTold,
+            NoticesTold,
             LogTold,
             SubmissionAnswered,
             SubmissionsTold,
@@ -236,6 +241,7 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
                 | GroupAnswered(request=request)
@@ -255,7 +261,7 @@ class Searcher(Actor):
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
-            case ReadLog() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
+            case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
                 return self._begin(message, now)
             case DecreesInForce(kind=kind):
                 (self._change_classes if kind == CLASSES else self._change_policy)(message)
@@ -385,6 +391,8 @@ class Searcher(Actor):
                 return StatusRoundup(number, self._me, order, view.punctuality.silent, self._down_at)
             case GatherHistory():
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
+            case GatherNotices():
+                return NoticeRoundup(number, self._me, order, view.punctuality.silent)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -25,6 +26,14 @@ words_app: Final = typer.Typer(
 )
 
 
+class Layout(StrEnum):
+    """The way in which words are printed."""
+
+    TABLE = "table"
+    JIEBA = "jieba"  # a user dictionary
+    POLICY = "policy"  # the line of a policy's file
+
+
 def register(commands: dict[str, LateCommand]) -> None:
     """Add the commands of this module to those of `tianmesh`."""
     commands["words"] = LateCommand("peers.index.words_command:words_app", "Words that the dictionary lacks.")
@@ -37,7 +46,7 @@ def _words() -> None:
 
 @words_app.command(
     epilog="Examples: tianmesh words discover titles.txt anchors.txt   "
-    "tianmesh words discover --queries SogouQ.sample"
+    "tianmesh words discover --queries SogouQ.sample --as policy"
 )
 def discover(
     files: Annotated[
@@ -50,6 +59,9 @@ def discover(
     min_clients: Annotated[
         int, typer.Option(min=1, help="Of a log: clients that must have asked for the word.")
     ] = CLIENTS_TOLD_MIN,
+    layout: Annotated[
+        Layout, typer.Option("--as", help="A table, a user dictionary of jieba, or `user_words` of a policy.")
+    ] = Layout.TABLE,
     as_json: JsonOption = False,
 ) -> None:
     """Print words of Chinese texts that the dictionary lacks, the most frequent first.
@@ -63,8 +75,27 @@ def discover(
     if as_json:
         print_json(msgspec.to_builtins(found))
         return
+    if layout is not Layout.TABLE:
+        print_dictionary(found, layout)
+        return
     for word in found:
         print(*(f"{each:.1f}" if isinstance(each, float) else each for each in astuple(word)), sep="\t")
+
+
+def print_dictionary(found: Sequence[DiscoveredWord | QueryWord], layout: Layout) -> None:
+    """Print lines of a user dictionary: a word and its frequency."""
+    from peers.policy.rules import USER_WORDS_MAX
+    from peers.text.user_words import word_in
+
+    entries = [(str(word), int(count)) for word, count, *_ in map(astuple, found)]
+    lines = [line for line in (f"{word} {count}" for word, count in entries) if word_in(line) is not None]
+    if layout is Layout.JIEBA:
+        print(*lines, sep="\n", end="\n" if lines else "")
+        return
+    kept = ",\n".join(f'    "{line}"' for line in lines[:USER_WORDS_MAX])
+    print(f"user_words = [\n{kept},\n]" if kept else "user_words = []")
+    if len(lines) > USER_WORDS_MAX:
+        print(f"# {len(lines) - USER_WORDS_MAX:,} more are left out: a policy has {USER_WORDS_MAX:,} at most")
 
 
 def _words_of(files: list[Path], min_texts: int) -> list[DiscoveredWord]:

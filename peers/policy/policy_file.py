@@ -3,6 +3,7 @@
 pages_max = 100000
 allow_private = ["intranet.pku.edu.cn", "10.1.0.0/16"]
 synonyms = [["北大", "北京大学"], ["postgres", "PostgreSQL"]]
+user_words = ["爱心社 12 n", "单片机"]
 
 [[rules]]
 action = "crawl"
@@ -56,6 +57,7 @@ from peers.policy.rules import (
     RULES_MAX,
     SYNONYMS_MAX,
     UNDO_MAX,
+    USER_WORDS_MAX,
     Inside,
     Moment,
     Pin,
@@ -64,9 +66,11 @@ from peers.policy.rules import (
     Rule,
     SynonymGroup,
     Undo,
+    UserWordLine,
 )
 from peers.policy.submission_rules import SubmissionRules
 from peers.text.synonyms import HAN_WORD_CHARS_MAX, is_word
+from peers.text.user_words import CHARS_MAX, word_in
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -78,6 +82,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     inside: Annotated[tuple[Inside, ...], Meta(max_length=INSIDE_MAX)] = ()
     undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
     synonyms: Annotated[tuple[SynonymGroup, ...], Meta(max_length=SYNONYMS_MAX)] = ()
+    user_words: Annotated[tuple[UserWordLine, ...], Meta(max_length=USER_WORDS_MAX)] = ()
     ends_at: Moment | None = None
     next_at: Moment | None = None
     query_log: QueryLogRules | None = None
@@ -113,6 +118,12 @@ def read_policy(text: str, name: str) -> Policy:
             raise ConfigError(
                 f"{name}: a synonym is one word of letters and digits, or of 2 to {HAN_WORD_CHARS_MAX} "
                 f"Chinese characters, and “{word}” is none"
+            )
+    for line in policy.user_words:
+        if word_in(line) is None:
+            raise ConfigError(
+                f"{name}: a user word has 2 to {CHARS_MAX} Chinese characters, and behind it, if you like, a "
+                f"space and its frequency, a space and a tag in small letters; “{line}” is none"
             )
     return policy
 

@@ -61,6 +61,7 @@ PINNED_SLOTS_MAX: Final = 16_384  # 2 microseconds each whenever the members cha
 PRIVATE_MAX: Final = 1_000
 UNDO_MAX: Final = 16
 SYNONYMS_MAX: Final = 1_000  # groups of words
+USER_WORDS_MAX: Final = 2_000
 SYNONYMS_EACH_MAX: Final = 3  # as many ways as a query may have a word
 INSIDE_MAX: Final = 16  # each costs a search by people outside a pass over the pages of its domains
 WILDCARDS_MAX: Final = 4  # in one pattern: each more is one more search through the URL
@@ -276,6 +277,9 @@ SynonymGroup: TypeAlias = Annotated[
     Meta(min_length=2, max_length=SYNONYMS_EACH_MAX),
 ]
 
+# A word, its frequency, and the tag of its part of speech. `user_words` says what can be one.
+UserWordLine: TypeAlias = Annotated[str, Meta(min_length=2, max_length=64)]
+
 
 class Policy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
@@ -293,6 +297,8 @@ class Policy(
     undo: Annotated[tuple[Undo, ...], Meta(max_length=UNDO_MAX)] = ()
     # Whoever searches for one of the words of a group finds pages with any, those with the typed one first.
     synonyms: Annotated[tuple[SynonymGroup, ...], Meta(max_length=SYNONYMS_MAX)] = ()
+    # By which Chinese queries are cut besides the dictionary: lines of a user dictionary of jieba.
+    user_words: Annotated[tuple[UserWordLine, ...], Meta(max_length=USER_WORDS_MAX)] = ()
     ordering: CrawlOrder | None = (
         None  # in which order new pages are visited; None for what each peer is set to
     )

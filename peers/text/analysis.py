@@ -43,7 +43,7 @@ from peers.text.folding import fold, other_forms
 from peers.text.function_words import function_words_of
 from peers.text.regional_words import OTHERS_MAX, regional_words
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of, kind_of, runs_of
-from peers.text.segmentation import segment_han, words_of
+from peers.text.segmentation import NO_USER_WORDS, UserWords, segment_han, words_of
 from peers.text.spellings import spellings_of
 from peers.text.stemming import form_of, native_form_of, native_language
 from peers.text.synonyms import NO_SYNONYMS, Synonyms
@@ -72,17 +72,21 @@ class QueryTerms(NamedTuple):
     alternatives: tuple[EitherOf, ...] = ()  # required likewise; distinct
 
 
-def query_terms(text: str, synonyms: Synonyms = NO_SYNONYMS) -> QueryTerms:
+def query_terms(
+    text: str, synonyms: Synonyms = NO_SYNONYMS, user_words: UserWords = NO_USER_WORDS
+) -> QueryTerms:
     """Say by which entries of the dictionary documents about a typed text are found and scored.
 
     A word scores by itself and by its form, a Han word by itself and by the pairs of its characters and
     those around it: what is segmented otherwise than in the page still counts. Required is what every
     page has in which the words stand, in whatever form and however segmented: forms, and the pairs inside
-    words; of a word that is another one in another region, or has synonyms, either. Function words are
+    words; of a word that is another one in another region, or has synonyms, either. A word of the mesh is one
+    word, not those that the dictionary makes of it (`user_words`). Function words are
     required only of who types nothing else; beside `SENTENCE_WORDS` others they do not score either. What is
     typed twice counts twice.
     """
-    return _Reading(fold(text), () if text.isascii() else spellings_of(text), synonyms).terms()
+    spellings = () if text.isascii() else spellings_of(text)
+    return _Reading(fold(text), spellings, synonyms, user_words).terms()
 
 
 # Chosen on the judged collections, on all of their queries, with the weights of fields as they were then; for
@@ -133,8 +137,11 @@ _PARTICLE = re.compile(
 class _Reading:
     """Collects the entries that a folded query is searched by."""
 
-    def __init__(self, folded: str, spellings: Sequence[str], synonyms: Synonyms) -> None:
+    def __init__(
+        self, folded: str, spellings: Sequence[str], synonyms: Synonyms, user_words: UserWords
+    ) -> None:
         self._synonyms = synonyms
+        self._user_words = user_words
         self._required: dict[str, None] = {}
         self._optional: dict[str, None] = {}  # required where nothing else is
         self._scoring: dict[str, float] = {}
@@ -205,7 +212,7 @@ class _Reading:
 
     def _add_han(self, run: str) -> None:
         pairs = pair_atoms(run)[:-1]
-        words = words_of(run)
+        words = _cut_with(run, self._user_words) if self._user_words else words_of(run)
         ends = list(accumulate(map(len, words)))
         regional = regional_words(run, {0, *ends}, self._synonyms)
         for word, end in zip(words, ends, strict=True):
@@ -254,6 +261,12 @@ class _Reading:
         self._scoring[entry] = min(self._scoring.get(entry, 0.0) + weight, REPEATS_MAX * weight)
         if is_content:
             self._content.add(entry)
+
+
+def _cut_with(run: str, user_words: UserWords) -> list[str]:
+    from peers.text.user_words import cut_with  # loaded by peers of a mesh that has such words
+
+    return cut_with(run, user_words)
 
 
 def _way_of(word: str) -> tuple[str, ...]:

@@ -1,10 +1,13 @@
-"""Cut Han runs into words: jieba's dictionary and search mode."""
+"""Cut Han runs into words: jieba's dictionary and search mode. `user_words` adds those of a mesh."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Protocol
+from typing import Final, Protocol, TypeAlias
+
+UserWords: TypeAlias = frozenset[str]  # folded words that a mesh adds to the dictionary, see `user_words`
+NO_USER_WORDS: Final[UserWords] = frozenset()
 
 
 class Segmenter(Protocol):

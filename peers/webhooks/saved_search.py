@@ -2,7 +2,7 @@
 
 A hit is new when its URL was not among the hits of its search before. The first answer that speaks for the
 whole mesh is where a search begins: none of its hits is new. Answers for other words, which the gateway gives
-where nothing has all words, have no hits of the search.
+where nothing has all words, have no hits of the search. Notices of the watch are delivered by the same state.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ SEEN_MAX: Final = 10_000  # URLs of one search that are remembered, the last see
 HITS_PER_DELIVERY: Final = 20  # Standard Webhooks wants bodies of some 20 kB
 WAITING_MAX: Final = 100  # deliveries; no search is asked for while so many wait
 EVENT: Final = "search.hits"
+WATCH_EVENT: Final = "watch.notices"
 _FIELDS: Final = ("url", "title", "snippet", "host", "language", "type", "date", "published", "fetched_at")
 
 
@@ -34,6 +35,7 @@ class HookState(msgspec.Struct):
     seen: dict[str, list[str]] = {}  # marks of URLs by query, the last seen ones at the end
     waiting: list[HookDelivery] = []  # the oldest first
     delivered_count: int = 0
+    after: str = ""  # of the watch: the place behind the last notice that was read
 
     @property
     def has_room(self) -> bool:
@@ -64,6 +66,20 @@ class HookState(msgspec.Struct):
             self.waiting.append(_delivery(query, new[start : start + HITS_PER_DELIVERY], now))
         return len(new)
 
+    def take_notices(self, answer: dict[str, Any], now: str) -> int:
+        """Take in an answer of /api/watch, and return how many of its notices are to be delivered.
+
+        The first answer is where it begins. A notice that is told again is delivered again, as a reader knows
+        it by its url, mark and entry.
+        """
+        new = answer["notices"] if self.after else []
+        self.after = answer["after"]
+        for start in range(0, len(new), HITS_PER_DELIVERY):
+            notices = new[start : start + HITS_PER_DELIVERY]
+            text = msgspec.json.encode({"type": WATCH_EVENT, "timestamp": now, "data": {"notices": notices}})
+            self.waiting.append(_delivery_of("watch", text.decode()))
+        return len(new)
+
     def note_delivered(self) -> None:
         """The oldest delivery has arrived."""
         del self.waiting[0]
@@ -74,7 +90,11 @@ def _delivery(query: str, hits: list[dict[str, Any]], now: str) -> HookDelivery:
     told = [{name: hit[name] for name in _FIELDS} for hit in hits]
     body = {"type": EVENT, "timestamp": now, "data": {"query": query, "hits": told}}
     text = msgspec.json.encode(body).decode()
-    return HookDelivery(f"hits_{blake2b(text.encode(), digest_size=12).hexdigest()}", text)
+    return _delivery_of("hits", text)
+
+
+def _delivery_of(kind: str, text: str) -> HookDelivery:
+    return HookDelivery(f"{kind}_{blake2b(text.encode(), digest_size=12).hexdigest()}", text)
 
 
 def _mark(url: str) -> str:

@@ -31,6 +31,9 @@ class SearchWatch:
     ) -> None:
         """Go on with the state that a file has.
 
+        Args:
+          queries: to be searched for; none for the notices of the watch instead.
+
         Raises:
           ConfigError: the file is something else.
         """
@@ -54,7 +57,7 @@ class SearchWatch:
         """
         if now >= self._search_at_s and self.state.has_room:
             self._search_at_s = now + self._every_s
-            self._search(say)
+            (self._search if self._queries else self._read_notices)(say)
         if now >= self._post_at_s:
             self._post_at_s = now + self._deliver(say) if self.state.waiting else 0.0
         due = [self._search_at_s] if self.state.has_room else []
@@ -72,6 +75,20 @@ class SearchWatch:
             n_new = self.state.take_in(query, answer, datetime.now(UTC).isoformat(timespec="seconds"))
             if n_new:
                 say(f"{n_new} new pages for {query!r}")
+        self._save()
+
+    def _read_notices(self, say: Callable[[str], None]) -> None:
+        """Read the notices of watched words that are new; those that one answer lacks are in the next."""
+        self.n_missed = 0
+        try:
+            answer = self._client.watch(self.state.after)
+        except GatewayError as error:
+            self.n_missed = 1
+            say(f"no answer about the watch: {error}")
+            return
+        n_new = self.state.take_notices(answer, datetime.now(UTC).isoformat(timespec="seconds"))
+        if n_new:
+            say(f"{n_new} new notices of watched words")
         self._save()
 
     def _deliver(self, say: Callable[[str], None]) -> float:

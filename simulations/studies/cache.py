@@ -2,7 +2,8 @@
 
 Results: the book's FIFO, LRU and LFU with decay, later policies, and the most that any could have (`caches`
 has all), on a query log or a made-up one. Postings: what the queries that are not answered read, of an index
-that the engine makes (`posting_lists`), through pages and whole lists, GD-Size(1) among them (section 8.5).
+that the engine makes (`posting_lists`), or that an engine was seen to read (`recorded_reads`), through pages
+and whole lists, GD-Size(1) among them (section 8.5), and how local these reads are (`locality`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
+import numpy as np
 from msgspec import Meta
 
 from simulations.model.caches import (
     POLICIES,
     LeastRecent,
+    ListAccess,
     accesses_of,
     arc_hits,
     fifo_hits,
@@ -27,9 +30,11 @@ from simulations.model.caches import (
     sieve_hits,
     static_hits,
 )
+from simulations.model.locality import LENGTHS, distinct_strings, interval_slope, pages_of, reads_of
 from simulations.studies.figures import lines, measure, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT, made_up_queries, read_queries
+from simulations.traces.recorded_reads import bytes_of, read_reads
 from simulations.world.posting_lists import posting_lists
 
 if TYPE_CHECKING:
@@ -37,7 +42,9 @@ if TYPE_CHECKING:
 
 BOOK: Final = "Li, Yan, Wang 2004, table 9-2"
 BOOK_8: Final = "Li, Yan, Wang 2004, chapter 8, section 5"
-RESULTS, POSTINGS = "results", "postings"
+RESULTS, POSTINGS, LOCALITY = "results", "postings", "locality"
+READS, PAGES, AT_RANDOM = "reads", "pages", "reads at random"
+SLOPES_OF_BOOK: Final = {READS: 1.039, PAGES: 0.764}
 NOT_TOLD: Final = -1.0
 OPTIMUM: Final = "optimum (Belady)"
 SIZES_OF_BOOK: Final = (100, 300, 500, 1_000, 2_000, 3_000)
@@ -73,6 +80,9 @@ class CacheParameters(Parameters, frozen=True, kw_only=True):
     shares: Annotated[str, Meta(description="Of all postings, that a cache holds, by comma.")] = (
         "0.01,0.02,0.05,0.1,0.2"
     )
+    reads: Annotated[
+        str, Meta(description="File of reads that `tianmesh search --record-reads` wrote; made up if none.")
+    ] = ""
     results: Annotated[int, Meta(ge=1, description="Results cached before the caches of postings.")] = 1_500
 
 
@@ -109,20 +119,59 @@ def run(parameters: CacheParameters, seed: int) -> list[Row]:
                     "hit_rate": rate,
                     "byte_rate": rate,
                     "book": book,
+                    "strings": NOT_TOLD,
+                    "slope": NOT_TOLD,
                 }
             )
-    return rows + _posting_rows(parameters, asked, seed)
+    accesses, n_bytes = _recorded(parameters) if parameters.reads else _made_up(parameters, asked, seed)
+    return rows + _posting_rows(parameters, accesses, n_bytes) + _locality_rows(accesses, seed)
 
 
-def _posting_rows(parameters: CacheParameters, asked: list[int], seed: int) -> list[Row]:
+def _made_up(parameters: CacheParameters, asked: list[int], seed: int) -> tuple[list[ListAccess], int]:
+    """Return the lists that are read for queries which the cache of results misses, and bytes of all."""
     lists = posting_lists(parameters.documents, seed)
     results = LeastRecent(parameters.results)
     missed = [query for query in asked if not results.touch(query, 1)]
-    accesses = accesses_of(missed, lists, max(asked) + 1, parameters.words, seed)
+    return accesses_of(missed, lists, max(asked) + 1, parameters.words, seed), int(lists.n_bytes.sum())
+
+
+def _recorded(parameters: CacheParameters) -> tuple[list[ListAccess], int]:
+    """Return the same of recorded reads; all bytes are those that any query read."""
+    results = LeastRecent(parameters.results)
+    reads = read_reads(Path(parameters.reads))
+    accesses, query, is_missed = list[ListAccess](), -1, False
+    for read in reads:
+        if read.query != query:
+            query, is_missed = read.query, not results.touch(read.first, 1)
+        if is_missed:
+            accesses.append(ListAccess(read.thing, read.start, read.n_bytes))
+    return accesses, bytes_of(reads)
+
+
+def _locality_rows(accesses: list[ListAccess], seed: int) -> list[Row]:
+    reads = reads_of(accesses)
+    shuffled = np.random.default_rng((seed, 10)).permutation(reads)
+    return [
+        {
+            "of": LOCALITY,
+            "policy": name,
+            "size": length,
+            "hit_rate": NOT_TOLD,
+            "byte_rate": NOT_TOLD,
+            "book": NOT_TOLD,
+            "strings": count,
+            "slope": interval_slope(things),
+        }
+        for name, things in ((READS, reads), (PAGES, pages_of(accesses)), (AT_RANDOM, shuffled))
+        for length, count in zip(LENGTHS, distinct_strings(things), strict=True)
+    ]
+
+
+def _posting_rows(parameters: CacheParameters, accesses: list[ListAccess], all_bytes: int) -> list[Row]:
     rows = []
     for share in amounts(parameters.shares, "--shares", least=1e-6, most=1.0):
         for name, found_by in POLICIES.items():
-            found = found_by(accesses, int(share * lists.n_bytes.sum()))
+            found = found_by(accesses, int(share * all_bytes))
             rows.append(
                 {
                     "of": POSTINGS,
@@ -131,6 +180,8 @@ def _posting_rows(parameters: CacheParameters, asked: list[int], seed: int) -> l
                     "hit_rate": found.hits,
                     "byte_rate": found.byte_hits,
                     "book": NOT_TOLD,
+                    "strings": NOT_TOLD,
+                    "slope": NOT_TOLD,
                 }
             )
     return rows
@@ -191,6 +242,28 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         ),
         all(a > b for a, b in zip(greedy, pages, strict=True)),
     )
+    yield from _claims_of_locality(rows)
+
+
+def _claims_of_locality(rows: list[Row]) -> Iterable[Claim]:
+    local = {(row["policy"], row["size"]): row for row in rows if row["of"] == LOCALITY}
+    slopes = {name: local[name, 1]["slope"] for name in SLOPES_OF_BOOK}
+    yield Claim(
+        BOOK_8,
+        "reads come again sooner than pages: intervals fall with a slope of 1.039, those of pages with .764",
+        ", ".join(f"{name}: {slope:.3f}" for name, slope in slopes.items()),
+        slopes[READS] > slopes[PAGES] > 0,
+    )
+    counts = {
+        name: [local[name, length]["strings"] for length in LENGTHS] for name in (READS, PAGES, AT_RANDOM)
+    }
+    yield Claim(
+        BOOK_8,
+        "of strings of 1 to 9 reads in a row there are fewer distinct ones than of pages, and of pages than "
+        "at random",
+        "; ".join(f"{name}: " + ", ".join(f"{n:,.0f}" for n in each) for name, each in counts.items()),
+        all(a <= b <= c for a, b, c in list(zip(*counts.values(), strict=True))[1:]),
+    )
 
 
 STUDY: Final = Study(
@@ -201,15 +274,19 @@ STUDY: Final = Study(
     run=run,
     keys=("of", "policy", "size"),
     columns={
-        "of": "what is kept: results of queries, or posting lists that queries read which have no result",
+        "of": "what is kept: results of queries, or posting lists that queries read which have no result; or "
+        "how local these reads are",
         "policy": "what is replaced: the oldest; the longest unused; the least frequent, with decay; "
         "nothing in a static half; the least of frequency and age (GDSF); by lists of what went out (ARC); "
         "the oldest not asked again, in one queue (SIEVE) or behind a short one (S3-FIFO); what is asked "
         "last of all (Belady). Of lists, GD-Size(1): large ones that are long unused",
-        "size": "queries that the cache holds; of postings, the share of all their bytes",
+        "size": "queries that the cache holds; of postings, the share of all their bytes (of recorded reads "
+        "of all bytes read); of locality, reads in a row",
         "hit_rate": "queries that it answers, share; of postings, lists that are all there",
         "book": "hit rate in table 9-2; -1 where it says nothing",
         "byte_rate": "bytes of what was there, share of the bytes that were wanted; of results the same",
+        "strings": "distinct strings of so many in a row, among the first 100,000; -1 elsewhere",
+        "slope": "of the logarithm of intervals until the same is read again, in groups of 2,000; -1 if none",
     },
     draw=draw,
     caption="Hit rates of caches of results, beside the book's table 9-2, and of posting lists behind one.",

@@ -31,6 +31,7 @@ from simulations.studies.search import SearchParameters
 from simulations.studies.search import run as run_search
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 from simulations.traces.columns import Floats
+from simulations.traces.recorded_reads import read_reads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,6 +109,15 @@ class PlanParameters(Parameters, frozen=True, kw_only=True):
     links: Annotated[float, Meta(ge=0, description="To other hosts, of a page.")] = 2.0
     changes_a_day: Annotated[float, Meta(ge=0, description="Of a page, mean.")] = 0.02
     revisit_days: Annotated[float, Meta(gt=0, description="Between two visits of a page.")] = 14.0
+    reads: Annotated[
+        str, Meta(description="File of reads (`search --record-reads`) with the next two instead.")
+    ] = ""
+    reads_each: Annotated[
+        float, Meta(gt=0, le=1e6, description="Of the lists of a peer that a search makes, mean.")
+    ] = 5.0
+    read_kb: Annotated[float, Meta(ge=0, le=1e6, description="Of such a read, mean.")] = 44.0
+    iops: Annotated[float, Meta(gt=0, le=1e8, description="Reads a second of a machine's disk.")] = 100.0
+    disk_mb_s: Annotated[float, Meta(gt=0, le=1e6, description="That its disk gives, MB/s.")] = 20.0
     draws: Annotated[int, Meta(ge=20, le=10_000, description="Of all costs, between least and most.")] = 100
 
 
@@ -136,7 +146,7 @@ class WebFigures(msgspec.Struct, frozen=True):
 
 def run(parameters: PlanParameters, seed: int) -> list[Row]:
     """A row for costs as they are usual, and those that 5 and 95 of 100 draws of all costs stay below."""
-    parameters = _as_measured(parameters)
+    parameters = _as_recorded(_as_measured(parameters))
     _refuse_absurd(parameters)
     plan = CrawlPlan(parameters, *_web(parameters, seed))
     usual = plan.figures(Costs())
@@ -152,6 +162,30 @@ def _quantile(drawn: list[Row], name: str, share: float, usual: Any) -> Any:
     if isinstance(usual, str):
         return usual
     return float(np.quantile([row[name] for row in drawn], share, method="nearest"))
+
+
+def _as_recorded(parameters: PlanParameters) -> PlanParameters:
+    """Take the reads of a search from a file of them, if there is one. ConfigError when it is none."""
+    if not parameters.reads:
+        return parameters
+    reads = read_reads(Path(parameters.reads))
+    queries = len({read.query for read in reads})
+    read_kb = sum(read.n_bytes for read in reads) / len(reads) / 1e3
+    return replace(parameters, reads_each=len(reads) / queries, read_kb=read_kb)
+
+
+def disk_searches_s(reads: float, read_bytes: float, iops: float, mb_s: float) -> float:
+    """Return the searches a second m that a disk allows by the throughput inequality.
+
+        (latency + bytes of a read / bandwidth) L_q m <= 1,   latency = 1 / IOPS
+
+    Args:
+      reads: L_q, of a search; the book has one for each of its terms.
+      read_bytes: of a read, mean; the book has T_N TF, all occurrences of a term.
+
+    Source: Li, Yan, Wang 2004, chapter 8, section 3.
+    """
+    return 1 / ((1 / iops + read_bytes / (mb_s * 1e6)) * reads)
 
 
 def _refuse_absurd(parameters: PlanParameters) -> None:
@@ -365,6 +399,9 @@ class CrawlPlan:
             "fresh": float(-np.expm1(-rate) / rate) if rate else 1.0,
             "revisits_s": self._revisits_s,
             "revisit_cores": again / machines,
+            "disk_searches_s": disk_searches_s(
+                wanted.reads_each * wanted.peers_each, wanted.read_kb * 1e3, wanted.iops, wanted.disk_mb_s
+            ),
             "slots_per_peer": SLOTS / peers,
             "bottleneck": reason,
         }
@@ -413,6 +450,8 @@ def in_words(outcome: Outcome) -> str:
         f"The outlet carries {usual['fetched_mbps']:.0f} Mbit/s while the crawl lasts. "
         f"99 of 100 searches take less than {max(usual['search_p99_ms'], high['search_p99_ms']):.0f} ms, "
         f"with {usual['documents_each']:,.0f} documents on a peer.{growth} "
+        f"While no list is in memory, the disk of a machine allows {usual['disk_searches_s']:.3g} searches a "
+        f"second ({wanted.iops:g} IOPS, {wanted.disk_mb_s:g} MB/s). "
         f"Visited every {wanted.revisit_days:g} days ({usual['revisits_s']:.1f} pages a second, "
         f"{usual['revisit_cores']:.2f} cores of each machine), {usual['fresh']:.0%} of the pages are as they "
         f"are on the web. In brackets: where 90 of 100 draws of all costs are. " + CALIBRATION
@@ -493,6 +532,13 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         f"{hours:.1f} h",
         abs(hours - 33.3) < 0.5,
     )
+    least, most = (disk_searches_s(5, read_bytes, 100, 20) for read_bytes in (200e3, 0))
+    yield Claim(
+        "Li, Yan, Wang 2004, chapter 8, section 3",
+        "5 reads a query at 100 IOPS and 20 MB/s: 20 queries a second, fewer where a list has 200 KB",
+        f"{most:.1f} a second, and {least:.1f}",
+        abs(most - 20) < 0.5 and least < 20,
+    )
 
 
 STUDY: Final = Study(
@@ -520,6 +566,7 @@ STUDY: Final = Study(
         "fresh": "share of pages that are as on the web, visited regularly (Cho, Garcia-Molina 2000)",
         "revisits_s": "pages a second that are visited again",
         "revisit_cores": "of each machine, busy with them",
+        "disk_searches_s": "searches a second that the disk of a machine allows if no list is in memory",
         "slots_per_peer": "of a mesh of 50,000",
         "bottleneck": "what decides the number of machines",
     },

@@ -4,12 +4,14 @@ The model takes queries for single terms that are all asked for alike, and forge
 said to be on the safe side. Here lists are of an index of made-up text (`posting_lists`), and bytes are those
 of whole lists, each read once however many of the k queries ask for it. Beside them stand the bytes that
 the engine reads for queries of several words, one at a time: it skips in long lists what cannot be among the
-best.
+best. With a file of reads that an engine has made (`recorded_reads`), as many of its queries are answered at
+once as k says, and the model is that of what they read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import numpy as np
@@ -19,6 +21,7 @@ from peers.engine.queries.query import Mode
 from simulations.studies.figures import lines, measure, name_axes
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.traces.columns import Ints
+from simulations.traces.recorded_reads import ReadNumbers, bytes_of, queries_of, read_reads
 from simulations.world.posting_lists import (
     FUNCTION_WORDS,
     PostingLists,
@@ -36,6 +39,8 @@ BYTES_OF_BOOK: Final = 10.0  # c, of a posting or a position
 ALIKE, AS_IN_TEXT = "all alike", "as in the text"
 READ: Final = ("documents", "and positions")
 SEARCHED: Final = "what a search reads"
+RECORDED: Final = "recorded queries"
+NOT_TOLD: Final = -1.0
 WORDS: Final = 2.4  # of a query, mean, as of those of web searches
 SEARCHES: Final = 2_000
 
@@ -50,6 +55,9 @@ class PostingsParameters(Parameters, frozen=True, kw_only=True):
     drawn: Annotated[
         int, Meta(ge=1_000, le=100_000_000, description="Queries that are drawn for each k, at least.")
     ] = 1_000_000  # few lists are long, and these have most of the bytes
+    reads: Annotated[
+        str, Meta(description="File of reads that `tianmesh search --record-reads` wrote; none by default.")
+    ] = ""
 
 
 def run(parameters: PostingsParameters, seed: int) -> list[Row]:
@@ -84,7 +92,43 @@ def run(parameters: PostingsParameters, seed: int) -> list[Row]:
                         "index_share": real / float(n_bytes.sum()),
                     }
                 )
-    return rows + _searched(lists, random)
+    return rows + _searched(lists, random) + (_recorded(parameters) if parameters.reads else [])
+
+
+def _recorded(parameters: PostingsParameters) -> list[Row]:
+    """A row for each k that there are queries for, and part of the lists."""
+    rows = []
+    reads = read_reads(Path(parameters.reads))
+    for read, parts in ((READ[0], (False,)), (READ[1], (False, True))):
+        queries = queries_of([each for each in reads if each.has_positions in parts])
+        index_bytes = bytes_of(each for query in queries for each in query)
+        sizes = {each.thing: each.n_bytes for query in queries for each in query}
+        each_query = sum(map(len, queries)) / len(queries)
+        for k in numbers(parameters.at_once, "--at-once", most=10_000_000):
+            groups = [queries[first : first + k] for first in range(0, len(queries) - k + 1, k)]
+            if groups:
+                model = data_read(k * each_query, len(sizes), sum(sizes.values()) / len(sizes))
+                real = sum(map(_bytes_at_once, groups)) / len(groups)
+                rows.append(_recorded_row(k, read, real, model, index_bytes))
+    return rows
+
+
+def _bytes_at_once(queries: Sequence[Sequence[ReadNumbers]]) -> int:
+    return bytes_of(read for query in queries for read in query)
+
+
+def _recorded_row(k: int, read: str, real: float, model: float, index_bytes: int) -> Row:
+    return {
+        "at_once": k,
+        "asked": RECORDED,
+        "read": read,
+        "real_kb": real / 1e3,
+        "model_kb": model / 1e3,
+        "real_over_model": real / model,
+        "book_kb": NOT_TOLD,  # how many postings are in it nobody has recorded
+        "entry_bytes": NOT_TOLD,
+        "index_share": real / index_bytes,
+    }
 
 
 def _searched(lists: PostingLists, random: np.random.Generator) -> list[Row]:
@@ -194,7 +238,9 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         all(row["times"] < 1 for row in safe),
     )
     searched = {
-        (row["asked"], row["read"]): row["real_kb"] for row in rows if row["asked"] not in (ALIKE, AS_IN_TEXT)
+        (row["asked"], row["read"]): row["real_kb"]
+        for row in rows
+        if row["asked"] not in (ALIKE, AS_IN_TEXT, RECORDED)
     }
     shares = {
         asked: kb / searched[asked, READ[0]] for (asked, read), kb in searched.items() if read == SEARCHED
@@ -220,17 +266,18 @@ STUDY: Final = Study(
     run=run,
     keys=("at_once", "asked", "read"),
     columns={
-        "at_once": "queries that are answered at once, k, each of one term",
+        "at_once": "queries that are answered at once, k, each of one term; recorded ones as they are",
         "asked": "terms are drawn all alike, or as often as they are in the text, function words left out; "
-        "or several words by query, of which documents have all or any",
+        "or several words by query, of which documents have all or any; or queries in a row whose reads were "
+        "recorded",
         "read": "which documents have the term, or where in them as well; "
         "or what the engine reads of the first, as it skips what cannot be among the 100 best",
         "real_kb": "kB of these lists as the engine wrote them, each read once",
         "model_kb": "kB by the model D(k), for the mean list of the same index",
         "real_over_model": "the first over the second",
-        "book_kb": "kB by the model for the book's 10 bytes of a posting or position",
-        "entry_bytes": "bytes of a posting or position in our index, mean",
-        "index_share": "of all such lists, share that is read",
+        "book_kb": "kB by the model for the book's 10 bytes of a posting or position; -1 of recorded reads",
+        "entry_bytes": "bytes of a posting or position in our index, mean; -1 of recorded reads",
+        "index_share": "of all such lists, share that is read; of recorded reads, of all that any query read",
     },
     draw=draw,
     caption="Bytes that k queries read, beside the book's model: terms all alike, and as in the text.",

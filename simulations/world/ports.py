@@ -50,6 +50,9 @@ from peers.storage.messages import (
     SegmentsRemoved,
     StorePage,
 )
+from peers.watch.matcher import Matcher
+from peers.watch.watch_list import WatchInForce
+from peers.watch.watched import PageWatch
 from simulations.webs.web import Served, Web
 from simulations.world.hardware import LIMITLESS, Hardware
 from simulations.world.world import PortAnswer
@@ -180,6 +183,7 @@ class VirtualParser:
         self._web = web
         self._hardware = hardware
         self._has_documents = has_documents
+        self.watch: WatchInForce | None = None  # may be set
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
@@ -191,7 +195,8 @@ class VirtualParser:
                 links = self._links(url) if is_there else ()
                 digest = xxh3_64_digest(page.body)
                 records, mark = self.records(url, stamp, page.body), self.text_mark(url)
-                parsed = PageParsed(url, records, document, links, digest, text_mark=mark)
+                watched = None if self.watch is None or document is None else _watched(self.watch, document)
+                parsed = PageParsed(url, records, document, links, digest, text_mark=mark, watched=watched)
                 return (PortAnswer(self._hardware.parse(now), source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))
@@ -394,6 +399,10 @@ def _fetched(url: str, served: Served, now: float) -> PageFetched:
 
 def _not_modified(url: str, served: Served, now: float) -> PageFetched:
     return _fetched(url, served._replace(status=304, n_bytes=0, body=b""), now)
+
+
+def _watched(watch: WatchInForce, document: Document) -> PageWatch | None:
+    return Matcher(watch.number, watch.entries).watch(document.title, document.text)
 
 
 def _misunderstood(port: object, message: Message) -> LocalProtocolError:

@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
 import pytest
 
+from peers.engine.read_recorder import RecordedRead
 from tests.documented import ROOT, Documented, documented, is_elsewhere
 from tests.live.lab_process import up
 from tests.live.web import served_web
@@ -121,6 +123,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         (folder / "SogouQ.sample").write_text(
             "00:00:00\t1\t[软件包]\t1 1\thttp://a.test/\n", encoding="gb18030"
         )
+        read = RecordedRead(0, 0, "segment-0000000001", "postings", "packages", 4_096, 510)
+        (folder / "reads.jsonl").write_bytes(msgspec.json.encode(read) + b"\n")
         for engine in ("ours", "theirs"):
             (folder / f"{engine}.run").write_text(f"1 Q0 {PAGE} 1 1.0 {engine}\n")
         for name in ("pool.ann", "pool.bob", "pool"):

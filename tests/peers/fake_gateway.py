@@ -96,6 +96,9 @@ class FakeGateway:
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
+        self.watch: dict[str, Any] = {}  # the answer of /api/watch
+        self.watch_events: list[bytes] = []  # of /api/watch/events, then the connection ends
+        self.followed_from: list[str] = []  # ids that events were asked for behind
         gateway = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -145,6 +148,19 @@ class FakeGateway:
                     wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
                     part = gateway.log[wanted["peer"] or min(gateway.log)[0], wanted["after"]]
                     self._answer(200, msgspec.to_builtins(part))
+                    return
+                if self.path == "/api/watch/events":
+                    gateway.followed_from.append(self.headers.get("Last-Event-ID", ""))
+                    self.send_response(200)
+                    self.send_header("Content-Type", "text/event-stream")
+                    self.send_header("Connection", "close")
+                    self.end_headers()
+                    self.wfile.write(b"".join(gateway.watch_events))
+                    self.close_connection = True
+                    return
+                if self.path.startswith("/api/watch"):
+                    gateway.followed_from.append(urlsplit(self.path).query)
+                    self._answer(200, gateway.watch)
                     return
                 if self.path.startswith("/api/history?"):
                     gateway.searches.append(dict(parse_qsl(urlsplit(self.path).query)))

@@ -139,6 +139,8 @@ TAGS = {
     "SubmissionAnswered": 134,
     "ReadSubmissions": 135,
     "SubmissionsTold": 136,
+    "NoticesWanted": 141,
+    "NoticesTold": 142,
 }
 
 RETIRED_TAGS = {10, 32, 33}

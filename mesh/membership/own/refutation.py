@@ -84,6 +84,6 @@ class Refutation:
             return False
         self._echoes += 1
         is_elsewhere = addresses_of(heard) != addresses_of(own)
-        # One that was cut off while it was new still is, however long ago: the others have followed the other.
+        # One that was cut off while it was new still is, however long ago: all others followed the other.
         is_newcomer = min(now, self._holder.until) < lifecycle.member_since + NEWCOMER_S
         return self._echoes > ECHOES_MAX or (is_elsewhere and is_newcomer)

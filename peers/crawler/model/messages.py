@@ -16,6 +16,7 @@ from peers.crawler.model.wire_messages import FoundLink
 from peers.documents.content import Lack
 from peers.engine.pages.document import Document
 from peers.storage.messages import CpuSeconds
+from peers.watch.watched import PageWatch
 
 
 class ParsePage(Message, frozen=True):
@@ -45,6 +46,7 @@ class PageParsed(Message, frozen=True):
     cpu_s: CpuSeconds = 0.0  # that it took
     is_fatal: bool = False  # its document has ended the process that read it
     site_code: str = ""  # by which the page says that its site was submitted; "" for none
+    watched: PageWatch | None = None  # of the watch list; None when nothing is
 
 
 class ParseFailed(Message, frozen=True):

@@ -26,6 +26,26 @@ class DecodeBeginning(msgspec.Struct, frozen=True, array_like=True):
     n_bytes: int
 
 
+class ParseWatched(msgspec.Struct, frozen=True, array_like=True):
+    """Take a page apart, and find the entries of a watch list in it.
+
+    Answered as `ParsePage`, or by `ListWanted`, when the process does not know the list and it is not here.
+    """
+
+    page: ParsePage
+    number: int  # of the list
+    digest: bytes
+    body: bytes  # b"" when the process may know it
+
+    @property
+    def url(self) -> str:
+        return self.page.url
+
+
+class ListWanted(msgspec.Struct, frozen=True, array_like=True):
+    """The page is to be ordered again, with the list."""
+
+
 class BeginningDecoded(msgspec.Struct, frozen=True, array_like=True):
     """As `decoding.Decoded`."""
 
@@ -41,14 +61,16 @@ class NotDecoded(msgspec.Struct, frozen=True, array_like=True):
 
 ParserOrder: TypeAlias = ParsePage | ParseRecords | ParseRobots
 ParserAnswer: TypeAlias = PageParsed | ParseFailed | RecordsParsed | RobotsParsed
-Order: TypeAlias = ParserOrder | DecodeBeginning
-Answer: TypeAlias = ParserAnswer | BeginningDecoded | NotDecoded
+Order: TypeAlias = ParserOrder | DecodeBeginning | ParseWatched
+Answer: TypeAlias = ParserAnswer | BeginningDecoded | NotDecoded | ListWanted
 
 
-def given_up(order: ParserOrder, reason: FailureReason) -> ParseFailed | RecordsParsed | RobotsParsed:
+def given_up(
+    order: ParserOrder | ParseWatched, reason: FailureReason
+) -> ParseFailed | RecordsParsed | RobotsParsed:
     """Return the answer to an order that cannot be carried out."""
     match order:
-        case ParsePage():
+        case ParsePage() | ParseWatched():
             return ParseFailed(order.url, reason)
         case ParseRobots():
             return RobotsParsed(order.origin, DISALLOW_FOR_NOW, judged=order.judged)
@@ -90,8 +112,16 @@ def _decoder_of(kinds: Sequence[type]) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(reduce(operator.or_, (_TAGGED[kind] for kind in kinds)))
 
 
-_ORDERS: Final = (ParsePage, ParseRecords, ParseRobots, DecodeBeginning)
-_ANSWERS: Final = (PageParsed, ParseFailed, RecordsParsed, RobotsParsed, BeginningDecoded, NotDecoded)
+_ORDERS: Final = (ParsePage, ParseRecords, ParseRobots, DecodeBeginning, ParseWatched)
+_ANSWERS: Final = (
+    PageParsed,
+    ParseFailed,
+    RecordsParsed,
+    RobotsParsed,
+    BeginningDecoded,
+    NotDecoded,
+    ListWanted,
+)
 _TAGGED: Final = _tagged(_ORDERS) | _tagged(_ANSWERS)
 _orders = _decoder_of(_ORDERS)
 _answers = _decoder_of(_ANSWERS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -67,17 +67,28 @@ from peers.storage.archive.warc import (
     response_record,
 )
 from peers.storage.messages import ParseRecords, RecordsParsed
+from peers.watch.watched import PageWatch
 
 # Of a body: with its text, of three or four bytes a character, it goes into one frame between peers (16 MiB).
 KEPT_BYTES_MAX: Final = 11 << 20
 CUT_BYTES: Final = 1 << 20  # of a longer one: to read it is no use, nobody opens half a file
 
 
-def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document) -> PageParsed | ParseFailed:
+# What of a page administrators are to be told of.
+FindWatched: TypeAlias = Callable[[ParsedPage], PageWatch | None]
+
+
+def extract(
+    fetched: PageFetched,
+    visit: int,
+    read: ReadDocument = read_document,
+    find_watched: FindWatched | None = None,
+) -> PageParsed | ParseFailed:
     """Undo its content codings, take a fetched page apart and pack it for the archive; about 1 ms.
 
     Args:
       read: what reads documents of other formats than HTML.
+      find_watched: None where nothing is watched for.
     """
     content_type = header_of(fetched, "content-type")
     media_type = named_media_type(content_type)
@@ -104,14 +115,8 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
     if begins_like_list(fetched.body) and not is_feed:  # whatever its server calls it
         return _list(fetched.url, pages_listed(fetched.url, fetched.body, "", content_type) or ())
     try:
-        said = read_page(
-            fetched.url,
-            fetched.body,
-            content_type,
-            headers_of(fetched, ROBOTS_TAG),
-            read,
-            header_of(fetched, "refresh") or "",
-        )
+        tags, refresh = headers_of(fetched, ROBOTS_TAG), header_of(fetched, "refresh") or ""
+        said = read_page(fetched.url, fetched.body, content_type, tags, read, refresh)
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
@@ -128,6 +133,7 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
         text_mark=text_mark(page),
         text_shape=text_shape(page),
         site_code=page.site_code,
+        watched=None if find_watched is None else find_watched(page),
     )
 
 

@@ -20,15 +20,17 @@ from peers.crawler.model.page_tasks import (
     Answer,
     BeginningDecoded,
     DecodeBeginning,
+    ListWanted,
     NotDecoded,
     Order,
     ParserAnswer,
+    ParseWatched,
     decode_task,
     encode,
     given_up,
 )
 from peers.crawler.model.web_request import FailureReason
-from peers.crawler.parsing.extraction import extract, extract_again, read_robots
+from peers.crawler.parsing.extraction import FindWatched, extract, extract_again, read_robots
 from peers.crawler.parsing.page_reader import read_nothing
 from peers.documents.reader import read_document
 from peers.storage.messages import ParseRecords
@@ -46,6 +48,9 @@ def carry_out(encoded: bytes) -> bytes:
     # There is one thread; that of the process moves by ticks while it has a limit.
     began_s = time.thread_time()
     try:
+        if isinstance(order, ParseWatched) and order.body and order.digest != _watch.digest:
+            _watch.take(order)
+            began_s = time.thread_time()  # the page has no part in what a new list costs
         answer = _answer(order)
         if isinstance(answer, ParserAnswer):
             answer = msgspec.structs.replace(answer, cpu_s=time.thread_time() - began_s)
@@ -65,6 +70,10 @@ def _answer(order: Order) -> Answer:
     match order:
         case ParsePage(page, visit, is_unread):
             return extract(page, visit, read_nothing if is_unread else read_document)
+        case ParseWatched(ParsePage(page, visit, is_unread), digest=digest):
+            if digest != _watch.digest:
+                return ListWanted()
+            return extract(page, visit, read_nothing if is_unread else read_document, _watch.find)
         case ParseRecords():
             return extract_again(order, read_nothing if order.is_unread else read_document)
         case ParseRobots():
@@ -74,6 +83,27 @@ def _answer(order: Order) -> Answer:
                 return BeginningDecoded(*decode_beginning(body, codings, n_bytes))
             except Undecodable as error:
                 return NotDecoded(str(error))
+
+
+class _Watch:
+    """The automaton of the watch list that came last."""
+
+    def __init__(self) -> None:
+        self.digest = b""
+        self.find: FindWatched | None = None
+
+    def take(self, order: ParseWatched) -> None:
+        """Build that of a list; the one before goes first. Its modules are loaded with the first."""
+        from peers.watch.matcher import Matcher
+        from peers.watch.watch_list import list_in
+
+        self.digest, self.find = b"", None
+        matcher = Matcher(order.number, list_in(order.body).entries)
+        self.find = lambda page: matcher.watch(page.title, page.text, is_quotable=not page.is_nosnippet)
+        self.digest = order.digest
+
+
+_watch: Final = _Watch()
 
 
 if __name__ == "__main__":

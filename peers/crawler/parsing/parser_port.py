@@ -8,7 +8,7 @@ per CPU-second of all processes, 152 with threads, which had the interpreter's l
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -18,22 +18,34 @@ from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.domains import registrable_domain
 from mesh.errors import LocalProtocolError
+from mesh.membership.model.messages import DecreesInForce
 from mesh.process.workshop import Answer, Workshop, WorkshopFault
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
-from peers.crawler.model.page_tasks import ParserAnswer, ParserOrder, decode_answer, encode, given_up
+from peers.crawler.model.page_tasks import (
+    ListWanted,
+    ParserAnswer,
+    ParserOrder,
+    ParseWatched,
+    decode_answer,
+    encode,
+    given_up,
+)
 from peers.crawler.model.robots import RobotsRules
 from peers.crawler.model.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
 from peers.crawler.parsing.parser_queue import ParserQueue
 from peers.documents.content import Lack
 from peers.documents.formats import named_media_type
 from peers.storage.messages import ParseRecords, RecordsParsed
+from peers.watch.watch_list import WatchInForce, watch_of
+from peers.watch.watched import PageWatch
 
 # What goes to a process at once: a trip costs 0.2 ms, a page 2 ms. While one is under way the next
 # pages gather by themselves; to wait for them before a trip costs as much as it saves.
 PAGES_PER_TRIP: Final = 8
 BYTES_PER_TRIP: Final = 1 << 20  # after the first page; the process holds all of a trip
+LIST_WANTED: Final = encode(ListWanted())
 FATAL_CPU_S: Final = 10.0  # that who ends a process counts as having had; most have, see `page_process`
 
 
@@ -66,12 +78,16 @@ class ParserPort:
         self._workshop = workshop
         self._orders: ParserQueue[Order] = ParserQueue()
         self._has_orders = trio.Event()
+        self._watch: WatchInForce | None = None
+        self._unlisted: set[tuple[str, int]] = set()  # visits that go again, to a process without the list
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
             case ParsePage() | ParseRecords() | ParseRobots():
                 self._orders.add(_domain_of(message), (source.actor, message))
                 self._has_orders.set()
+            case DecreesInForce(decrees=decrees):
+                self._watch = watch_of(decrees, self._watch)
             case _:
                 raise LocalProtocolError(f"the parser got a {type(message).__name__}")
 
@@ -102,11 +118,20 @@ class ParserPort:
         return orders
 
     async def _have_carried_out(self, orders: list[Order], deliver: Deliver) -> None:
-        waiting = iter(orders)
+        waiting, watch = iter(orders), self._watch
+        encoded = [encode(order) for _, order in orders]
+        listed: Set[tuple[str, int]] = frozenset()
+        if watch is not None:
+            listed = self._unlisted.intersection(_visit_of(order) for _, order in orders)
+            encoded = [self._encoded(order, watch) for _, order in orders]
 
         def take(answer: Answer) -> None:
             actor, order = next(waiting)
-            if (
+            if answer == LIST_WANTED and watch is not None and _visit_of(order) not in listed:
+                self._unlisted.add(_visit_of(order))
+                self._charge(order, 0.0)
+                self.receive(Address(self._address.peer, actor), order)
+            elif (
                 isinstance(answer, WorkshopFault)
                 and not isinstance(order, ParseRobots)
                 and _may_be_read_less(order)
@@ -118,10 +143,21 @@ class ParserPort:
                 )
             else:
                 said = _understood(order, answer)
+                if isinstance(said, PageParsed) and said.watched is not None:
+                    said = _watched_by(watch, said, said.watched)
                 self._charge(order, FATAL_CPU_S if isinstance(answer, WorkshopFault) else said.cpu_s)
                 deliver(self._address, actor, said)
 
-        await self._workshop.carry_out([encode(order) for _, order in orders], take)
+        await self._workshop.carry_out(encoded, take)
+
+    def _encoded(self, order: ParserOrder, watch: WatchInForce) -> bytes:
+        """Return an order as a process takes it; the list goes with it when that process has asked for it."""
+        if not isinstance(order, ParsePage):
+            return encode(order)
+        visit = _visit_of(order)
+        body = watch.body if visit in self._unlisted else b""
+        self._unlisted.discard(visit)
+        return encode(ParseWatched(order, watch.number, watch.digest, body))
 
     def _charge(self, order: ParserOrder, cpu_s: float) -> None:
         self._orders.charge(_domain_of(order), cpu_s)
@@ -148,6 +184,10 @@ def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
     return not order.is_unread and media_type not in PAGE_MEDIA_TYPES
 
 
+def _visit_of(order: ParserOrder) -> tuple[str, int]:
+    return order.url, order.visit if isinstance(order, ParsePage) else 0
+
+
 def _domain_of(order: ParserOrder) -> str:
     return registrable_domain(host_of(order.url))
 
@@ -172,6 +212,15 @@ def _understood(order: ParserOrder, answer: Answer) -> ParserAnswer:
         pass
     logger.error("page not taken apart, its process talks nonsense url=%s", order.url)
     return given_up(order, FailureReason.PARSER)
+
+
+def _watched_by(watch: WatchInForce | None, said: PageParsed, found: PageWatch) -> PageParsed:
+    """Return an answer without hits that no list has: a page may have taken its process over."""
+    is_of_list = watch is not None and found.number == watch.number
+    if watch is not None and is_of_list and watch.names.issuperset(hit.entry for hit in found.hits):
+        return said
+    logger.error("watch list not found in a page, its process talks nonsense url=%s", said.url)
+    return msgspec.structs.replace(said, watched=None)
 
 
 def _is_of(url: str, said: PageParsed | ParseFailed | RecordsParsed) -> bool:

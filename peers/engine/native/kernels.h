@@ -109,24 +109,6 @@ KERNEL(sum_blocks, "sS", {
     return a->sums.size;
 }
 
-KERNEL(find_damage, "ssii", {
-    Sums words;
-    Sums sums;
-    Ints starts;
-    Ints ends;
-})
-{
-    for (int64_t i = 0; i < a->starts.size; i++) {
-        if (a->starts.at[i] >= a->ends.at[i])
-            continue;
-        int64_t last = (a->ends.at[i] - 1) / SUM_BLOCK_BYTES;
-        for (int64_t block = a->starts.at[i] / SUM_BLOCK_BYTES; block <= last; block++)
-            if (!is_sound(a->words, a->sums, block))
-                return block;
-    }
-    return -1;
-}
-
 /* --- Numbers of tokens ------------------------------------------------------------------------- */
 
 /* Three code points of 21 bits fit a number: most Chinese words need no comparison of strings. */

@@ -33,11 +33,6 @@ def sum_blocks(words: Sums, sums: Sums) -> int:
     """Sum every block of SUM_BLOCK_BYTES; the last one may be shorter, by a multiple of 32 bytes."""
 
 
-@kernel
-def find_damage(words: Sums, sums: Sums, starts: Ints, ends: Ints) -> int:
-    """Return the first block with another sum among those that have bytes start to end, or -1."""
-
-
 # Three code points of 21 bits fit an int64: most Chinese words need no comparison of strings.
 PACKED_CHARS_MAX = 3
 PACKED_BITS = 21

@@ -22,8 +22,13 @@ typedef struct {
     Bytes positions;
     Sums positions_summed;
     Sums positions_sums;
+    MutableInts reads; /* see lists.py; usually without room */
 } Postings;
-#define POSTINGS "(bwssbss)"
+#define POSTINGS "(bwssbssI)"
+
+#define OF_POSTINGS 0
+#define OF_POSITIONS 1
+#define READ_COLUMNS 3
 
 /* An open list. Of a list of fewer than BLOCK postings there is one block, decoded when it is opened. */
 typedef struct {
@@ -83,6 +88,20 @@ static Lists *take_lists(Store *store, const Postings *postings, int64_t n_lists
     return lists;
 }
 
+/* Record a read where there is room for records. */
+static inline void note_read(const Postings *postings, int64_t part, int64_t start, int64_t end)
+{
+    if (postings->reads.size == 0 || start >= end)
+        return;
+    int64_t at = 1 + READ_COLUMNS * postings->reads.at[0]++;
+    if (at + READ_COLUMNS > postings->reads.size)
+        return;
+    int64_t *record = postings->reads.at + at;
+    record[0] = part;
+    record[1] = start;
+    record[2] = end;
+}
+
 /* Check the bytes start to end, as far as they are behind what was checked; return up to where now. */
 static int64_t check_bytes(Sums summed, Sums sums, int64_t start, int64_t end, int64_t checked, int64_t *damage)
 {
@@ -131,6 +150,7 @@ static bool open_list(Lists *lists, int64_t row, const int64_t *found)
         if (lists->damage >= 0)
             return false;
         lists->bytes_read += found[END] - start;
+        note_read(postings, OF_POSTINGS, start, found[END]);
         read_rare(postings, list, start);
         return true;
     }
@@ -139,6 +159,7 @@ static bool open_list(Lists *lists, int64_t row, const int64_t *found)
     list->table = table + SKIP_WORDS;
     list->data = table + SKIP_WORDS * (1 + list->n_blocks);
     lists->bytes_read += (list->data << 2) - start;
+    note_read(postings, OF_POSTINGS, start, list->data << 2);
     list->checked = check_bytes(postings->summed, postings->sums, start, list->data << 2, -1, &lists->damage);
     return lists->damage < 0;
 }
@@ -176,6 +197,7 @@ static inline bool check_block(Lists *lists, List *list, int64_t block)
     if (block > list->counted) {
         list->counted = block;
         lists->bytes_read += end - start;
+        note_read(postings, OF_POSTINGS, start, end);
     }
     return lists->damage < 0;
 }
@@ -358,4 +380,22 @@ static bool read_frequencies(Lists *lists, List *list, int64_t block)
             decode_frequencies(postings->words.at, block_at(postings, list, block), size, list->frequencies);
     }
     return is_body;
+}
+
+KERNEL(find_damage, POSTINGS "ii", {
+    Postings postings;
+    Ints starts;
+    Ints ends;
+})
+{
+    for (int64_t i = 0; i < a->starts.size; i++) {
+        int64_t start = a->starts.at[i], end = a->ends.at[i];
+        if (start >= end)
+            continue;
+        note_read(&a->postings, OF_POSTINGS, start, end);
+        for (int64_t block = start / SUM_BLOCK_BYTES; block <= (end - 1) / SUM_BLOCK_BYTES; block++)
+            if (!is_sound(a->postings.summed, a->postings.sums, block))
+                return block;
+    }
+    return -1;
 }

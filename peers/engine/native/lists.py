@@ -7,17 +7,28 @@ then. A posting is remembered by its index, so that its frequencies and position
 decoding anything again.
 
 A list of fewer than BLOCK postings is one block, decoded with its frequencies when it is opened.
+
+Reads can be recorded (`Postings.reads`), for studies of disks and caches: see `peers.engine.read_recorder`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+import numpy as np
+
+from peers.engine.native.compiled import kernel
 from peers.kernel import (
     Bytes,
+    Ints,
     Sums,
     Words,
 )
+
+# Of a recorded read: its part, its first byte there, and the byte behind its last.
+OF_POSTINGS, OF_POSITIONS = range(2)
+READ_COLUMNS = 3
+NOT_RECORDED: Final[Ints] = np.empty(0, np.int64)
 
 
 class Postings(NamedTuple):
@@ -30,3 +41,9 @@ class Postings(NamedTuple):
     positions: Bytes
     positions_summed: Sums
     positions_sums: Sums
+    reads: Ints = NOT_RECORDED  # how many reads there were, then as many of these as have room, one thread's
+
+
+@kernel
+def find_damage(postings: Postings, starts: Ints, ends: Ints) -> int:
+    """Return the first block with another sum among those that have bytes start to end, or -1."""

@@ -86,6 +86,7 @@ static bool place_block(Lists *lists, List *list, const int64_t *known, int64_t 
     list->places_checked = check_bytes(
         postings->positions_summed, postings->positions_sums, start, end, list->places_checked,
         &lists->positions_damage);
+    note_read(postings, OF_POSITIONS, start, end);
     list->placed = block;
     list->placed_before = 0;
     list->placed_at = start;

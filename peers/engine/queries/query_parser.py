@@ -13,8 +13,9 @@ Nothing typed is an error: see `ParsedQuery.remarks`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
@@ -59,8 +60,9 @@ from peers.engine.queries.query_language import (
     Words,
     read,
 )
-from peers.text.analysis import EitherOf, query_terms
+from peers.text.analysis import EitherOf, QueryTerms, query_terms
 from peers.text.regional_words import WAYS_MAX
+from peers.text.segmentation import NO_USER_WORDS, UserWords
 from peers.text.synonyms import NO_SYNONYMS, Synonyms
 
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
@@ -101,6 +103,7 @@ def read_query(
     without: Sequence[str] = (),
     synonyms: Synonyms = NO_SYNONYMS,
     classes: Set[str] = NO_CLASSES,
+    user_words: UserWords = NO_USER_WORDS,
 ) -> ParsedQuery:
     """Read a query as typed; never raises. Parts beyond the limits are left out, with a remark.
 
@@ -108,12 +111,14 @@ def read_query(
       without: domains of which nothing is found, whatever is typed; at most `LITERAL_ENTRIES_MAX`.
       synonyms: what the owner of the mesh says that words mean as well.
       classes: names of those that pages of the mesh may be in, case folded.
+      user_words: by which Chinese is cut, besides those of the dictionary.
     """
     remarks = Remarks()
     taken = cut_at_word(text, QUERY_CHARS_MAX)
     if len(taken) < len(text.rstrip()):
         remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
-    compiler = _Compiler(remarks, without, synonyms, classes)
+    terms_of = partial(query_terms, user_words=user_words) if user_words else query_terms
+    compiler = _Compiler(remarks, without, synonyms, classes, terms_of)
     node = read(taken, remarks)
     query = compiler.query(node, order)
     if query.is_empty and compiler.has_conditions:
@@ -121,7 +126,7 @@ def read_query(
     query.check_limits()
     unquoted = None
     if _is_any(query, ANY_FIELD) or _is_any(query, _FIELDS[Operator.DEFINE]):
-        unquoted = _Compiler(Remarks(), without, synonyms, classes).query(_unquoted(node), order)
+        unquoted = _Compiler(Remarks(), without, synonyms, classes, terms_of).query(_unquoted(node), order)
     reading = ParsedQuery(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
     if len(reading.terms) > COUNTED_MAX:
         reading = reading._replace(natives=())
@@ -143,6 +148,7 @@ def parse_query(text: str, mode: Mode = Mode.AND) -> Query:
 
 
 _Clause: TypeAlias = tuple[Literal, ...]
+TermsOf: TypeAlias = Callable[[str, Synonyms], QueryTerms]
 
 _UNITED: Final = (
     LiteralKind.SITE,
@@ -181,9 +187,15 @@ class _Compiler:
     """Turns the tree of a query into a `Query`."""
 
     def __init__(
-        self, remarks: Remarks, without: Sequence[str], synonyms: Synonyms, classes: Set[str]
+        self,
+        remarks: Remarks,
+        without: Sequence[str],
+        synonyms: Synonyms,
+        classes: Set[str],
+        terms_of: TermsOf,
     ) -> None:
         self._remarks = remarks
+        self._terms_of = terms_of
         self._synonyms = synonyms
         self._classes = classes
         entries = tuple(HOST_PREFIX + domain for domain in without)
@@ -198,10 +210,10 @@ class _Compiler:
     def query(self, node: Node, order: Sort) -> Query:
         for each in node.nodes if isinstance(node, And) else (node,):
             self._add(each)
-        terms = query_terms(" ".join(self._bare), self._synonyms)
+        terms = self._terms_of(" ".join(self._bare), self._synonyms)
         scoring = dict(zip(terms.scoring, terms.weights, strict=True))
         for text in self._scoring:
-            more = query_terms(text.text, self._synonyms if isinstance(text, Words) else NO_SYNONYMS)
+            more = self._terms_of(text.text, self._synonyms if isinstance(text, Words) else NO_SYNONYMS)
             for entry, weight in zip(more.scoring, more.weights, strict=True):
                 scoring.setdefault(entry, weight)
         if name := name_in(self.typed):
@@ -273,7 +285,7 @@ class _Compiler:
         except _TooComplex:
             self._remarks.note(Oddity.TOO_COMPLEX)
             texts = _texts_asked_for(node, self._classes)
-            words = [_clauses_of_words(each.text, self._synonyms) or [()] for each in texts]
+            words = [_clauses_of_words(self._terms_of(each.text, self._synonyms)) or [()] for each in texts]
             clauses = [tuple(chain.from_iterable(first for first, *_ in words))[:LITERALS_MAX]]
         for clause in clauses or []:
             if clause:
@@ -298,7 +310,7 @@ class _Compiler:
             case Words(text):
                 if is_negated:
                     return _clause_of([phrase_of(word, negated=True) for word in text.split()])
-                return _clauses_of_words(text, self._synonyms)
+                return _clauses_of_words(self._terms_of(text, self._synonyms))
             case Phrase(text):
                 return _clause_of([phrase_of(_bare(text), negated=is_negated)])
             case Condition():
@@ -362,9 +374,8 @@ def _unquoted(node: Node) -> Node:
             return node
 
 
-def _clauses_of_words(text: str, synonyms: Synonyms) -> list[_Clause] | None:
+def _clauses_of_words(terms: QueryTerms) -> list[_Clause] | None:
     """Return the clauses that say that all words of a text occur; None when there are none."""
-    terms = query_terms(text, synonyms)
     words = [(Literal(LiteralKind.WORDS, terms.required[:LITERAL_ENTRIES_MAX]),)] if terms.required else []
     return [*words, *map(_either, terms.alternatives)] or None
 

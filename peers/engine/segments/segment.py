@@ -28,8 +28,8 @@ from mesh.stamp import Stamp
 from peers.engine.files.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.files.stored_blocks import BLOCK_BYTES_MAX, BlockPacker, Blocks, raw_documents
 from peers.engine.native.compiled import strings_at
-from peers.engine.native.kernels import FIELD_COUNT, SUM_BLOCK_BYTES, find, find_damage
-from peers.engine.native.lists import Postings
+from peers.engine.native.kernels import FIELD_COUNT, SUM_BLOCK_BYTES, find
+from peers.engine.native.lists import Postings, find_damage
 from peers.engine.pages.document import Document
 from peers.engine.pages.near_copies import SKETCH_BYTES, SKETCH_WORDS, Sketches
 from peers.engine.postings.dictionary import (
@@ -158,7 +158,7 @@ class Segment:
           DamagedSegmentError: a block of them is damaged.
         """
         starts, ends = known.starts.copy(), known.ends.copy()
-        self.refuse_postings(find_damage(self.postings_summed, self.postings_sums, starts, ends))
+        self.refuse_postings(find_damage(self.lists, starts, ends))
 
     def refuse_postings(self, block: int) -> None:
         """Raise DamagedSegmentError for a damaged block, unless it is -1, which is none."""

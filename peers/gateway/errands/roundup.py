@@ -70,6 +70,10 @@ class Roundup(Errand):
         records = (rumour.record for rumour in self.members)
         return tuple(sorted((record.peer, record.name) for record in records if record.name))
 
+    def _questions(self, request: int) -> dict[str, Message]:
+        """The question to each peer: the same to all of them, unless a roundup knows better."""
+        return dict.fromkeys(self.peers, self._question(request))
+
     @abstractmethod
     def _question(self, request: int) -> Message: ...
 
@@ -98,7 +102,7 @@ class Roundup(Errand):
         asked = (record.peer for record in there if self._is_asked(record))
         self.peers = tuple(sorted({self._me, *asked}))
         request = self._number_question()
-        questions = dict.fromkeys(self.peers, self._question(request))
+        questions = self._questions(request)
         self._round = Round(request, self.actor, questions, self._silent, now, self.limit_s)
         return self._round.ask()
 

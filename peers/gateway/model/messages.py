@@ -18,6 +18,7 @@ from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
 from peers.submissions.wire_messages import SubmissionsTold
+from peers.watch.wire_messages import NOTICES_TOLD_MAX, NoticesTold
 
 
 class SearchPages(Message, frozen=True):
@@ -79,6 +80,25 @@ class Coverage(msgspec.Struct, frozen=True):
     slots: int
     answered: int
     missing: int
+
+
+class GatherNotices(Message, frozen=True):
+    """HTTP to searcher: ask the watchers of all peers for notices. Answered by `NoticesGathered`."""
+
+    ticket: int
+    after: tuple[tuple[str, int], ...] = ()  # by peer, where to go on; the last ones of others
+    most: int = NOTICES_TOLD_MAX  # of each peer
+    wants_counts: bool = False
+    is_from_oldest: bool = False  # of peers that `after` does not name, the first ones are wanted
+
+
+class NoticesGathered(Message, frozen=True):
+    """Searcher to HTTP: the answers of the watchers, by peer, in the order of their ids."""
+
+    ticket: int
+    told: tuple[tuple[str, NoticesTold], ...]
+    silent: tuple[str, ...]  # peers that have not answered
+    names: tuple[tuple[str, str], ...] = ()  # of members, by id
 
 
 class PagesFound(Message, frozen=True):

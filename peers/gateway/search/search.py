@@ -215,9 +215,9 @@ class Search(Errand):
         if task.may_mend and self._is_counted and slots == task.ownership.table.slot_count:
             task.may_mend = False
             text, n_pages = task.order.text, sums.totals.document_count
-            known = task.view.synonyms
+            listed = task.view.synonyms.keys() | task.view.user_words  # nobody means another word by them
             doc_freqs = self._doc_freqs(sums)
-            mistyped = [each for each in mistyped_in(text, doc_freqs, n_pages) if each.letters not in known]
+            mistyped = [each for each in mistyped_in(text, doc_freqs, n_pages) if each.letters not in listed]
             if mistyped:
                 rest = beside(text, task.reading.query.required, doc_freqs, mistyped)
                 return self._begin(CorrectionStage(task, counted, plan, mistyped, rest, now), now)

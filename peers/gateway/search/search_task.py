@@ -37,7 +37,7 @@ YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several memb
 def reading_of(order: SearchPages, view: SharedState, text: str) -> ParsedQuery:
     """Read the text of an order, or that which was meant; with synonyms unless it is verbatim."""
     synonyms = NO_SYNONYMS if order.is_verbatim else view.synonyms
-    return read_query(text, order.order, order.hidden, synonyms, view.class_names)
+    return read_query(text, order.order, order.hidden, synonyms, view.class_names, view.user_words)
 
 
 class SearchTask:

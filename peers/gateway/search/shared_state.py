@@ -15,6 +15,7 @@ from peers.gateway.search.result_cache import ResultCache
 from peers.gateway.search.term_statistics import TermStatistics
 from peers.index.wire_messages import ABSENT_MAX, SearchSlots
 from peers.policy.rules import EVERYTHING, Policy
+from peers.text.segmentation import NO_USER_WORDS, UserWords
 from peers.text.synonyms import synonyms_of
 
 # Peers, from which on aggregators ask most of them: until then a gateway is at least as fast without, and
@@ -33,7 +34,7 @@ class SharedState:
       doubts: about pages that one member knows and another does not.
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
-      synonyms: that it lists.
+      synonyms, user_words: that it lists.
       class_names: of the classes of its pages.
       aggregated_from: peers that a question goes to, from which on aggregators ask most of them.
       mistrusted: aggregators that reported another answer than the member gave itself, and these members.
@@ -50,6 +51,7 @@ class SharedState:
         self.ownership = ownership
         self.aggregated_from = aggregated_from
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
+        self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
         self.class_names = class_names
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
@@ -113,6 +115,7 @@ class SharedState:
     def change_policy(self, policy: Policy) -> None:
         """Show by this one; no page of results that was made under another."""
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
+        self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
         self.cache.clear()
 
     def change_classes(self, names: Set[str]) -> None:
@@ -146,3 +149,9 @@ class SharedState:
 def _asked(ownership: Ownership) -> Set[str]:
     """The live peers that serve slots."""
     return ownership.alive & ownership.slots_answered.keys()
+
+
+def _words_in(policy: Policy) -> UserWords:
+    from peers.text.user_words import user_words_of  # loaded by peers of a mesh that has such words
+
+    return user_words_of(policy.user_words)

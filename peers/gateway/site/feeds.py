@@ -38,14 +38,14 @@ def rss(
         [
             '<?xml version="1.0" encoding="utf-8"?>',
             f'<rss version="2.0" xmlns:opensearch="{OPENSEARCH}" xmlns:yacy="{YACY}"><channel>',
-            _element("title", f"{wish.query} · {reader.say('name')}"),
-            _element("link", base + wish.link(reader)),
-            _element("description", reader.say("results_of", query=wish.query)),
-            _element("language", reader.say("html_lang")),
-            _element("opensearch:totalResults", str(found.total)),
-            _element("opensearch:startIndex", str(start)),
-            _element("opensearch:itemsPerPage", str(per_page)),
-            f'<opensearch:Query role="request" searchTerms="{_attribute(wish.query)}"/>',
+            element("title", f"{wish.query} · {reader.say('name')}"),
+            element("link", base + wish.link(reader)),
+            element("description", reader.say("results_of", query=wish.query)),
+            element("language", reader.say("html_lang")),
+            element("opensearch:totalResults", str(found.total)),
+            element("opensearch:startIndex", str(start)),
+            element("opensearch:itemsPerPage", str(per_page)),
+            f'<opensearch:Query role="request" searchTerms="{attribute(wish.query)}"/>',
             *(line for hit in found.hits[:per_page] for line in _item(hit)),
             "</channel></rss>\n",
         ]
@@ -59,16 +59,16 @@ def atom(reader: Reader, wish: Wish, hits: Sequence[FoundPage], base: str) -> st
       base: scheme and authority of this gateway.
     """
     place = escape(base + wish.link(reader), _QUOTES)
-    updated = max((_rfc_3339(moment_of(hit)) for hit in hits), default=_rfc_3339(0.0))
+    updated = max((rfc_3339(moment_of(hit)) for hit in hits), default=rfc_3339(0.0))
     return "\n".join(
         [
             '<?xml version="1.0" encoding="utf-8"?>',
             f'<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="{reader.say("html_lang")}">',
-            _element("title", f"{wish.query} · {reader.say('name')}"),
+            element("title", f"{wish.query} · {reader.say('name')}"),
             f'<link rel="alternate" type="text/html" href="{place}"/>',
-            _element("id", base + wish.link(reader)),
-            _element("updated", updated),
-            f"<author>{_element('name', reader.say('name'))}</author>",
+            element("id", base + wish.link(reader)),
+            element("updated", updated),
+            f"<author>{element('name', reader.say('name'))}</author>",
             *(line for hit in hits for line in _entry(hit)),
             "</feed>\n",
         ]
@@ -85,8 +85,8 @@ def opensearch_description(reader: Reader, base: str) -> str:
         [
             '<?xml version="1.0" encoding="utf-8"?>',
             f'<OpenSearchDescription xmlns="{OPENSEARCH}">',
-            _element("ShortName", "Tianmesh"),
-            _element("Description", reader.say("tagline")),
+            element("ShortName", "Tianmesh"),
+            element("Description", reader.say("tagline")),
             "<InputEncoding>UTF-8</InputEncoding>",
             f'<Image type="image/svg+xml">{icon}</Image>',
             f'<Url type="text/html" template="{template}"/>',
@@ -111,25 +111,25 @@ _QUOTES: Final = {'"': "&quot;"}
 
 def _item(hit: FoundPage) -> Iterator[str]:
     yield "<item>"
-    yield _element("title", hit.title.strip() or hit.url)
-    yield _element("link", hit.url)
-    yield _element("guid", hit.url)
-    yield _element("description", hit.snippet)
+    yield element("title", hit.title.strip() or hit.url)
+    yield element("link", hit.url)
+    yield element("guid", hit.url)
+    yield element("description", hit.snippet)
     day = rfc_822(moment_of(hit))
     if day:
-        yield _element("pubDate", day)
+        yield element("pubDate", day)
     for name, part in yacy_parts(hit).items():
-        yield _element(f"yacy:{name}", part)
+        yield element(f"yacy:{name}", part)
     yield "</item>"
 
 
 def _entry(hit: FoundPage) -> Iterator[str]:
     yield "<entry>"
-    yield _element("title", hit.title.strip() or hit.url)
-    yield f'<link href="{_attribute(hit.url)}"/>'
-    yield _element("id", hit.url)
-    yield _element("updated", _rfc_3339(moment_of(hit)))
-    yield _element("summary", hit.snippet)
+    yield element("title", hit.title.strip() or hit.url)
+    yield f'<link href="{attribute(hit.url)}"/>'
+    yield element("id", hit.url)
+    yield element("updated", rfc_3339(moment_of(hit)))
+    yield element("summary", hit.snippet)
     yield "</entry>"
 
 
@@ -138,7 +138,7 @@ def moment_of(hit: FoundPage) -> float:
     return hit.date if hit.date > 0 else hit.fetched_at
 
 
-def _rfc_3339(seconds: float) -> str:
+def rfc_3339(seconds: float) -> str:
     """Return a time in the form of RFC 3339; the beginning of 1970 for a number that is no time."""
     return f"{utc(seconds) or datetime.fromtimestamp(0, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
@@ -151,9 +151,9 @@ def rfc_822(seconds: float) -> str:
         return ""
 
 
-def _element(name: str, text: str) -> str:
+def element(name: str, text: str) -> str:
     return f"<{name}>{escape(_NOT_XML.sub(chr(0xFFFD), text))}</{name}>"
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
     return escape(_NOT_XML.sub(chr(0xFFFD), text), _QUOTES)

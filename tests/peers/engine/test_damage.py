@@ -14,7 +14,8 @@ from peers.engine.files.errors import DamagedSegmentError
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.merging.segment_merge import MERGE_FACTOR
-from peers.engine.native.kernels import SUM_BLOCK_BYTES, find_damage, sum_blocks
+from peers.engine.native.kernels import SUM_BLOCK_BYTES, sum_blocks
+from peers.engine.native.lists import Postings, find_damage
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Mode
 from peers.engine.queries.query_parser import parse_query
@@ -379,7 +380,9 @@ def damage_of(data: bytes, flipped: int) -> Callable[[int, int], int]:
     changed[flipped] ^= 1
 
     def found(start: int, end: int) -> int:
-        return find_damage(changed.view(np.uint64), sums, np.array([start]), np.array([end]))
+        words, summed = changed.view(np.uint32), changed.view(np.uint64)
+        postings = Postings(changed, words, summed, sums, changed, summed, sums)
+        return find_damage(postings, np.array([start]), np.array([end]))
 
     return found
 

@@ -25,6 +25,7 @@ from peers.gateway.site.stored_page import PageSnapshot
 from peers.gateway.site.stored_reader import StoredReader
 from peers.policy.rules import OF_SEEDS, Policy
 from peers.storage.messages import ParseRecords
+from peers.watch.watch_list import WatchInForce
 from tests.peers.gateway.fake_searcher import answer_to
 
 TOKEN = "0123456789abcdef"
@@ -58,6 +59,7 @@ class FakeBackend:
         self.submission_wait_s = 0.0
         self.shown_log = ShownLog(self.logged.append, TOKEN)
         self.classes: ClassModel | None = None
+        self.watch_list: WatchInForce | None = None
         self.seeds_taken: list[tuple[str, int]] = []
         self.seeds_wait_s = 0.0
         self.changes_taken: list[dict[str, int]] = []

@@ -25,6 +25,7 @@ from tests.peers.documents.icons import icon
 from tests.peers.gateway.fake_backend import read_here
 from tests.peers.gateway.fake_searcher import CHINESE_URL, DAY, FakeSearcher, answer_to, stored_icon
 from tests.peers.gateway.test_http_port import UNLIMITED, running
+from tests.peers.gateway.test_watch_routes import EVIL, Watchers, notice, watch_list
 
 pytestmark = pytest.mark.live
 
@@ -285,3 +286,29 @@ async def test_chinese_query_finds_highlighted_hits_and_opens_a_stored_copy(
         await trio.to_thread.run_sync(_a_stored_copy_is_dark_where_the_reader_wants_it, browser, gateway)
         await trio.to_thread.run_sync(_an_administrator_signs_in, browser, gateway)
         await trio.to_thread.run_sync(_nothing_is_wider_than_a_phone, browser, gateway)
+
+
+async def test_notices_of_watched_words_come_to_a_page_that_is_open(browser: webdriver.Chrome) -> None:
+    watchers = Watchers()
+
+    def look(gateway: str) -> None:
+        browser.get(f"{gateway}/watch")
+        assert "glass" not in browser.page_source
+        browser.find_element(By.NAME, "token").send_keys(UNLIMITED.admin_token)
+        browser.find_element(By.CSS_SELECTOR, "main form button").click()
+        WebDriverWait(browser, WAIT_S).until(lambda _: browser.current_url.endswith("/status"))
+        browser.get(f"{gateway}/watch")
+        assert len(browser.find_elements(By.CSS_SELECTOR, "#notices > li")) == 4
+        watchers.told["ann"].append(notice(31, "lead", "http://new.test/", f"😀 {EVIL}"))
+        _wait_for(browser, "#notices > li:nth-child(5)")
+        first = browser.find_element(By.CSS_SELECTOR, "#notices > li")
+        assert first.find_element(By.TAG_NAME, "a").get_attribute("href") == "http://new.test/"
+        assert first.find_element(By.CLASS_NAME, "snippet").text == f"😀 {EVIL}"
+        assert browser.find_element(By.CSS_SELECTOR, 'td[data-entry="lead"]').text == "1"
+        browser.execute_script(AXE)
+        script = "axe.run().then(told => arguments[0](told.violations.map(each => each.id)))"
+        assert browser.execute_async_script(script) == []
+
+    async with running(FakeSearcher(watchers)) as http:
+        http.watch_list = watch_list("glass", "lead")
+        await trio.to_thread.run_sync(look, f"http://127.0.0.1:{http.port}")

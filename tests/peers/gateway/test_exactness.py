@@ -303,6 +303,33 @@ def test_synonyms_of_the_policy_find_the_same_in_any_mesh(
         assert mesh.search("peer0", '"zebra"').total == 1
 
 
+def test_user_words_of_the_policy_find_the_same_in_any_mesh(
+    stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
+    pages = documents(304)
+    texts = ("北大爱心社招新", "爱心人士与社团", "爱心社", "社会爱心")
+    for n, text in enumerate(texts):
+        page = pages[300 + n]
+        pages[300 + n] = msgspec.structs.replace(
+            page, url=f"http://club{n}.test/", text=f"{page.text} {text}"
+        )
+    body = policy_bytes(Policy(user_words=("爱心社 12 n",), rules=EVERYTHING.rules))
+    decrees = DecreesInForce(POLICY, (Decree(POLICY, "", 1, 0.0, inf, body, b"", b""),))
+    answers = []
+    for count in (1, 3, 5):
+        mesh = Mesh([f"peer{n}" for n in range(count)], stack)
+        mesh.index(pages)
+        before = [(hit.url, hit.score) for hit in mesh.search("peer0", "爱心社").hits]
+        mesh.publish("peer0", decrees)
+        after = [(hit.url, hit.score) for hit in mesh.search("peer0", "爱心社").hits]
+        assert {url for url, _ in after[:2]} == {"http://club0.test/", "http://club2.test/"}
+        assert after != before
+        assert mesh.search("peer0", "爱心社").corrected == ""
+        answers.append((before, after))
+    assert answers[0] == answers[1] == answers[2]
+
+
 def test_copies_of_other_domains_stand_under_the_same_result_in_any_mesh(stack: ExitStack) -> None:
     pages = documents(300)
     pages += [

@@ -31,10 +31,12 @@ from peers.gateway.model.messages import (
     Coverage,
     FindPage,
     GatherHistory,
+    GatherNotices,
     GatherStatus,
     HistoryGathered,
     LinksChecked,
     MeterRead,
+    NoticesGathered,
     PageFound,
     PagesFound,
     ReadMeter,
@@ -65,6 +67,7 @@ from peers.index.wire_messages import (
     TermsCounted,
 )
 from peers.storage.wire_messages import PAGES_CHECKED_MAX, CheckPages, PageRead, PagesChecked, ReadPage
+from peers.watch.wire_messages import NoticesTold, NoticesWanted
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
     PEERS,
@@ -978,6 +981,27 @@ def test_history_is_gathered_from_all_live_peers_and_who_does_not_answer_is_name
     assert isinstance(gathered, HistoryGathered)
     assert (gathered.span_s, gathered.silent) == (60.0, ("cyd",))
     assert gathered.told == (("ann", told), ("bob", told))
+
+
+def test_notices_are_gathered_from_all_live_peers_from_each_behind_where_the_reader_was() -> None:
+    talk = Conversation()
+    talk.order(GatherNotices(4, (("bob", 6), ("eve", 9)), most=9, is_from_oldest=True))
+    asked = talk.from_peer("ann", MembersTold(MEMBERS), "membership")
+    assert {(send.target.peer, send.target.actor) for send in asked} == {
+        ("ann", "watch"),
+        ("bob", "watch"),
+        ("cyd", "watch"),
+    }
+    places = {send.target.peer: send.message for send in asked}
+    assert places["bob"] == NoticesWanted(talk.request, 6, 9)
+    assert places["ann"] == places["cyd"] == NoticesWanted(talk.request, 1, 9)
+    told = NoticesTold(talk.request, (), 7)
+    for peer in ("bob", "ann", "eve"):
+        assert talk.from_peer(peer, told, "watch") == []
+    talk.wait(REPEAT_AFTER_S)
+    gathered = only(talk.wait(1.0))
+    assert isinstance(gathered, NoticesGathered)
+    assert (gathered.told, gathered.silent) == ((("ann", told), ("bob", told)), ("cyd",))
 
 
 def test_gateway_that_asks_is_told_what_the_meter_reads() -> None:

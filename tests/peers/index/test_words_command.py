@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
 from peers.application import app
+from peers.index.words_command import Layout, print_dictionary
+from peers.policy.policy_file import read_policy
+from peers.policy.rules import USER_WORDS_MAX
+from peers.text.query_words import QueryWord
 from tests.peers.text.test_word_discovery import TEXTS
+
+HAN = [chr(0x4E00 + n) for n in range(200)]
 
 
 def test_the_command_prints_what_it_finds(tmp_path: Path) -> None:
@@ -38,6 +46,29 @@ def test_words_of_a_log_are_those_that_enough_clients_asked_for(tmp_path: Path) 
         {"word": "爱心社", "client_count": 5},
         {"word": "何炅", "client_count": 1},
     ]
+
+
+def test_words_are_printed_as_a_dictionary_and_as_a_policy_has_them(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("何炅\n爱心社\n爱心社\n", "utf-8")
+    words = ["words", "discover", "--queries", str(tmp_path / "log"), "--min-clients", "1", "--as"]
+    told = CliRunner().invoke(app, [*words, "jieba"]).stdout
+    assert told == "爱心社 2\n何炅 1\n"
+    line = CliRunner().invoke(app, [*words, "policy"]).stdout
+    policy = read_policy(line + '[[rules]]\naction = "crawl"\n', "policy.toml")
+    assert policy.user_words == tuple(told.splitlines())
+    none = CliRunner().invoke(app, [*words[:-2], "9", "--as", "policy"]).stdout
+    assert read_policy(none + '[[rules]]\naction = "crawl"\n', "policy.toml").user_words == ()
+
+
+def test_no_more_words_are_printed_than_a_policy_may_have(tmp_path: Path) -> None:
+    names = [f"{a}{b}" for a in HAN[:60] for b in HAN[:60]]
+    found = [QueryWord(name, 9) for name in names]
+    assert len(found) > USER_WORDS_MAX + 1_000
+    with redirect_stdout(StringIO()) as printed:
+        print_dictionary(found, Layout.POLICY)
+    policy = read_policy(printed.getvalue() + '[[rules]]\naction = "crawl"\n', "policy.toml")
+    assert len(policy.user_words) == USER_WORDS_MAX
+    assert f"# {len(found) - USER_WORDS_MAX:,} more are left out" in printed.getvalue()
 
 
 def test_either_texts_or_a_log_are_given(tmp_path: Path) -> None:

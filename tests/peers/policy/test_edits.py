@@ -173,6 +173,8 @@ def test_policy_reads_as_it_was_written() -> None:
         ("[[rules]]\naction = 'skip'\nurls = ['https://a.org']", "write it 'https://a.org/'"),
         ("synonyms = [['pku']]\n[[rules]]\naction = 'crawl'", "Expected `array` of length >= 2"),
         ("synonyms = [['pku', 'my lab']]\n[[rules]]\naction = 'crawl'", "“my lab” is none"),
+        ("user_words = ['爱心社 n 3']\n[[rules]]\naction = 'crawl'", "“爱心社 n 3” is none"),
+        ("user_words = ['爱']\n[[rules]]\naction = 'crawl'", "Expected `str` of length >= 2"),
     ],
 )
 def test_file_that_is_no_policy_is_told_with_the_place(text: str, message: str) -> None:
@@ -186,6 +188,14 @@ def test_synonyms_stand_in_the_file_as_in_the_policy() -> None:
     assert policy.synonyms == (("北大", "北京大学"),)
     assert read_policy(write_policy(policy), "p.toml") == policy
     assert SYNONYMS_EACH_MAX == WAYS_MAX
+
+
+def test_user_words_stand_in_the_file_as_in_the_policy() -> None:
+    text = 'user_words = ["爱心社 12 n", "单片机"]\n[[rules]]\naction = "crawl"\n'
+    policy = read_policy(text, "p.toml")
+    assert policy.user_words == ("爱心社 12 n", "单片机")
+    assert read_policy(write_policy(policy), "p.toml") == policy
+    assert b"user_words" not in policy_bytes(scoped("a.org"))
 
 
 def test_difference_of_two_policies_names_the_lines() -> None:

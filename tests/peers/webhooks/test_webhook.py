@@ -215,6 +215,35 @@ def test_what_was_not_taken_is_posted_again_as_it_was_after_a_restart(
     assert receiver.posts[0] == receiver.posts[2]
 
 
+def test_notices_of_the_watch_are_posted_from_now_on_in_their_order_and_signed(
+    receiver: Receiver, gateway: FakeGateway, tmp_path: Path
+) -> None:
+    def run_watch() -> Result:
+        words = ("--watch", "--once", "--private", "--state", tmp_path / "state.json")
+        return result_of(gateway, "webhook", receiver.url, *words, "--secret", f"@{secret}")
+
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    told = [
+        {"url": f"http://a.test/{n}", "mark": "01", "entry": "glass"} for n in range(HITS_PER_DELIVERY + 1)
+    ]
+    gateway.watch = {"notices": told[:5], "after": "ann.5"}
+    assert run_watch().exit_code == 0
+    assert not receiver.posts, "these were there before"
+    gateway.watch = {"notices": told, "after": "ann.50"}
+    receiver.statuses = [503]
+    assert run_watch().exit_code == 1, "something waits"
+    gateway.watch = {"notices": [], "after": "ann.50"}
+    assert run_watch().exit_code == 0
+    assert gateway.followed_from == ["", "after=ann.5", "after=ann.50"]
+    assert [body["type"] for _, body in receiver.posts] == ["watch.notices"] * 3
+    assert receiver.posts[0] == receiver.posts[1], "posted again as it was"
+    posted = [each for _, body in receiver.posts[1:] for each in body["data"]["notices"]]
+    assert posted == told
+    result = result_of(gateway, "webhook", receiver.url, "a", "--watch", "--secret", f"@{secret}")
+    assert isinstance(result.exception, ConfigError)
+
+
 def test_nothing_is_posted_to_a_private_address_unless_told(
     gateway: FakeGateway, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
