@@ -113,7 +113,7 @@ def with_entries(
         read = _of_markup(page, decode_text(body, content_type).text[:READ_CHARS_MAX])
     if read is None or not read.entries:
         return page
-    lines = lines_of(read.entries)
+    lines = lines_of(sorted(read.entries))  # in whatever order they are asked for, they are the same page
     latest = max(entry.date for entry in read.entries)
     barred = set(canonical_links(page.base or page.url, list(read.left_out)))
     return msgspec.structs.replace(
@@ -145,7 +145,7 @@ def _links_of_json(url: str, entries: Iterable[Entry], robots_tags: Sequence[str
 
 def entries_mark(page: ParsedPage) -> bytes:
     """Return bytes that two visits of a directory have in common exactly when its entries are the same."""
-    entries = sorted(entries_in(page.text, page.heading_ids))
+    entries = list(entries_in(page.text, page.heading_ids))
     return msgspec.msgpack.encode((page.title, entries))
 
 
