@@ -3,12 +3,12 @@
 - pages come in by `crawler/` (the actor `controller`), `rendering/`, `documents/`, `importing/`
 - and are kept by `storage/` (`cell`), `copies/`, `handover/`, `history/`, `backup/`, `exporting/`
 - found by `text/` (terms), `engine/` (over kernels in C: `kernel`, `build_kernels`), `index/` (`indexer`)
-- asked for at `gateway/` (`searcher`), as its owner wants (`policy/`); `evaluation/` says how good that is
+- asked for at `gateway/` (`searcher`), as its owner wants (`policy/`), and judged by `evaluation/`, `judging/`
 - `classes/` makes the models by which pages are put into classes, of samples; no peer loads it
-- `link_graph/` ranks pages by the links between them; no peer runs it yet, a simulation does
+- if told to, `link_graph/` keeps which pages link to which, `query_log/`, `submissions/` what people ask for
 - `actors` makes all of them, and tells the ways of pages, queries and slots between them; `peer` composes
 - `wire_tags` numbers the messages between peers, `charges` says what they cost of their senders' quotas
-- `config` is the configuration, `vitals` the status, `program_version` that of it all
+- `config` is the configuration, `vitals` and `meter` the state, `program_version` that of it all
 - `cli` begins the command line, `application` and `commands/` are it, with `options`, `mesh_readiness`,
   `user_state`, `workers`; `webhooks/` is a command that watches searches
 - `watch/` tells administrators of words in new pages (`watch`)

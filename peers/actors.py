@@ -25,6 +25,9 @@ The way of a submitted site: http -SubmitUrl-> searcher -ClaimDomain, SubmitSite
 The way of a watched word: parser -PageParsed-> controller -PageWatched-> watch -NoticesTold-> the gateways
 that ask
 
+The way of a link to the page that it leads to: controller -PagesLinked-> link_graph -GraphTold-> link_graph
+of the target's owner
+
 The way of a slot to a new owner:
 
     membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
@@ -57,6 +60,7 @@ from peers.history.historian import Historian
 from peers.importing.importer import Importer
 from peers.index.answerer import IndexView
 from peers.index.indexer import Indexer
+from peers.link_graph.link_graph import MeshGraph
 from peers.query_log.query_log import OwnQueryLog
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell import Cell
@@ -73,10 +77,14 @@ COPIES_SECTION: Final = b"K"
 QUERY_LOG_SECTION: Final = b"Q"
 SUBMISSIONS_SECTION: Final = b"N"
 WATCH_SECTION: Final = b"W"
+LINK_GRAPH_SECTION: Final = b"L"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {
-    POLICY: ("controller", "cell", "auditor", "searcher", "historian", "query_log", "submissions", "http"),
+    POLICY: (
+        *("controller", "cell", "auditor", "searcher", "historian", "importer"),
+        *("query_log", "submissions", "link_graph", "http"),
+    ),
     REVOCATION: ("http",),
     CLASSES: ("questions", "searcher", "http"),
     WATCH: ("parser", "watch", "http"),
@@ -122,6 +130,7 @@ def make_actors(
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
         Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life),
+        MeshGraph(me, TableSection(table, LINK_GRAPH_SECTION), life),
         *further(me, table, life),
     ]
     handover = handover or HandoverSettings()

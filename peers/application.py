@@ -48,6 +48,10 @@ BUILT_IN: Final = {
         "peers.commands.search:search:EPILOG",
         "Search the whole mesh through one gateway.",
     ),
+    "backlinks": LateCommand(
+        "peers.link_graph.command:backlinks:EPILOG",
+        "List the pages of the mesh that link to one.",
+    ),
     "status": LateCommand(
         "peers.commands.status:status:EPILOG",
         "Show every member of the mesh, those that are down too, with advice on problems.",

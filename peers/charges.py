@@ -28,6 +28,7 @@ from peers.crawler.model.wire_messages import (
     MarksWanted,
 )
 from peers.importing.wire_messages import ImportPage
+from peers.link_graph.wire_messages import GraphTold, ListBacklinks
 from peers.query_log.wire_messages import LogWanted, SearchesTold
 from peers.storage.wire_messages import ReplicatePage
 from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, ReadSubmissions, SubmitSite
@@ -54,6 +55,15 @@ def _searches(message: SearchesTold) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.rows)
 
 
+def _graph(message: GraphTold) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.links) + len(message.gone)
+
+
+def _backlinks(message: ListBacklinks) -> tuple[Quota, float]:
+    """Anybody can ask a gateway for them: that must not use up its questions."""
+    return Quota.LINKS, 100.0
+
+
 def _submissions(message: ReadSubmissions) -> tuple[Quota, float]:
     """Anybody can look at a status page: that must not use up the questions of its gateway."""
     return (Quota.LINKS, 10.0) if message.code else (Quota.QUESTIONS, 1.0)
@@ -73,6 +83,8 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     RolesTold: _pages,
     MarksWanted: _marks,
     SearchesTold: _searches,
+    GraphTold: _graph,
+    ListBacklinks: _backlinks,
     HomeTold: _each(Quota.LINKS),
     HomesTold: _each(Quota.LINKS),
     ReplicatePage: _each(Quota.PAGES),
@@ -100,7 +112,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
 CONTENT: Final[frozenset[type[Message]]] = frozenset(
-    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, DemandTold, SearchesTold}
+    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, DemandTold, SearchesTold, GraphTold}
 )
 
 

@@ -54,7 +54,6 @@ from peers.damaged_data import set_aside_if_damaged
 from peers.engine.index import Index
 from peers.engine.segments.builder import build_encoded
 from peers.gateway.http_port import Http, listen, url_of
-from peers.gateway.meter import Meter
 from peers.gateway.model.messages import ChangeGateway
 from peers.handover.handover import HandoverStatistics
 from peers.index import segment_process
@@ -64,6 +63,7 @@ from peers.index.segment_builder import SegmentBuilder
 from peers.index.segments_port import SegmentsPort
 from peers.leave_rule import may_leave
 from peers.memory_keeper import MemoryKeeper
+from peers.meter import Meter
 from peers.policy.decreed import pins_of
 from peers.rendering.browser import command_of
 from peers.rendering.renderer import Renderer
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
 UNSPECIFIED: Final = ("0.0.0.0", "::", "[::]")
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
 FINISH_POLL_S: Final = 0.05
+JUDGING_FOLDER: Final = "judging"  # in the data folder: pools that people judge, and their judgements
 _PAUSED: Final = ("controller",)  # while the table has no space
 WIRE: Final = Decoder(WIRE_TAGS.values())
 
@@ -129,7 +130,7 @@ async def _run(
     index_workshop = _index_workshop(config)
     fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
     renderer = _renderer(config, fetcher, workshop)
-    settings = gateway_settings(config, make_token(folder))
+    settings = gateway_settings(config, make_token(folder), str(data / JUDGING_FOLDER))
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
@@ -182,7 +183,9 @@ def _reload(config_file: Path, started: PeerConfig, http: Http, runtime: Runtime
       ConfigError: they are wrong; nothing has changed.
     """
     now = _config_in(config_file)
-    settings = gateway_settings(now, make_token(config_file.parent))
+    folder = config_file.parent
+    judging_folder = str(folder / started.storage.folder / JUDGING_FOLDER)
+    settings = gateway_settings(now, make_token(folder), judging_folder)
     change = ChangeGateway(msgspec.structs.replace(settings, listen=started.gateway.listen))
     http.receive(http.address, change)
     runtime.deliver(http.address, "searcher", change)

@@ -84,6 +84,7 @@ from peers.index.wire_messages import (
     TermsCounted,
     TypedCompleted,
 )
+from peers.link_graph.wire_messages import BacklinksListed, GraphNoted, GraphTold, ListBacklinks
 from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold
 from peers.storage.wire_messages import (
     CheckPages,
@@ -214,6 +215,11 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         134: SubmissionAnswered,
         135: ReadSubmissions,
         136: SubmissionsTold,
+        # Which pages link to which
+        137: GraphTold,
+        138: GraphNoted,
+        139: ListBacklinks,
+        140: BacklinksListed,
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,

@@ -87,6 +87,7 @@ WIDE_CLASSES: Mapping[str, Set[str]] = {
         "Searcher",
         "SegmentsPort",
         "Submissions",
+        "MeshGraph",
         "Transport",
         "Vitals",
     },

@@ -226,6 +226,10 @@ class GatewayClient:
         """Submit a site; return the answer of /api/submit: its code, and how it stands."""
         return self._ask("POST", "/api/submit", json.dumps({"url": url}).encode())
 
+    def backlinks(self, url: str, start: int = 0) -> dict[str, Any]:
+        """Return a part of the pages that link to one. Args: start: so many are left out at the beginning."""
+        return self._ask("GET", f"/api/backlinks?{urlencode({'url': url, 'start': start})}")
+
     def submission(self, code: str) -> dict[str, Any]:
         """Return how a submission stands."""
         return self._ask("GET", f"/api/submit/{quote(code, safe='')}")
@@ -254,6 +258,22 @@ class GatewayClient:
         """Accept a submission or refuse it; return the answer of POST /api/submissions."""
         order = {"code": code, "accept": is_accepted, "why": why, "pages": pages}
         return self._ask("POST", "/api/submissions", json.dumps(order).encode())
+
+    def invite(self, wish: dict[str, Any]) -> dict[str, Any]:
+        """Have people judge a pool; return the answer of /api/judging: a link for each.
+
+        Args:
+          wish: the JSON of POST /api/judging.
+        """
+        return self._ask("POST", "/api/judging", json.dumps(wish).encode())
+
+    def judging(self, name: str, assessor: str = "") -> dict[str, Any]:
+        """Return how far the assessors of a pool are: the answer of GET /api/judging.
+
+        Args:
+          assessor: whose judgements are told, too; "" for nobody's.
+        """
+        return self._ask("GET", "/api/judging?" + urlencode({"name": name, "assessor": assessor}))
 
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
         """Have a peer give its slots away, or take its share again; return the answer of /api/drain.

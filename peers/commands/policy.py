@@ -61,8 +61,8 @@ app: Final = typer.Typer(
     "within_domain: only seeds and what is linked to from their own domain, as without any policy). What "
     "takes nothing down can have an end (until). Besides, pins say which peer crawls a host, with all else "
     "in its slot, as long as that peer is there; inside says of which domains pages are shown to people in "
-    "some networks only; next_at, by when another policy follows; undo, when visits were made that are made "
-    "again.",
+    "some networks only; synonyms and user_words, by which gateways read queries; next_at, by when another "
+    "policy follows; undo, when visits were made that are made again.",
 )
 
 FileArgument = Annotated[Path, typer.Argument(help="A policy in TOML; - for standard input.")]

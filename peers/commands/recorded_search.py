@@ -17,8 +17,8 @@ from peers.engine.files.errors import CorruptIndexError
 from peers.engine.index import Index
 from peers.engine.read_recorder import ReadRecorder
 from peers.evaluation.engines import ViewRanker
-from peers.evaluation.trec import not_written
 from peers.exporting.command import configs_in
+from peers.judging.trec import not_written
 from peers.query_log.log_files import read_log, requests_of
 
 

@@ -157,7 +157,7 @@ def _run_queries(
     # Here, so that a search need not wait for the engine to be loaded.
     from peers.evaluation.query_run import AnswerTally
     from peers.evaluation.query_run_screen import ask_mesh, end_unless_whole
-    from peers.evaluation.trec import write_run
+    from peers.judging.trec import write_run
 
     tally = AnswerTally()
     write_run(run, ask_mesh(client, queries, k, tally, wait_s, is_partial=is_partial))

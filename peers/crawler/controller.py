@@ -41,6 +41,7 @@ from peers.crawler.model.messages import (
     CallAlias,
     ChangeSettings,
     PageParsed,
+    PagesLinked,
     ParseFailed,
     RobotsParsed,
     SitesSeen,
@@ -81,7 +82,7 @@ STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: 
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
 IDLE_HORIZON_S: Final = 10.0  # a crawl that has something to ask within it is not at rest
 ANCHORS_PER_TURN: Final = 200
-_NEIGHBOURS: Final = ("cell", "membership", "handover", "submissions")
+_NEIGHBOURS: Final = ("cell", "membership", "handover", "submissions", "link_graph")
 HOT_HOSTS: Final = 10  # that statistics show
 DISK_FULL_PAUSE_S: Final = 10.0
 
@@ -349,6 +350,9 @@ class Controller(StoreActor):
         if (sites := self._visits.sites) is not None and sites.seen:
             sends.append(Send(self._addresses["submissions"], SitesSeen(tuple(sites.seen))))
             sites.seen.clear()
+        if self._pages.linked:
+            sends.append(Send(self._addresses["link_graph"], PagesLinked(tuple(self._pages.linked))))
+            self._pages.linked.clear()
         return sends
 
     def _watch_sites(self, message: WatchSites, now: float) -> None:
@@ -395,6 +399,7 @@ class Controller(StoreActor):
         self._rules_end_s = self._policy.next_end_s(now)
         self._visits.change_policy(policy)
         self._links.change_policy(policy)
+        self._pages.follow_graph(policy.link_graph)
 
     # --- from a host to done ---
 

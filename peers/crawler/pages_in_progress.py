@@ -29,10 +29,10 @@ from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.links.links import Links
 from peers.crawler.model import politeness
 from peers.crawler.model.alias_evidence import moved
-from peers.crawler.model.messages import PageParsed, ParsePage, RecordPage
+from peers.crawler.model.messages import PageLinked, PageParsed, ParsePage, RecordPage
 from peers.crawler.model.revisit_policies import Finding, concluded_by, finding_of
 from peers.crawler.model.settings import CrawlSettings, Tuning
-from peers.crawler.model.url_rows import REDIRECTS_MAX, Conclusion, due_at, hops_from_list
+from peers.crawler.model.url_rows import ICON_HOPS, REDIRECTS_MAX, Conclusion, due_at, hops_from_list
 from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     ROBOTS_TAG,
@@ -44,6 +44,7 @@ from peers.crawler.model.web_request import (
 from peers.crawler.model.wire_messages import FoundLink
 from peers.crawler.redirects import link_to, redirect_in
 from peers.engine.pages.document import Document
+from peers.policy.graph_rules import LinkGraphRules
 from peers.storage.archive.warc import absence_record
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import StorePage
@@ -83,6 +84,7 @@ class Page(msgspec.Struct):
     tellings: tuple[FoundLink, ...] = ()  # of what is known of this one, for that one
     is_list: bool = False  # a sitemap or feed: it has links, and is no page
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
+    title: str | None = None  # None: it is not to be found
 
 
 class PagesInProgress:
@@ -113,6 +115,8 @@ class PagesInProgress:
         self.flush_at_s = inf  # when `settle` is to be called
         self.fetched_count = self.stored_count = 0
         self.links_found = self.list_count = 0
+        self.linked: list[PageLinked] | None = None  # for the link graph; None while there is none
+        self._whole_before_s = -inf  # of stored pages from before that the links are wanted
 
     def __len__(self) -> int:
         """Pages that are not stored so far."""
@@ -122,6 +126,12 @@ class PagesInProgress:
     def finishing_count(self) -> int:
         """Pages that are stored, and wait for their links to go or for company to be settled."""
         return len(self._routing) + len(self._finishing)
+
+    def follow_graph(self, rules: LinkGraphRules | None) -> None:
+        """Tell the link graph of pages from now on, or tell nothing where none is kept."""
+        if (rules is None) != (self.linked is None):
+            self.linked = None if rules is None else []
+        self._whole_before_s = -inf if rules is None else rules.since_s
 
     def slots(self) -> set[int]:
         """Return the slots of all pages in progress."""
@@ -193,6 +203,8 @@ class PagesInProgress:
         before = taken.before
         newest = self._versions.newest(state.slot, taken.url)
         if before is None or not before.is_stored or newest is None or not newest.has_content:
+            return "", ""
+        if newest.fetched_at < self._whole_before_s:
             return "", ""
         since = before.visit - newest.visit
         is_that = since == 0 if before.outcome == "D200" else before.outcome == "D304" and since > 0
@@ -283,6 +295,7 @@ class PagesInProgress:
         page.digest = parsed.digest
         if page.status in PAGE_STATUSES:
             page.links = parsed.links
+            page.title = None if parsed.document is None else parsed.document.title
             page.text = parsed.text_mark
             page.finding = finding_of(page.taken.before, page.digest, page.text)
             if page.taken.before is None:
@@ -399,6 +412,8 @@ class PagesInProgress:
         if page.status in PAGE_STATUSES:
             self.stored_count += 1
             self.links_found += len(page.links)
+        if self.linked is not None:
+            self.linked.append(_linked(page))
         self._routing.append((page, self._links_of(page)))
         self.route(now)
 
@@ -493,6 +508,13 @@ class PagesInProgress:
         if not self.settings.is_recorded or not page.status:
             return []
         return [Send(self._recorder, _record_of(page))]
+
+
+def _linked(page: Page) -> PageLinked:
+    """Return where a version links to, for the link graph: nowhere, if it is not to be found."""
+    is_shown = page.status in PAGE_STATUSES and page.title is not None
+    links = tuple(link for link in page.links if link.hops != ICON_HOPS) if is_shown else ()
+    return PageLinked(page.taken.url, page.state.slot, page.stamp, page.title or "", links)
 
 
 def _record_of(page: Page) -> RecordPage:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from peers.evaluation import error_rate_command, pool_commands
+from peers.evaluation import error_rate_command, invitation_commands, pool_commands
 from peers.evaluation.error_rate_command import CondensedOption
 from peers.evaluation.extra import needed_extra
 from peers.evaluation.judgement_names import by_suffix, condensed
@@ -40,6 +40,7 @@ eval_app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 pool_commands.mount(eval_app)
+invitation_commands.mount(eval_app)
 error_rate_command.mount(eval_app)
 
 SharedOption = Annotated[Path, typer.Option("--shared", help="Folder with suites/ and judged/.")]
@@ -86,7 +87,7 @@ def judge(
         from peers.evaluation.measures import differences, means, measured
         from peers.evaluation.query_run import AnswerTally
         from peers.evaluation.query_run_screen import ask_mesh, end_unless_whole
-        from peers.evaluation.trec import read_qrels, read_run, write_run
+        from peers.judging.trec import read_qrels, read_run, write_run
 
     judgements = read_qrels(qrels)
     tally = AnswerTally()

@@ -23,8 +23,8 @@ from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, ModelWeights, r
 from peers.engine.searching.ranking import CollectionStatistics, RankingWeights
 from peers.engine.snapshot import DocumentHit, View
 from peers.evaluation.judged import Collection
-from peers.evaluation.trec import Ranked
 from peers.gateway.search.relaxation import steps_of
+from peers.judging.trec import Ranked
 from peers.text.analysis import analyse
 from peers.text.segmentation import NO_USER_WORDS, UserWords
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from peers.evaluation.error_rate import FUZZINESS, Factor, PairOutcome, error_rate, outcomes_of
 from peers.evaluation.extra import needed_extra
 from peers.evaluation.judgement_names import by_suffix, condensed
-from peers.evaluation.trec import read_qrels, read_run
+from peers.judging.trec import read_qrels, read_run
 from peers.options import JsonOption, print_json
 
 if TYPE_CHECKING:

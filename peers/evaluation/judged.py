@@ -24,7 +24,7 @@ import msgspec
 from peers.crawler.frontier.anchor_rows import join_anchors
 from peers.crawler.parsing.parser import parse_page
 from peers.engine.pages.document import Document
-from peers.evaluation.trec import Judgements, read_qrels, read_topics
+from peers.judging.trec import Judgements, read_qrels, read_topics
 
 HELP_LANGUAGES: Final = ("zh-CN", "en-US", "de")
 HELP_PAGES: Final = "libreoffice-help-{}/usr/share/libreoffice/help"  # in a folder of unpacked packages

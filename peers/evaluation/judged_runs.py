@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mesh.errors import ConfigError
-from peers.evaluation.agreement import joined
 from peers.evaluation.error_rate import Factor, by_assessor, by_queries
 from peers.evaluation.judgement_names import by_suffix
 from peers.evaluation.measures import MEASURES, PairedDifference, differences, means, measured
-from peers.evaluation.trec import Judgements, Run
+from peers.judging.agreement import joined
+from peers.judging.trec import Judgements, Run
 
 if TYPE_CHECKING:
     from random import Random

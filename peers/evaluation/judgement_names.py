@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from peers.evaluation.trec import Judgements, Ranked, Run
+from peers.judging.trec import Judgements, Ranked, Run
 
 
 def by_suffix(run: Run, judgements: Judgements) -> dict[str, list[Ranked]]:

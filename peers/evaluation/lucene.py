@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from peers.evaluation.engines import RUN_DEPTH, NotInstalled, body_of, is_english
 from peers.evaluation.judged import Collection
-from peers.evaluation.trec import Ranked
+from peers.judging.trec import Ranked
 from peers.text.analysis import analyse
 
 JAR_VARIABLE: Final = "LUCENE_JAR"

@@ -14,7 +14,7 @@ import msgspec
 from ir_measures import AP, RR, P, Success, nDCG
 from scipy.stats import ttest_rel
 
-from peers.evaluation.trec import Judgements, Run
+from peers.judging.trec import Judgements, Run
 
 MEASURES: Final = {
     "nDCG@10": nDCG @ 10,

@@ -19,11 +19,11 @@ from rich.table import Table
 
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from peers.evaluation.agreement import Agreement, cohens_kappa, fleiss_kappa, joined
-from peers.evaluation.assessment import Assessment, judgements_path
-from peers.evaluation.assessment_screen import judge_pool
-from peers.evaluation.pool import Shown, pool_of, read_pool, write_pool
-from peers.evaluation.trec import read_qrels, read_run, read_topics, read_words, write_qrels, write_topics
+from peers.judging.agreement import Agreement, cohens_kappa, fleiss_kappa, joined
+from peers.judging.assessment import Assessment, judgements_path
+from peers.judging.assessment_screen import judge_pool
+from peers.judging.pool import Shown, pool_of, read_pool, write_pool
+from peers.judging.trec import read_qrels, read_run, read_topics, read_words, write_qrels, write_topics
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 from peers.query_log.log_row import CLIENTS_TOLD_MIN
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from mesh.client.gateway_client import GatewayBusy, GatewayClient, GatewayError
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX, cut_at_word
-from peers.evaluation.trec import Ranked
+from peers.judging.trec import Ranked
 
 BUSY_S_MAX: Final = 10.0  # a gateway that has too much to do says so, and a moment later it has not
 PAUSE_S: Final = 0.2  # before a query is asked again

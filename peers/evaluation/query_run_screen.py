@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from mesh.client.gateway_client import GatewayClient
 from peers.evaluation.query_run import INCOMPLETE_S_MAX, AnswerTally, ask_all
-from peers.evaluation.trec import Ranked, read_topics
+from peers.judging.trec import Ranked, read_topics
 from peers.mesh_readiness import NotReady, wait_until_ready
 
 

@@ -4,7 +4,7 @@ The actor is `searcher`, which does the errands of users; the port is `http_port
 `routes` over a `backend`: `page_routes`, `api_routes` (described by `openapi`), `stored_routes`, and
 `compatible_routes` for programs of other engines, for which `requests` are read, `access` is judged,
 `asked_pages` looked up, `site_icons` shown, `live_runs` kept, `reports`, `responses`, `related_search` and
-`directory` made. `meter` tells the history of what the port sees. The rooms, each over those before it:
+`directory` made. The rooms, each over those before it:
 
 - `model`: messages, settings, how peers and members are
 - `errands`: what is asked of one peer, a team or all, and what its answers come to
@@ -12,5 +12,5 @@ The actor is `searcher`, which does the errands of users; the port is `http_port
 - `suggesting`, `live`: how what is being typed may go on; searches that have the crawl look for more
 - `http`: the server, what a client has left and may do, metrics
 - `site`: pages, JSON, feeds and stored copies
-- `why`: why things are as they are
+- `why`, `backlinks`, `notices`, `judging`: single pages, each with its JSON
 """

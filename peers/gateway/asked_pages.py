@@ -34,12 +34,17 @@ class AskedPages(NamedTuple):
     query: str
     remarks: tuple[Remark, ...] = ()
     words: tuple[tuple[str, float], ...] = ()  # as `SearchPages.page_words`
+    linked: str = ""  # the address behind link:, where the mesh keeps which pages link to it
 
     def remarked(self, found: PagesFound) -> PagesFound:
         """Return an answer with these remarks before its own."""
-        if not self.remarks:
+        remarks = found.remarks
+        if self.linked:
+            listed = Remark(Oddity.BACKLINKS, self.linked)
+            remarks = tuple(listed if each.oddity is Oddity.NO_LINKS else each for each in remarks)
+        if not self.remarks and remarks == found.remarks:
             return found
-        return msgspec.structs.replace(found, remarks=(*self.remarks, *found.remarks))
+        return msgspec.structs.replace(found, remarks=(*self.remarks, *remarks))
 
 
 async def asked_pages(backend: Backend, query: str) -> AskedPages:
@@ -62,7 +67,15 @@ async def asked_pages(backend: Backend, query: str) -> AskedPages:
         if page and words:
             query = with_words(query, related.typed, words)
             remarks += (Remark(Oddity.WORDS_OF_PAGE, page.url),)
-    return AskedPages(query, remarks, words)
+    linked = _first(asked, Operator.LINK) if backend.policy.link_graph is not None else None
+    return AskedPages(query, remarks, words, linked.value.strip() if linked else "")
+
+
+def linked_alone(query: str) -> str:
+    """Return the address behind link: where that is all that was typed, else ""."""
+    node = read(query[:QUERY_CHARS_MAX], Remarks()) if "link" in query.lower() else None
+    is_link = isinstance(node, Condition) and node.operator is Operator.LINK
+    return node.value.strip() if is_link and isinstance(node, Condition) else ""
 
 
 def _first(conditions: list[Condition], operator: Operator) -> Condition | None:

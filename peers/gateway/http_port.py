@@ -38,10 +38,12 @@ from peers.gateway.http.server import HttpServer
 from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.histogram import Histogram
 from peers.gateway.model.messages import (
+    BacklinksFound,
     ChangeGateway,
     CheckLinks,
     DrainOrdered,
     DrainRefused,
+    FindBacklinks,
     FindPage,
     FindVersions,
     HistoryGathered,
@@ -231,6 +233,8 @@ class Http:
                 self._hand_over(message.ticket, message)
             case LogFound() | NoticesGathered() | SiteAnswered() | SubmissionFound() | SitesListed():
                 self._hand_over(message.ticket, message)
+            case BacklinksFound():
+                self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
             case DecreesInForce(kind, decrees) if kind == CLASSES:
@@ -302,7 +306,7 @@ class Http:
     def _for_client(self, client: str, order: Message) -> Message:
         """Add to an order the domains that the policy hides from a client at this address."""
         if client == ADMINISTRATOR or not isinstance(
-            order, SearchPages | SuggestTexts | FindPage | FindVersions | CheckLinks
+            order, SearchPages | SuggestTexts | FindPage | FindVersions | FindBacklinks | CheckLinks
         ):
             return order
         hidden = self.policy.hidden_from(client)

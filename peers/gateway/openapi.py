@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from peers.engine.queries.query import Sort
+from peers.gateway.backlinks.backlinks_json import BacklinksJson
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
@@ -26,6 +27,9 @@ from peers.gateway.site.command_json import (
     DrainRequest,
     Failure,
     Imported,
+    InvitedJson,
+    JudgingJson,
+    JudgingRequest,
     Published,
     Seeded,
     Seeds,
@@ -46,6 +50,7 @@ from peers.gateway.submitting.submission_json import (
 )
 from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+from peers.link_graph.wire_messages import START_MAX
 
 OPENAPI_VERSION: Final = "3.1.0"
 _JSON: Final = "application/json"
@@ -104,6 +109,10 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_INVITED: Final = tuple(
+    _Parameter(name, "as the link has it", {"type": "string"}, is_required=True, place="path")
+    for name in ("pool", "assessor", "code")
+)
 _AFTER_NOTICE: Final = _Parameter("after", "`id` of an event, or `after` of /api/watch", {"type": "string"})
 _RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
@@ -388,6 +397,7 @@ _OPERATIONS: Final = (
             _Parameter("rank", "of the result, from 1", {"type": "integer", "minimum": 1}, is_required=True),
             _Parameter("day", "since 1970, of the page of results", {"type": "integer"}, is_required=True),
             _Parameter("mac", "the signature of all these", {"type": "string"}, is_required=True),
+            _Parameter("credit", "the signature of the ranking that picked it", {"type": "string"}),
         ),
         failures=(404,),
         sends_on=True,
@@ -414,6 +424,22 @@ _OPERATIONS: Final = (
     ),
     _Operation(
         "/api/keywords", "get", "What a stored page is about", KeywordsJson, (_URL,), failures=(400, 502)
+    ),
+    _Operation(
+        "/api/backlinks",
+        "get",
+        "The pages of the mesh that link to one, if its policy has `[link_graph]`: the newest of each "
+        "domain, then the next of each, its own domain last",
+        BacklinksJson,
+        (
+            _URL,
+            _Parameter(
+                "start",
+                "leave out so many",
+                {"type": "integer", "minimum": 0, "maximum": START_MAX, "default": 0},
+            ),
+        ),
+        failures=(400, 404),
     ),
     _Operation("/api/versions", "get", "The versions of a page", VersionsJson, (_URL,), failures=(400,)),
     _Operation(
@@ -511,7 +537,71 @@ _OPERATIONS: Final = (
         is_for_administrators=True,
         failures=(400, 404, 413),
     ),
+    _Operation(
+        "/judge/{pool}/{assessor}/{code}",
+        "get",
+        "A query and its pages, for an invited person to judge",
+        _HTML,
+        (*_INVITED, _Parameter("n", "number of the query", {"type": "integer", "minimum": 1}), _LANGUAGE),
+        failures=(404,),
+    ),
+    _Operation(
+        "/judge/{pool}/{assessor}/{code}",
+        "post",
+        "Take a grade in a form, and lead on to the next page without one",
+        _HTML,
+        _INVITED,
+        takes=(_FORM,),
+        failures=(400, 403, 404, 409, 413),
+        sends_on=True,
+    ),
+    _Operation(
+        "/api/judging",
+        "get",
+        "How far each assessor of a pool is",
+        JudgingJson,
+        (
+            _Parameter("name", "of the pool; without it the names of all", {"type": "string"}),
+            _Parameter("assessor", "whose judgements are told, too", {"type": "string"}),
+        ),
+        is_for_administrators=True,
+        failures=(404, 502),
+    ),
+    _Operation(
+        "/api/judging",
+        "post",
+        "Take a pool to be judged, and make links for people to judge it",
+        InvitedJson,
+        takes=(JudgingRequest,),
+        is_for_administrators=True,
+        failures=(400, 404, 409, 413, 502),
+    ),
+    _Operation(
+        "/compare",
+        "get",
+        "Where a reader agrees to see results of two rankings, while the policy has a second one",
+        _HTML,
+        (_LANGUAGE,),
+        failures=(404,),
+    ),
+    _Operation(
+        "/compare",
+        "post",
+        "Take yes or no in a form, and keep it in a cookie",
+        _HTML,
+        takes=(_FORM,),
+        failures=(400, 403, 404, 413),
+        sends_on=True,
+    ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
+    _Operation(
+        "/backlinks",
+        "get",
+        "The pages of the mesh that link to one, as a page",
+        _HTML,
+        (_URL, _Parameter("start", "leave out so many", {"type": "integer", "minimum": 0}), _LANGUAGE),
+        failures=(400, 404, 503),
+    ),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),
     _Operation(
         "/why",

@@ -14,7 +14,7 @@ from mesh.urls import canonical, host_of, origin_of
 from peers.engine.queries.query import Sort
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
-from peers.gateway.asked_pages import asked_pages
+from peers.gateway.asked_pages import asked_pages, linked_alone
 from peers.gateway.backend import Backend, Busy
 from peers.gateway.compatible_routes import elastic_info, elastic_version
 from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie
@@ -35,6 +35,7 @@ from peers.gateway.requests import (
     fields_in,
     is_encrypted,
     is_on,
+    may_compare,
     now_s,
     query_in,
     reader_of,
@@ -86,7 +87,11 @@ class PageRoutes:
             return await self._search_json(request)
         if not query:
             return responses.html(pages.start_page(reader, has_classes=self._has_classes))
-        wish = _wish(request, query)._replace(may_search_live=self._access.may_search_live(request))
+        if not form and self._backend.policy.link_graph is not None and (linked := linked_alone(query)):
+            return responses.found(reader.link("/backlinks", url=linked))
+        wish = _wish(request, query)._replace(
+            may_search_live=self._access.may_search_live(request), may_compare=self._has_second_ranking
+        )
         if form in ("rss", "atom"):  # the newest first, and nothing that only a page shows
             wish = Wish(query, order=Sort.DATE, wants_facets=False)
         cursor = parameters.get("cursor", "")
@@ -94,6 +99,9 @@ class PageRoutes:
         try:
             asked = await asked_pages(self._backend, wish.query)
             searched = wish._replace(query=asked.query, page_words=asked.words)
+            if wish.may_compare and not form and may_compare(request):
+                draw = self._backend.shown_log.draw(self._access.client_of(request), asked.query)
+                searched = searched._replace(draw=draw)
             related: tuple[str, ...] = ()
             if form or cursor or wish.page > 1:
                 found = await self._backend.ask(lambda ticket: _order(ticket, searched, cursor), PagesFound)
@@ -111,8 +119,14 @@ class PageRoutes:
             return responses.xml(atom(reader, wish, found.hits, base_of(request)), "application/atom+xml")
         took_s = self._backend.now() - began
         today = datetime.now(UTC).date()
-        links = None if searched.page_words else self._backend.shown_log.links(searched.query)
+        shown_log = self._backend.shown_log
+        links = None if searched.page_words else shown_log.links(searched.query, found.teams)
         return responses.html(pages.result_page(reader, wish, found, took_s, today, related, links))
+
+    @property
+    def _has_second_ranking(self) -> bool:
+        rules = self._backend.policy.query_log
+        return rules is not None and rules.second is not None
 
     @property
     def _has_classes(self) -> bool:
@@ -265,6 +279,7 @@ def _order(ticket: int, wish: Wish, cursor: str) -> SearchPages:
         wish.wants_explanations,
         is_verbatim=wish.is_verbatim,
         page_words=wish.page_words,
+        draw=wish.draw,
     )
 
 

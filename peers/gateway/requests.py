@@ -25,6 +25,7 @@ from peers.gateway.site.texts import language_of
 BODY_BYTES_MAX: Final = 1 << 20  # of seeds: 10,000 URLs of 100 characters
 URL_PARAMETER_CHARS_MAX: Final = 8_192
 MEMBER_CHARS_MAX: Final = 64  # of an id, as messages have it
+COMPARE_COOKIE: Final = "tianmesh-compare"
 FIELDS_MAX: Final = 8  # no form here has more than two
 
 
@@ -42,6 +43,11 @@ def reader_of(request: Request) -> Reader:
     chosen = request.query_params.get("lang", "")
     language = language_of(request.headers.get("accept-language", ""), chosen)
     return Reader(language, chosen == language)
+
+
+def may_compare(request: Request) -> bool:
+    """Has the reader agreed to see results of two rankings, by a cookie that says nothing else?"""
+    return request.cookies.get(COMPARE_COOKIE) == "yes"
 
 
 def query_in(request: Request) -> str:

@@ -5,7 +5,8 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -22,6 +23,7 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
+from peers.gateway.backlink_routes import BacklinkRoutes
 from peers.gateway.compatible_routes import CompatibleRoutes
 from peers.gateway.http.compression import Compression
 from peers.gateway.live_routes import LiveRoutes
@@ -37,6 +39,9 @@ from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import StoredRoutes
 from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.watch_routes import WatchRoutes
+
+if TYPE_CHECKING:
+    from peers.gateway.judgement_routes import JudgementRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -62,6 +67,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/page", stored.text),
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
+            *_routes_of_links(BacklinkRoutes(backend)),
             Route("/status", pages.status),
             Route("/history", pages.history),
             Route("/why", pages.why),
@@ -69,9 +75,7 @@ def application(backend: Backend) -> Starlette:
             Route("/directory", pages.directory),
             Route("/help", pages.help),
             Route("/bot", pages.bot),
-            Route("/opensearch.xml", pages.opensearch),
-            Route("/favicon.ico", pages.icon),
-            Route("/static/style.css", pages.style),
+            *_routes_of_looks(pages),
             Route("/api/status", api.status),
             Route("/api/history", api.history),
             Route("/api/seeds", api.seeds, methods=["POST"]),
@@ -84,6 +88,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_health(api),
             Route("/robots.txt", api.robots),
             Route("/openapi.json", api.openapi),
+            *_routes_of_judging(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
@@ -99,6 +104,14 @@ def application(backend: Backend) -> Starlette:
             Exception: _on_error,
         },
     )
+
+
+def _routes_of_looks(pages: PageRoutes) -> list[Route]:
+    return [
+        Route("/opensearch.xml", pages.opensearch),
+        Route("/favicon.ico", pages.icon),
+        Route("/static/style.css", pages.style),
+    ]
 
 
 def _routes_of_sign_in(pages: PageRoutes) -> list[Route]:
@@ -117,12 +130,20 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
     ]
 
 
+def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
+    return [Route("/backlinks", links.page), Route("/api/backlinks", links.told)]
+
+
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
     return [Route("/healthz", api.healthz), Route("/readyz", api.readyz), Route("/metrics", api.metrics)]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
-    return [Route("/go", log.go), Route("/api/log", log.log)]
+    return [
+        Route("/go", log.go),
+        Route("/compare", log.compare, methods=["GET", "POST"]),
+        Route("/api/log", log.log),
+    ]
 
 
 def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
@@ -159,6 +180,26 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
     ]
 
 
+def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
+    @cache
+    def routes() -> JudgementRoutes:
+        # Loaded where somebody judges.
+        from peers.gateway.judgement_routes import JudgementRoutes
+
+        return JudgementRoutes(backend, access)
+
+    async def page(request: Request) -> Response:
+        return await routes().page(request)
+
+    async def judging(request: Request) -> Response:
+        return await routes().judging(request)
+
+    return [
+        Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
+        Route("/api/judging", judging, methods=["GET", "POST"]),
+    ]
+
+
 class _HostCheck:
     """Answers only requests for names that nobody else can own, or that are ours.
 
@@ -183,6 +224,7 @@ class _HostCheck:
 _SHARED_PATHS: Final = frozenset(
     (
         *("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords"),
+        "/api/backlinks",
         *("/yacysearch.json", "/yacysearch.rss", "/cdx"),
     )
 )

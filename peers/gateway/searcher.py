@@ -29,6 +29,7 @@ from peers.crawler.model.wire_messages import (
 from peers.engine.queries.query_parser import NO_CLASSES
 from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
+from peers.gateway.backlinks.backlinks_lookup import BacklinksLookup
 from peers.gateway.errands.drain_errand import DrainErrand
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.hasten_errand import HastenErrand
@@ -54,6 +55,7 @@ from peers.gateway.model.messages import (
     CheckLinks,
     CheckReadiness,
     DrainOrder,
+    FindBacklinks,
     FindPage,
     FindSubmission,
     FindVersions,
@@ -85,6 +87,7 @@ from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
+from peers.link_graph.wire_messages import BacklinksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
@@ -112,6 +115,7 @@ Order: TypeAlias = (
     | SuggestTexts
     | FindPage
     | FindVersions
+    | FindBacklinks
     | CheckLinks
     | HastenPages
     | GatherStatus
@@ -173,6 +177,7 @@ class Searcher(Actor):
             PageRead,
             PagesChecked,
             VersionsListed,
+            BacklinksListed,
             StatusWanted,
             StatusTold,
             HistoryTold,
@@ -244,6 +249,7 @@ class Searcher(Actor):
                 | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
+                | BacklinksListed(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
@@ -253,6 +259,7 @@ class Searcher(Actor):
                 SearchPages()
                 | FindPage()
                 | FindVersions()
+                | FindBacklinks()
                 | GatherStatus()
                 | CheckReadiness()
                 | AddSeeds()
@@ -383,6 +390,8 @@ class Searcher(Actor):
                 return PageLookup(number, self._me, order, view.ownership, view.policy)
             case FindVersions():
                 return VersionsLookup(number, self._me, order, view.ownership, view.policy)
+            case FindBacklinks():
+                return BacklinksLookup(number, self._me, order, view.ownership, view.policy)
             case CheckLinks():
                 return LinksLookup(number, self._me, order, view.ownership, view.policy)
             case HastenPages():

@@ -92,7 +92,8 @@ class StoredRoutes:
         copy = partial(pages.stored_page_view, reader, url, found.fetched_at, found.gone_at, stored)
         # What becomes a sample is the newest version.
         is_sample = not moment_s and self._backend.classes is not None and self._access.may_see(request)
-        view = partial(copy, query, marked, is_sample=is_sample)
+        has_graph = self._backend.policy.link_graph is not None
+        view = partial(copy, query, marked, is_sample=is_sample, has_graph=has_graph)
         response = responses.html(await self._backend.render(view), policy=responses.STORED_POLICY)
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(base_of(request), url)

@@ -32,8 +32,10 @@ from mesh.actors.actor import Actor, Address, Message, Send, Statistics
 from mesh.actors.delivery import Delivery, DeliverySettings
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
+from mesh.membership.model.messages import DecreesInForce
 from mesh.tables.lives import numbers_of
 from mesh.urls import host_of, is_canonical
+from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.importing.messages import (
     KNOWN,
@@ -46,6 +48,7 @@ from peers.importing.messages import (
     PagesImported,
 )
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
+from peers.policy.decreed import policy_of
 from peers.storage.ledger.place import Version
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 from peers.storage.wire_messages import StoredPage
@@ -159,6 +162,7 @@ class Importer(Actor):
         self._batches: Delivery[int, _Batch] = Delivery(_to_controller(self._settings))
         self._gathering = _Batch()
         self._flush_at = inf
+        self._has_graph = False  # by the policy
         self._links_known: set[FoundLink] = set()
         self._links_known_before: set[FoundLink] = set()
         self._stored = self._known = self._refused = self._late = 0
@@ -188,6 +192,10 @@ class Importer(Actor):
                 return self._store_waiting(now)
             case OwnershipChanged(ownership):
                 return self._change_ownership(ownership, now)
+            case DecreesInForce():
+                if (policy := policy_of(message)) is not None:
+                    self._has_graph = policy.link_graph is not None
+                return []
         raise LocalProtocolError(f"importer does not understand {type(message).__name__}")
 
     def wake(self, now: float) -> list[Send]:
@@ -394,7 +402,7 @@ class Importer(Actor):
 
     def _gather_links(self, version: Version, taken: _Taken, now: float) -> list[Send]:
         """Put a stored page and its links into batches, which go out full or after a moment."""
-        sends: list[Send] = []
+        sends: list[Send] = [self._linked(version, taken)] if self._has_graph else []
         links = [FoundLink(taken.page.url, use=LinkUse.STORED)]
         for link in taken.links:
             is_known = link in self._links_known or link in self._links_known_before
@@ -410,6 +418,14 @@ class Importer(Actor):
         if self._gathering.links:
             self._flush_at = min(self._flush_at, now + self._settings.links_pause_s)
         return sends
+
+    def _linked(self, version: Version, taken: _Taken) -> Send:
+        """Tell the link graph where a page links to."""
+        (url, stamp), document = version, taken.page.document
+        links = tuple(link for link in taken.links if link.use is not LinkUse.STORED) if document else ()
+        title = document.title if document is not None else ""
+        page = PageLinked(url, taken.page.slot, stamp, title, links)
+        return Send(Address(self._me, "link_graph"), PagesLinked((page,)))
 
     def _flush(self, now: float) -> list[Send]:
         self._flush_at = inf

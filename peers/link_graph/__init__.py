@@ -1,5 +1,11 @@
-"""PageRank over the mesh: each slot ranks its own pages, and tells others the sums that it gives to theirs.
+"""The link graph of the mesh, if its policy has `[link_graph]`: which pages link to which.
 
+`link_graph` is the actor; its store is by slots, replicated and handed over as others are. `source_row` is
+the row of a page, with where it links to; `target_row` one of a page, with the links to it from one domain;
+`tellings` brings the links from the owners of the former to those of the latter; `wire_messages` has what
+they and gateways say. `command` [io] has `tianmesh backlinks`.
+
+PageRank over it: each slot ranks its own pages, and tells others the sums that it gives to theirs.
 `slot_ranks` is the arithmetic of a slot, `rank_exchange` what the owners of slots tell each other. No peer
-runs them yet: `tianmesh sim pagerank` does, through losses, crashes, hand-overs and changed links.
+runs these two yet: `tianmesh sim pagerank` does, through losses, crashes, hand-overs and changed links.
 """

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cached_property
 from hashlib import blake2b
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -18,6 +18,7 @@ from msgspec import Meta
 LOG_DAYS_MAX: Final = 3_650
 FORGOTTEN_MAX: Final = 1_000  # queries; who wants more forgotten says before which day
 DIGEST_BYTES: Final = 16
+COMPARISON_BYTES: Final = 4  # of a digest of weights
 DAYS_AHEAD: Final = 1  # of a clock that is before ours at midnight
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 
@@ -29,6 +30,46 @@ class ForgottenQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     to: date  # the last day, UTC
 
 
+Weight: TypeAlias = Annotated[float, Meta(ge=0, le=2)]
+
+
+class SecondWeights(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
+):
+    """Weights of the features of the full model, `rescoring.model.ModelWeights`; None for those in force."""
+
+    proximity: Weight | None = None
+    title: Weight | None = None
+    url: Weight | None = None
+    coverage: Weight | None = None
+    linking_hosts: Weight | None = None
+    depth: Weight | None = None
+    freshness: Weight | None = None
+    newness: Weight | None = None
+
+    @property
+    def given(self) -> dict[str, float]:
+        """Those that differ, by name."""
+        return {name: weight for name, weight in msgspec.structs.asdict(self).items() if weight is not None}
+
+
+class SecondRanking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A ranking that is compared with the one in force, by the clicks of readers that have agreed to that."""
+
+    name: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,32}\Z")]
+    weights: SecondWeights
+
+    def __post_init__(self) -> None:
+        if not self.weights.given:
+            raise ValueError("a second ranking has no weights of its own: give one or more")
+
+    @property
+    def comparison(self) -> str:
+        """The name under which clicks count: other weights are another comparison."""
+        said = msgspec.json.encode(self.weights)
+        return f"{self.name}.{blake2b(said, digest_size=COMPARISON_BYTES).hexdigest()}"
+
+
 class QueryLogRules(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
 ):
@@ -36,8 +77,13 @@ class QueryLogRules(
 
     days: Annotated[int, Meta(ge=1, le=LOG_DAYS_MAX)]  # today is the first
     clicks: bool = False  # links of results lead over the gateway, which notes them
+    second: SecondRanking | None = None  # wants clicks
     forgotten_to: date | None = None  # the last day of which nothing is kept, UTC
     forgotten: Annotated[tuple[ForgottenQuery, ...], Meta(max_length=FORGOTTEN_MAX)] = ()
+
+    def __post_init__(self) -> None:
+        if self.second is not None and not self.clicks:
+            raise ValueError("a second ranking is compared by clicks: say clicks = true in [query_log]")
 
     def keeps(self, digest: bytes, day: int, today: int) -> bool:
         """Is a row of a query kept?

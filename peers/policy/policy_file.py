@@ -33,6 +33,9 @@ clicks = true
 [submissions]
 pages_per_site = 100
 moderation = false
+
+[link_graph]
+links_per_page = 1000
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import fault_of
 from peers.policy.rules import (
@@ -87,6 +91,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     next_at: Moment | None = None
     query_log: QueryLogRules | None = None
     submissions: SubmissionRules | None = None
+    link_graph: LinkGraphRules | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:

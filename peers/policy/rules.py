@@ -50,6 +50,7 @@ from mesh.slot_limits import SLOTS_MAX
 from mesh.urls import host_of
 from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import UrlSet, host_in
 from peers.policy.submission_rules import SubmissionRules
@@ -309,6 +310,7 @@ class Policy(
     next_at: Moment | None = None
     query_log: QueryLogRules | None = None  # None: searches are not logged
     submissions: SubmissionRules | None = None  # None: nobody can submit a site
+    link_graph: LinkGraphRules | None = None  # None: which pages link to which is not kept
 
     def __post_init__(self) -> None:
         if any(rule.until is not None for rule in self.take_downs):

@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from peers.handover.item_store import Item, ItemStore, key_of
-from peers.query_log.log_row import CLIENTS_TOLD_MIN, GROUP_BYTES, LogRow, name_in, row_in
-from peers.query_log.wire_messages import GROUPS_MAX, QueryOfDay, RareQueries
+from peers.query_log.log_row import CLIENTS_TOLD_MIN, GROUP_BYTES, LogRow, name_in, preferences_of, row_in
+from peers.query_log.wire_messages import GROUPS_MAX, ComparedDay, QueryOfDay, RareQueries
 
 
 class LogPart(NamedTuple):
@@ -22,6 +22,7 @@ class LogPart(NamedTuple):
     queries: tuple[QueryOfDay, ...]
     rare: tuple[RareQueries, ...]
     next: bytes  # the place of the last of these rows; empty when there are none behind it
+    compared: tuple[ComparedDay, ...] = ()
 
 
 def log_part(
@@ -40,10 +41,12 @@ def log_part(
         groups.pop()
     queries: list[QueryOfDay] = []
     rare: dict[int, Counter[int]] = {}
+    preferred: dict[tuple[int, str], Counter[int]] = {}  # -1 the first, 1 the second, 0 neither
     for group in groups:
         if not is_told(group[0]):
             continue
         day = name_in(group[0].name).day
+        _count_preferences(day, group, preferred)
         if len(group) >= CLIENTS_TOLD_MIN or _is_of_many(store, group[0]):
             queries.append(_query_of(day, group))
         else:
@@ -52,7 +55,22 @@ def log_part(
         RareQueries(day, tuple(by_clients[n] for n in range(1, CLIENTS_TOLD_MIN)))
         for day, by_clients in sorted(rare.items())
     )
-    return LogPart(tuple(queries), counts, key_of(groups[-1][-1]) if is_cut else b"")
+    compared = tuple(
+        ComparedDay(day, comparison, counted[-1], counted[1], counted[0])
+        for (day, comparison), counted in sorted(preferred.items())[:GROUPS_MAX]
+    )
+    return LogPart(tuple(queries), counts, key_of(groups[-1][-1]) if is_cut else b"", compared)
+
+
+def _count_preferences(
+    day: int, group: Sequence[Item], preferred: dict[tuple[int, str], Counter[int]]
+) -> None:
+    """Add the preferences of the clients of a query and day between two rankings, each once."""
+    for item in group:
+        row = row_in(item.value)
+        if row.credits:
+            for comparison, more in preferences_of(row).items():
+                preferred.setdefault((day, comparison), Counter())[(more > 0) - (more < 0)] += 1
 
 
 def _group_of(item: Item) -> tuple[int, bytes]:

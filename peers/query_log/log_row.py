@@ -29,6 +29,7 @@ ROW_BYTES_MAX: Final = 32 << 10
 DAY_MAX: Final = (1 << 16) - 1
 
 Rank: TypeAlias = Annotated[int, Meta(ge=1, le=RANK_MAX)]  # of a result, or the number of a page of them
+Comparison: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,32}\.[0-9a-f]{8}\Z")]
 Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
 
 
@@ -41,6 +42,10 @@ class LogRow(msgspec.Struct, frozen=True, array_like=True):
         tuple[tuple[Rank, Annotated[int, Meta(ge=0, le=1_000)]], ...], Meta(max_length=PAGES_MAX)
     ]
     clicks: Annotated[tuple[tuple[Rank, Url], ...], Meta(max_length=CLICKS_MAX)] = ()
+    # Clicks that count for a ranking: the comparison, the rank, and the team that has picked that result.
+    credits: Annotated[
+        tuple[tuple[Comparison, Rank, Annotated[int, Meta(ge=0, le=1)]], ...], Meta(max_length=CLICKS_MAX)
+    ] = ()
 
 
 class RowName(NamedTuple):
@@ -71,7 +76,7 @@ def is_loggable(text: str) -> bool:
 
 
 def row_bytes(row: LogRow) -> bytes:
-    return _encode(row)
+    return _encode(row if row.credits else (row.query, row.pages, row.clicks))  # as before there were any
 
 
 def row_in(value: bytes) -> LogRow:
@@ -101,7 +106,21 @@ def joined(a: LogRow, b: LogRow) -> LogRow:
     for page, shown in b.pages:
         pages[page] = max(shown, pages.get(page, 0))
     clicks = sorted({*a.clicks, *b.clicks})
-    return LogRow(min(a.query, b.query), tuple(sorted(pages.items())[:PAGES_MAX]), tuple(clicks[:CLICKS_MAX]))
+    credited = sorted({*a.credits, *b.credits}) if a.credits or b.credits else ()
+    return LogRow(
+        min(a.query, b.query),
+        tuple(sorted(pages.items())[:PAGES_MAX]),
+        tuple(clicks[:CLICKS_MAX]),
+        tuple(credited[:CLICKS_MAX]),
+    )
+
+
+def preferences_of(row: LogRow) -> dict[str, int]:
+    """Return by comparison how many more results of the second ranking than of the first were clicked on."""
+    found: dict[str, int] = {}
+    for comparison, _, team in row.credits:
+        found[comparison] = found.get(comparison, 0) + (1 if team else -1)
+    return found
 
 
 def is_row(name: bytes, value: bytes) -> bool:

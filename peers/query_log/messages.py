@@ -21,3 +21,5 @@ class ResultClicked(Message, frozen=True):
     client: bytes
     rank: int  # from 1
     url: str
+    comparison: str = ""  # of two rankings, of the policy's second one; "" for none
+    team: int = 0  # the ranking that has picked the result, `judging.team_draft.Team`

@@ -106,8 +106,9 @@ class OwnQueryLog(StoreActor):
         match message:
             case ResultsShown(query, client, page, n_shown):
                 self._log(client, LogRow(query, ((page, n_shown),)), now)
-            case ResultClicked(query, client, rank, url):
-                self._log(client, LogRow(query, (), ((rank, url),)), now)
+            case ResultClicked(query, client, rank, url, comparison, team):
+                credited = ((comparison, rank, team),) if comparison else ()
+                self._log(client, LogRow(query, (), ((rank, url),), credited), now)
             case SearchesTold(batch, rows):
                 if self._take(source, rows):
                     sends = [Send(source, SearchesNoted(batch))]

@@ -14,6 +14,7 @@ from peers.query_log.log_row import (
     NAME_BYTES,
     QUERY_CHARS_MAX,
     ROW_BYTES_MAX,
+    Comparison,
     Rank,
     Url,
     number_in,
@@ -80,6 +81,16 @@ class RareQueries(msgspec.Struct, frozen=True, array_like=True):
     queries: Annotated[tuple[Count, ...], Meta(max_length=16)]  # asked by 1 client, by 2, ...
 
 
+class ComparedDay(msgspec.Struct, frozen=True, array_like=True):
+    """The preferences of readers between two rankings on one day: each counts once for a query."""
+
+    day: Day
+    comparison: Comparison
+    first: Count  # clicked on more results that the ranking in force has picked
+    second: Count  # of the other one
+    ties: Count
+
+
 class LogTold(Message, frozen=True, array_like=True, tag=130):
     """Answer to `LogWanted`; nothing in it is of a single client."""
 
@@ -87,3 +98,4 @@ class LogTold(Message, frozen=True, array_like=True, tag=130):
     queries: Annotated[tuple[QueryOfDay, ...], Meta(max_length=GROUPS_MAX)]
     rare: Annotated[tuple[RareQueries, ...], Meta(max_length=GROUPS_MAX)]
     next: Annotated[bytes, Meta(max_length=PLACE_BYTES_MAX)] = b""  # to go on behind; empty at the end
+    compared: Annotated[tuple[ComparedDay, ...], Meta(max_length=GROUPS_MAX)] = ()

@@ -32,12 +32,14 @@ from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import Place, place_in
 from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.faults.faults import FaultPlan
+from simulations.faults.graph_check import wrong_links
 from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner
 from simulations.faults.submitter import Submitter
 from simulations.faults.users import Users
 from simulations.faults.watch import AnsweredRequest, Watch
 from simulations.webs.changing_web import GONE, is_shown
+from simulations.webs.web import SyntheticWeb
 from simulations.world.words import body_of, rare_word_of, version_word_of
 from simulations.world.world import World
 
@@ -56,6 +58,8 @@ class RestingRun(Protocol):
     users: Users
     pinner: Pinner | None
     submitter: Submitter | None
+    web: SyntheticWeb
+    has_liar: bool
 
     @property
     def missed_again_s(self) -> float:
@@ -95,6 +99,8 @@ def _wrong(run: RestingRun) -> Iterator[str]:
         yield from _pins_that_do_not_hold(present, run.pinner.pins)
     if run.submitter is not None:
         yield from run.submitter.wrong(present)
+        if not run.has_liar:
+            yield from wrong_links(present, run.web)
     yield from _lost(run, urls)
     yield from _states(run, ownership, by_peer, urls)
     yield from _copies(run, ownership, by_peer, ruling)

@@ -19,6 +19,7 @@ from peers.crawler.site_watch import PROOF_PATH
 from peers.gateway.model.messages import SiteAnswered, SubmitUrl
 from peers.handover.item_store import Item
 from peers.handover.wire_messages import ItemsChanged
+from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import EVERYTHING, Policy
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import domain_digest
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from simulations.webs.submitted_web import SubmittedWeb
 
 RULES: Final = SubmissionRules(moderation=False, pages_per_site=7, per_domain=64)
-POLICY: Final = Policy(rules=EVERYTHING.rules, submissions=RULES)
+POLICY: Final = Policy(rules=EVERYTHING.rules, submissions=RULES, link_graph=LinkGraphRules())
 PAUSE_S: Final = 12.0  # mean, between two submissions
 LIE_PAUSE_S: Final = 4.0
 _TICKETS: Final = 1 << 40  # behind those of other users

@@ -12,5 +12,5 @@ What takes the exact simulation a minute takes this a hundredth of a second, and
 `streamed_web` webs that do not fit into memory, some peers at a time
 `costs`       the measured costs of a peer
 `sessions`    peers that come and go, and the copies of slots
-`caches`      the hits of caches of results and of posting lists, by each rule of replacement
+`caches`      the hits of caches, by each rule of replacement; `click_models` which results readers click on
 """

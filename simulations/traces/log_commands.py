@@ -143,6 +143,43 @@ def export(
         print(f"{n_requests:,} requests and {n_clicks:,} clicks; {n_rare:,} rare queries are left out")
 
 
+@app.command(epilog="Examples: tianmesh log rankings   tianmesh log rankings --json")
+def rankings(
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell which of two rankings readers prefer, by their clicks: an exact sign test.
+
+    The policy has a second ranking (query_log.second), and readers that agree to it are shown results that
+    both pick by turns. Each counts once for a query and day, for the ranking of more of the results opened.
+    """
+    from simulations.traces.own_log import read_parts
+    from simulations.traces.rankings import compared_rankings, verdict_on
+
+    with reader_of(gateway, token, data) as client:
+        found = compared_rankings(read_parts(client))
+    if as_json:
+        print_json([msgspec.to_builtins(each) for each in found])
+        return
+    if not found:
+        print("no ranking was compared: the policy has no second one, or nobody has agreed or clicked yet")
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("second ranking", "for it", "for that in force", "ties", "share", "95 %", "p"):
+        table.add_column(name, justify="left" if name == "second ranking" else "right")
+    for each in found:
+        test = each.test
+        share = "-" if test.share is None else f"{test.share:.1%}"
+        counts = (f"{count:,}" for count in (test.wins, test.losses, test.ties))
+        table.add_row(each.comparison, *counts, share, f"{test.low:.1%} to {test.high:.1%}", f"{test.p:.3g}")
+    console = Console(highlight=False)
+    console.print(table)
+    for each in found:
+        console.print(f"{each.comparison}: {verdict_on(each.test)}", markup=False, soft_wrap=True)
+
+
 @app.command(
     epilog="Examples: tianmesh log forget 'my name'   tianmesh log forget --before 2027-01-31   "
     "tianmesh log forget --all"

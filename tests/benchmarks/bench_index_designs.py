@@ -62,8 +62,8 @@ from peers.engine.queries.query_parser import parse_query
 from peers.engine.snapshot import DocumentHit, View
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.measures import means, measured
-from peers.evaluation.trec import Ranked
 from peers.gateway.search.relaxation import ENOUGH, steps_of
+from peers.judging.trec import Ranked
 from peers.kernel import Floats, Ints
 from peers.text.analysis import query_terms
 from peers.text.folding import fold

@@ -30,6 +30,9 @@ from peers.index.answerer import Answerer
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, QuestionAnswered
 from peers.index.wire_messages import CountTerms, ExcerptsRead, HitsFound, ReadExcerpts, SearchSlots
+from peers.judging.assessor_link import AssessorLink, key_of
+from peers.judging.judgement_files import JudgementFiles
+from peers.judging.pool import Pool, PooledPage, PooledQuery
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.patience import PATIENCE_S
 from tests.peers.gateway.fake_searcher import CHINESE_URL, ENGLISH_URL, FakeSearcher
@@ -73,9 +76,9 @@ def request(method: bytes, target: bytes, *headers: bytes, body: bytes = b"") ->
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Http]:
+async def running(settings: GatewaySettings = UNLIMITED) -> AsyncIterator[Http]:
     searcher = FakeSearcher()
-    http = Http("ann", listen("127.0.0.1", 0), dict, lambda: PeerStatus(id="ann"), UNLIMITED)
+    http = Http("ann", listen("127.0.0.1", 0), dict, lambda: PeerStatus(id="ann"), settings)
     searcher.http = http
 
     def deliver(source: Address, actor: str, order: Message) -> None:
@@ -106,10 +109,13 @@ async def exchange(port: int, data: bytes) -> bytes:
 
 
 async def ask_all(
-    inputs: Iterator[bytes], told: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
+    inputs: Iterator[bytes],
+    told: Callable[[bytes], bytes],
+    caplog: pytest.LogCaptureFixture,
+    settings: GatewaySettings = UNLIMITED,
 ) -> None:
     """Send what is made of each input; nothing may fail, and an honest request is answered at the end."""
-    async with running() as http:
+    async with running(settings) as http:
         honest = request(b"GET", b"/search?q=crawler")
         assert b" 200 " in (await exchange(http.port, honest))[:20]
         with unharmed():
@@ -171,6 +177,41 @@ async def test_no_parameter_crashes_the_gateway(fuzzer: Fuzzer, caplog: pytest.L
         return request(b"GET", path + b"?" + query)
 
     await ask_all(fuzzer.inputs(values, QUERY_BYTES_MAX), told, caplog)
+
+
+@pytest.mark.inputs(600)
+async def test_no_judgement_crashes_the_gateway(
+    fuzzer: Fuzzer, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """Forms and links of assessors, pools of administrators; and the file has grades of the pool alone."""
+    pool = Pool(9, 1, (PooledQuery("1", "red"),), (PooledPage("1", "http://h/a"), PooledPage("1", "b")))
+    files = JudgementFiles(tmp_path)
+    files.keep_pool("fruit", pool)
+    code = AssessorLink("fruit", "ann", 1 << 40).code(key_of(TOKEN))
+    link, token = f"/judge/fruit/ann/{code}".encode(), f"Authorization: Bearer {TOKEN}".encode()
+    wish = {"name": "nuts", "assessors": ["ann"], "days": 3, "pool": msgspec.to_builtins(pool)}
+    forms = [b"query=1&document=http%3A%2F%2Fh%2Fa&grade=2", b"query=1&document=b&grade=0", b"n=1&lang=zh"]
+
+    def told(data: bytes) -> bytes:
+        match fuzzer.random.randrange(5):
+            case 0:
+                return request(b"GET", link + b"?" + quote_from_bytes(data[:QUERY_BYTES_MAX]).encode())
+            case 1:
+                return request(b"GET", b"/judge/" + quote_from_bytes(data[:QUERY_BYTES_MAX], "/").encode())
+            case 2:
+                return request(b"POST", b"/api/judging", token, body=data)
+            case 3:
+                name = quote_from_bytes(data[:QUERY_BYTES_MAX]).encode()
+                return request(b"GET", b"/api/judging?name=" + name + b"&assessor=" + name, token)
+        return request(b"POST", link, body=data)
+
+    samples = [*forms, json.dumps(wish).encode(), f"fruit/ann/{code}".encode(), b"fruit"]
+    settings = msgspec.structs.replace(UNLIMITED, judging_folder=str(tmp_path))
+    await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), told, caplog, settings)
+    assert files.assessors("fruit") in ([], ["ann"])
+    given = files.judgements("fruit", "ann")
+    assert given.keys() <= {"1"}
+    assert given.get("1", {}).keys() <= {"http://h/a", "b"}
 
 
 @pytest.fixture

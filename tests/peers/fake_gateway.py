@@ -94,8 +94,10 @@ class FakeGateway:
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
+        self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
+        self.judging: dict[str, Any] = {}  # the answer of /api/judging
         self.watch: dict[str, Any] = {}  # the answer of /api/watch
         self.watch_events: list[bytes] = []  # of /api/watch/events, then the connection ends
         self.followed_from: list[str] = []  # ids that events were asked for behind
@@ -137,12 +139,20 @@ class FakeGateway:
                     words = gateway.keywords.get(asked)
                     self._answer(200, {"url": asked, "is_stored": words is not None, "keywords": words or []})
                     return
+                if self.path.startswith("/api/backlinks?"):
+                    self._answer(
+                        200, gateway.backlinks[int(dict(parse_qsl(urlsplit(self.path).query))["start"])]
+                    )
+                    return
                 if self.path.startswith("/api/submissions?"):
                     wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
                     self._answer(200, gateway.submissions[wanted["peer"] or "ann", wanted["after"]])
                     return
                 if self.path.startswith("/api/submit/"):
                     self._answer(200, {**gateway.submission, "code": self.path.rpartition("/")[2]})
+                    return
+                if self.path.startswith("/api/judging?"):
+                    self._answer(200, gateway.judging)
                     return
                 if self.path.startswith("/api/log?"):
                     wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))

@@ -28,6 +28,7 @@ from tests.frames import decode
 FOLDER: Final = Path(__file__).with_name("golden")
 # An example for each pattern that a field has.
 PATTERNS: Final = {
+    r"^[a-z0-9-]{1,32}\.[0-9a-f]{8}\Z": "titles.0a0b0c0d",
     "^[a-z-]{1,32}$": "kind",
     "^[A-Za-z0-9.:-]{0,64}$": "subject",
     "^(?:[-0-9A-Z_a-z]{4}){0,3}$": "0abc",

@@ -139,6 +139,10 @@ TAGS = {
     "SubmissionAnswered": 134,
     "ReadSubmissions": 135,
     "SubmissionsTold": 136,
+    "GraphTold": 137,
+    "GraphNoted": 138,
+    "ListBacklinks": 139,
+    "BacklinksListed": 140,
     "NoticesWanted": 141,
     "NoticesTold": 142,
 }

@@ -207,6 +207,43 @@ def test_a_client_counts_once_a_day_and_query_and_its_clicks_join_its_row() -> N
     assert sum(map(mesh.n_rows, mesh.running)) == 2 * 5
 
 
+def test_preferences_are_summed_over_peers_and_each_client_counts_once_through_faults() -> None:
+    """Clicks are told again, in two gateways, while messages get lost and repeated, and a peer crashes."""
+    mesh = Mesh(7, started=4)
+    mesh.network.set_loss(0.1)
+    mesh.network.set_repetition(0.2)
+    expected = Counter[int]()
+    for number in range(60):
+        query, client = mesh.random.choice(QUERIES), (1_000 + number).to_bytes(8, "big")
+        teams = [mesh.random.randrange(2) for _ in range(mesh.random.randint(1, 3))]
+        more = sum(1 if team else -1 for team in teams)
+        expected[(more > 0) - (more < 0)] += 1
+        for rank, team in [*enumerate(teams, 1)] * 3:
+            clicked = ResultClicked(query, client, rank, f"http://a.test/{rank}", "titles.0a0b0c0d", team)
+            mesh.tell(mesh.machines[number % 2], clicked)
+        if number == 30:
+            mesh.pass_time(5.0)
+            mesh.machines[3].crash(is_power_loss=True)
+    for _ in range(500):  # a flood of one client
+        mesh.tell(
+            mesh.machines[0],
+            ResultClicked(QUERIES[0], b"flooding", 1, "http://a.test/", "titles.0a0b0c0d", 1),
+        )
+    expected[1] += 1
+    mesh.network.set_loss(0.0)
+    mesh.network.set_repetition(0.0)
+    mesh.machines[3].start()
+    mesh.rest()
+    told = [each for part in mesh.told() for each in part.compared]
+    assert {(each.day, each.comparison) for each in told} == {(0, "titles.0a0b0c0d")}
+    sums = [
+        sum(counts) for counts in zip(*((each.first, each.second, each.ties) for each in told), strict=True)
+    ]
+    assert sums == [expected[-1], expected[1], expected[0]]
+    assert all(sums)
+    assert b"flooding" not in b"".join(map(_bytes, mesh.told()))
+
+
 def test_of_a_query_that_few_have_asked_on_a_day_only_a_count_leaves_the_log() -> None:
     mesh = Mesh()
     for clients, query in enumerate(("my name", "my illness", "my street", "my debts"), 1):

@@ -3,12 +3,13 @@ fetcher and the lessor to each other; for controller and fetcher see `web_reques
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from mesh.actors.actor import Message
+from mesh.stamp import Stamp
 from peers.crawler.model.robots import SITEMAPS_MAX, RobotsLine, RobotsRules
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason, PageFetched
@@ -163,6 +164,22 @@ class SitesSeen(Message, frozen=True):
     """Controller to submissions: news of sites of its slots. Answered by `WatchSites`."""
 
     sites: tuple[SiteSeen, ...]
+
+
+class PageLinked(NamedTuple):
+    """Where a version of a page links to."""
+
+    url: str
+    slot: int
+    stamp: Stamp
+    title: str
+    links: tuple[FoundLink, ...]  # none of a page that is gone, or asks not to be indexed
+
+
+class PagesLinked(Message, frozen=True):
+    """Controller or importer to link graph: these versions of pages are stored."""
+
+    pages: tuple[PageLinked, ...]
 
 
 class HostGrown(Message, frozen=True):

@@ -60,7 +60,7 @@ class Operator(StrEnum):
     CLASS = "class"  # of pages of the mesh, those below it too; * is any
     COPIES = "copies"  # all: pages that are copies of others are results, too
     CACHE = "cache"  # the page of an address, and its stored copy
-    LINK = "link"  # pages that have an address in their text: lists of links are not kept
+    LINK = "link"  # pages that have an address in their text; those that link to it the gateway lists
     RELATED = "related"  # pages with the words of a stored one, which the gateway puts in its place
 
 
@@ -84,6 +84,7 @@ class Oddity(StrEnum):
     NO_COPY = "no_copy"  # the page of that address is not stored
     STORED_COPY = "stored_copy"  # it is
     NO_LINKS = "no_links"  # links to it are not listed: pages are searched that have it in their text
+    BACKLINKS = "backlinks"  # they are listed elsewhere; else likewise
     WORDS_OF_PAGE = "words_of_page"  # that are searched, for pages like it
     SENTENCE = "sentence"  # its quotation marks and parentheses ask for nothing
     ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from hashlib import blake2b
+from typing import Final
 
 from mesh.actors.actor import Message
 from peers.gateway.model.messages import PagesFound, SearchPages
@@ -15,6 +16,11 @@ from peers.policy.log_rules import QueryLogRules, logged_text
 from peers.policy.rules import DAY_S
 from peers.query_log.log_row import CLIENT_BYTES, URL_CHARS_MAX, is_loggable
 from peers.query_log.messages import ResultClicked, ResultsShown
+
+# Queries of a client in a day whose clicks count in a comparison of rankings: more than most people ask, and
+# too few for one to decide it.
+COMPARED_QUERIES_MAX: Final = 20
+COMPARERS_MAX: Final = 10_000  # clients in a day; clicks of further ones do not count
 
 
 class ShownLog:
@@ -35,6 +41,7 @@ class ShownLog:
         self._tell = tell
         self._link_key = blake2b(secret.encode() or os.urandom(32), person=b"click links").digest()
         self._salt, self._salt_day = b"", -1
+        self._compared: dict[str, set[bytes]] = {}  # by client: the queries of today that count
 
     def note_shown(self, client: str, order: SearchPages, found: PagesFound) -> None:
         """Note a page of results, but for those behind a cursor, of which no number is known."""
@@ -43,27 +50,64 @@ class ShownLog:
             page = order.offset // HITS_PER_PAGE + 1
             self._tell(ResultsShown(query, self._digest(client, query), page, len(found.hits)))
 
-    def links(self, query: str) -> ClickLinks | None:
-        """Return the maker of a result page's links; None where they lead to the pages themselves."""
+    def draw(self, client: str, query: str) -> int:
+        """Return the draw by which two rankings pick the results of a query; 0 where there is but one.
+
+        It is the same for a client, query and day.
+        """
+        if self.rules is None or self.rules.second is None:
+            return 0
+        # Loaded where rankings are compared.
+        from peers.judging.team_draft import DRAWS
+
+        return 1 + int.from_bytes(self._digest(client, logged_text(query))) % DRAWS
+
+    def links(self, query: str, teams: tuple[int, ...] = ()) -> ClickLinks | None:
+        """Return the maker of a result page's links; None where they lead to the pages themselves.
+
+        Args:
+          teams: by which rankings its results were picked, of `PagesFound`.
+        """
         text = logged_text(query)
         if self.rules is None or not self.rules.clicks or not is_loggable(text):
             return None
-        return ClickLinks(self._link_key, text, _today())
+        second = self.rules.second if teams else None
+        comparison = second.comparison if second is not None else ""
+        return ClickLinks(self._link_key, text, _today(), comparison, teams)
 
-    def note_click(self, client: str, click: Click, mac: str) -> bool:
-        """Note a click, if there is a log of them; False when the link is not ours, or too old."""
+    def note_click(self, client: str, click: Click, mac: str, credit: str = "") -> bool:
+        """Note a click, if there is a log of them; False when the link is not ours, or too old.
+
+        Args:
+          credit: signature by which it counts for a ranking; "" for none.
+        """
         if not click.is_signed(self._link_key, mac, _today()):
             return False
         if self.rules is not None and self.rules.clicks and len(click.url) <= URL_CHARS_MAX:
             digest = self._digest(client, click.query)
-            self._tell(ResultClicked(click.query, digest, click.rank, click.url))
+            comparison, team = self._credited(client, digest, click, credit) if credit else ("", 0)
+            self._tell(ResultClicked(click.query, digest, click.rank, click.url, comparison, team))
         return True
+
+    def _credited(self, client: str, digest: bytes, click: Click, credit: str) -> tuple[str, int]:
+        """Return the comparison and the team that a click counts for; "" for no comparison."""
+        second = self.rules.second if self.rules is not None else None
+        if second is None:
+            return "", 0
+        team = click.team_of(self._link_key, second.comparison, credit)
+        queries = self._compared.get(client, set())
+        is_known = client in self._compared or len(self._compared) < COMPARERS_MAX
+        if team is None or not (digest in queries or (is_known and len(queries) < COMPARED_QUERIES_MAX)):
+            return "", 0
+        self._compared.setdefault(client, queries).add(digest)
+        return second.comparison, team
 
     def _digest(self, client: str, query: str) -> bytes:
         """Return a digest that is of this client, day and query alone, by a key that nobody has tomorrow."""
         today = _today()
         if today != self._salt_day:
             self._salt, self._salt_day = os.urandom(32), today
+            self._compared.clear()
         said = f"{client}\n{query}".encode()
         return blake2b(said, digest_size=CLIENT_BYTES, key=self._salt).digest()
 

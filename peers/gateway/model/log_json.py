@@ -43,7 +43,17 @@ class RareQueriesJson(msgspec.Struct, frozen=True):
     queries: tuple[int, ...]
 
 
-class LogPartJson(msgspec.Struct, frozen=True):
+class ComparedJson(msgspec.Struct, frozen=True):
+    """The preferences of readers between two rankings on one day, each once for a query."""
+
+    day: date
+    comparison: str  # name of the second ranking, and a digest of its weights
+    first: int  # preferred the ranking in force
+    second: int
+    ties: int
+
+
+class LogPartJson(msgspec.Struct, frozen=True, omit_defaults=True):
     """A part of the log; `peer` and `next` lead on to the one behind it, `peers` to those of others."""
 
     peers: tuple[str, ...]  # all that have a part of the log
@@ -51,6 +61,7 @@ class LogPartJson(msgspec.Struct, frozen=True):
     queries: tuple[LoggedQueryJson, ...]
     rare: tuple[RareQueriesJson, ...]
     next: str  # for `after`; "" at the end of this peer
+    compared: tuple[ComparedJson, ...] = ()
 
 
 def log_json(found: LogFound) -> LogPartJson:
@@ -66,4 +77,8 @@ def log_json(found: LogFound) -> LogPartJson:
         for each in found.told.queries
     )
     rare = tuple(RareQueriesJson(day_of(each.day), each.queries) for each in found.told.rare)
-    return LogPartJson(found.peers, found.peer, queries, rare, found.told.next.hex())
+    compared = tuple(
+        ComparedJson(day_of(each.day), each.comparison, each.first, each.second, each.ties)
+        for each in found.told.compared
+    )
+    return LogPartJson(found.peers, found.peer, queries, rare, found.told.next.hex(), compared)

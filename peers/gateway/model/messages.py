@@ -14,6 +14,7 @@ from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts, ListedEntry
+from peers.link_graph.wire_messages import BacklinksListed
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
@@ -36,6 +37,7 @@ class SearchPages(Message, frozen=True):
     is_verbatim: bool = False  # as it was typed: no word is taken for a mistyped one
     # Of a stored page, with their weights there, the weightiest first; `text` has the first (`page_words`).
     page_words: tuple[tuple[str, float], ...] = ()
+    draw: int = 0  # of `judging.team_draft`, where the policy has a second ranking; 0 for that in force alone
 
 
 class FoundPage(msgspec.Struct, frozen=True):
@@ -121,6 +123,7 @@ class PagesFound(Message, frozen=True):
     suggestion: str = ""  # a query that finds far more pages
     # Other names of what was typed: texts of the links of several domains to one of the first hits.
     also_called: tuple[str, ...] = ()
+    teams: tuple[int, ...] = ()  # of each hit the `judging.team_draft.Team`, -1 for none; () without a draw
 
 
 class Searched(Message, frozen=True):
@@ -205,6 +208,23 @@ class VersionsFound(Message, frozen=True):
     versions: tuple[ToldVersion, ...]
     is_cut: bool = False  # there are more
     moved_from: tuple[str, ...] = ()  # URLs where the page was before
+
+
+class FindBacklinks(Message, frozen=True):
+    """HTTP to searcher: which pages link to this one? Answered by `BacklinksFound`."""
+
+    ticket: int
+    url: str
+    start: int = 0  # as in `ListBacklinks`
+    hidden: tuple[str, ...] = ()  # as in `SearchPages`
+
+
+class BacklinksFound(Message, frozen=True):
+    """Searcher to HTTP; None when nobody of the team has answered in time."""
+
+    ticket: int
+    url: str
+    told: BacklinksListed | None
 
 
 class HastenPages(Message, frozen=True):

@@ -14,13 +14,14 @@ from typing import Final, NamedTuple
 
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
-from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, newest_of, reranked
+from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, ModelWeights, newest_of, reranked
 from peers.gateway.search.cursor import Cursor
 from peers.gateway.search.deduplication import STANDS_ALONE, Likeness, Placed, folded, spread
 from peers.gateway.search.plan import Share
 from peers.index.wire_messages import Hit
 
 FOLDED_DEPTH: Final = 300  # thirty pages
+NO_TEAM: Final = -1
 UNDER_MAX: Final = 3  # of one result: more than there should be, see `copies.groups`
 
 
@@ -35,6 +36,15 @@ class RankedHit(NamedTuple):
     near_copies: int = 0  # likewise
     has_more_of_site: bool = False  # which come later
     under: tuple[RankedHit, ...] = ()  # its copies in other domains, one of each
+    team: int = NO_TEAM  # the ranking that has picked it, `judging.team_draft.Team`
+
+
+class Draft(NamedTuple):
+    """A second ranking, and how it picks results by turns with the one in force."""
+
+    weights: ModelWeights
+    query: str
+    draw: int  # 1 to `judging.team_draft.DRAWS`
 
 
 class HitList:
@@ -52,6 +62,7 @@ class HitList:
         is_head: bool = True,
         is_spread: bool = False,
         has_copies: bool = False,
+        draft: Draft | None = None,
     ) -> None:
         """Order hits.
 
@@ -61,6 +72,7 @@ class HitList:
           is_head: whether they are the first ones; else those behind a place in the tail.
           is_spread: whether sites take turns.
           has_copies: whether copies are results, too, so that nothing is folded.
+          draft: by which a second ranking orders the same candidates, too; None for the one in force alone.
         """
         # Without features there is nothing to mix in: the order is that of the scores.
         has_model = scale is not None and any(hit.features for _, hit in found[:MODEL_DEPTH])
@@ -71,6 +83,8 @@ class HitList:
             RankedHit(*of_url[each.url], each.score, True)
             for each in reranked(self._candidates, scale or 0.0)
         ]
+        if draft is not None:
+            ranked = _drafted(ranked, self._candidates, scale or 0.0, draft)
         ranked += [RankedHit(share, hit, hit.score, False) for share, hit in found[n_candidates:]]
         n_head = FOLDED_DEPTH if is_head else 0
         head = _folded(ranked[:n_head], is_spread=is_spread, has_copies=has_copies)
@@ -102,6 +116,21 @@ class HitList:
         if number + 1 == self._n_head and self._last_of_head is not None:
             return Cursor(digest, step, False, self._last_of_head.score, self._last_of_head.url)
         return Cursor(digest, step, True, last.score, last.hit.url, number + 1)
+
+
+def _drafted(
+    ranked: list[RankedHit], candidates: Sequence[Candidate], scale: float, draft: Draft
+) -> list[RankedHit]:
+    """Return the same hits as both rankings pick them; without teams where both order them alike."""
+    # Loaded where rankings are compared.
+    from peers.judging.team_draft import coins_of, team_draft
+
+    of_url = {each.hit.url: each for each in ranked}
+    first, second = [*of_url], [each.url for each in reranked(candidates, scale, draft.weights)]
+    if first == second:
+        return ranked
+    picked = team_draft(first, second, coins_of(draft.query, draft.draw))
+    return [of_url[url]._replace(team=team) for url, team in picked]
 
 
 def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -> list[RankedHit]:

@@ -18,12 +18,12 @@ from peers.engine.queries.query import Query, Sort
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import unquoted_oddity
 from peers.engine.rescoring.explanation import Explanation
-from peers.engine.rescoring.model import Candidate, explain_mix, scale_of
+from peers.engine.rescoring.model import Candidate, ModelWeights, explain_mix, scale_of
 from peers.engine.searching.ranking import CollectionStatistics, RankingWeights, greatest_score
 from peers.gateway.aggregation.group_round import BEHIND_ALL
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
-from peers.gateway.search.hit_list import HitList, RankedHit
+from peers.gateway.search.hit_list import Draft, HitList, RankedHit
 from peers.gateway.search.plan import Plan, Share
 from peers.gateway.search.relaxation import Step
 from peers.gateway.search.search_task import SearchTask
@@ -97,6 +97,14 @@ def statistics_of(task: SearchTask, totals: TermTotals) -> CollectionStatistics:
     return CollectionStatistics(totals.document_count, (a, b, c, d, e), doc_freqs)
 
 
+def _draft_of(task: SearchTask) -> Draft | None:
+    """Return the draft of the order by the second ranking of the policy; None where it has none."""
+    rules = task.view.policy.query_log
+    if rules is None or rules.second is None:
+        return None
+    return Draft(ModelWeights(**rules.second.weights.given), task.searched_text, task.order.draw)
+
+
 class MergedHits:
     """The hits of a plan in one order, and the page of them that was asked for.
 
@@ -134,12 +142,14 @@ class MergedHits:
         hits = list(islice(hits_of(plan, found, task, greatest), depth))
         self._goes_on = len(hits) == depth
         self.end = (-hits[-1][1].score, hits[-1][1].url) if self._goes_on else BEHIND_ALL
+        self._draft = _draft_of(task) if task.order.draw and has_head else None
         self._list = HitList(
             hits,
             self._scale,
             is_head=not task.is_in_tail,
             is_spread=task.is_spread,
             has_copies=task.query.has_copies,
+            draft=self._draft,
         )
         start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
@@ -174,7 +184,11 @@ class MergedHits:
             corrected=mended.text if mended and mended.is_sure else "",
             suggestion=mended.text if mended and not mended.is_sure else "",
             also_called=() if self._start else self._other_names(excerpt_of),
+            teams=self._teams() if self._draft else (),
         )
+
+    def _teams(self) -> tuple[int, ...]:
+        return tuple(each.team for each in self.page if not self._is_denied(each))
 
     def _other_names(self, excerpt_of: ExcerptOf) -> tuple[str, ...]:
         """Return how links call the first of the best hits that they call as the query does, too."""

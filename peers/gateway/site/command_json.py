@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isinf
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -104,3 +104,48 @@ def decree_json(decree: Decree) -> DecreeJson:
         decree.body.hex(),
         decree.signer.hex(),
     )
+
+
+class JudgingRequest(msgspec.Struct, frozen=True):
+    """The JSON that POST /api/judging takes."""
+
+    name: str  # of the pool
+    assessors: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()  # to be invited
+    days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30  # that the invitations are good for
+    pool: dict[str, Any] | None = None  # as `tianmesh eval pool` writes it; null for the one that is there
+
+
+class InvitationJson(msgspec.Struct, frozen=True):
+    """The link of one assessor."""
+
+    assessor: str
+    link: str  # path at this gateway; a secret
+    until_s: int  # seconds since the epoch
+
+
+class InvitedJson(msgspec.Struct, frozen=True):
+    """The JSON of POST /api/judging."""
+
+    name: str
+    queries: int
+    pages: int
+    links: tuple[InvitationJson, ...]
+
+
+class AssessorJson(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The judgements of one assessor on a pool."""
+
+    assessor: str
+    judged: int  # pages of the pool
+    # By query and document, also of pages that the pool had before; of the one who is asked about.
+    judgements: dict[str, dict[str, int]] = {}
+
+
+class JudgingJson(msgspec.Struct, frozen=True):
+    """The JSON of GET /api/judging."""
+
+    name: str  # "" where none was asked about
+    queries: int
+    pages: int
+    assessors: tuple[AssessorJson, ...]
+    pools: tuple[str, ...] = ()  # all that there are, where none was asked about

@@ -131,6 +131,8 @@ class Wish(NamedTuple):
     is_verbatim: bool = False  # no word is taken for a mistyped one
     page_words: tuple[tuple[str, float], ...] = ()  # as in `SearchPages`; no parameter
     may_search_live: bool = False  # no parameter
+    may_compare: bool = False  # likewise: the policy has a second ranking
+    draw: int = 0  # likewise, as in `SearchPages`
 
     def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
         """An address of a page of results that keeps the rest of the wish."""
@@ -286,6 +288,7 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_COPY: "remark_no_copy",
     Oddity.STORED_COPY: "remark_stored_copy",
     Oddity.NO_LINKS: "remark_no_links",
+    Oddity.BACKLINKS: "remark_backlinks",
     Oddity.WORDS_OF_PAGE: "remark_words_of_page",
     Oddity.SENTENCE: "remark_sentence",
     Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
@@ -368,8 +371,8 @@ def _result_page(
         _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
     ]
     if links is not None and page <= PAGES_MAX:
-        ranked = enumerate(results, (page - 1) * HITS_PER_PAGE + 1)
-        results = [_over_gateway(result, links, rank) for rank, result in ranked]
+        first = (page - 1) * HITS_PER_PAGE + 1
+        results = [_over_gateway(result, links, first, place) for place, result in enumerate(results)]
     return render(
         "results.html",
         reader,
@@ -401,6 +404,7 @@ def _result_page(
         explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
         feed=reader.link("/search", q=wish.query, format="rss"),
         live=reader.link("/live", q=wish.query),
+        compare=reader.link("/compare") if wish.may_compare else "",
         took=_TOOK,
         is_covered=found.coverage.missing == 0,
         covered_share=_covered_share(found.coverage),
@@ -492,6 +496,7 @@ def stored_page_view(
     stored_links: Sequence[str] | None = None,
     *,
     is_sample: bool = False,
+    has_graph: bool = False,
 ) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
@@ -500,6 +505,7 @@ def stored_page_view(
       query: that led here; its words are marked.
       stored_links: as they are written, those that are marked; None where nobody wants to know.
       is_sample: whether the reader may want the page as a sample of a class; the command for that is shown.
+      has_graph: whether the mesh keeps which pages link to it.
     """
     asked = {"url": url, "q": query} if query else {"url": url}
     return render(
@@ -522,6 +528,7 @@ def stored_page_view(
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
+        backlinks=reader.link("/backlinks", url=url) if has_graph else "",
         keywords=", ".join(page.keywords),
         related=reader.link("/search", q=f'related:"{url}"') if page.keywords else "",
         document=framed_html(url, page, query, stored_links or ()),
@@ -610,12 +617,17 @@ def _files(hit: FoundPage) -> list[ListedFile]:
     return listed_files(hit.url, hit.entries)
 
 
-def _over_gateway(result: _Result, links: ClickLinks, rank: int) -> _Result:
-    """A result whose link leads over the gateway, and says in its title where to."""
+def _over_gateway(result: _Result, links: ClickLinks, first: int, place: int) -> _Result:
+    """A result whose link leads over the gateway, and says in its title where to.
+
+    Args:
+      first: rank of the first result of the page.
+      place: of the result on it, from 0.
+    """
     if not has_host(result.url):
         return result
     title = Markup('<span title="{}">{}</span>').format(result.url, result.title)
-    return result._replace(url=links.href(rank, result.url), title=title)
+    return result._replace(url=links.href(first + place, result.url, place), title=title)
 
 
 def _icon_of(url: str) -> str:
@@ -694,6 +706,9 @@ def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
         if remark.oddity is Oddity.STORED_COPY:
             href = reader.link("/page", url=remark.text)
             text = Markup('{} <a href="{}">{}</a>').format(text, href, reader.say("cached"))
+        elif remark.oddity is Oddity.BACKLINKS:
+            href = reader.link("/backlinks", url=remark.text)
+            text = Markup('{} <a href="{}">{}</a>').format(text, href, reader.say("backlinks"))
         yield text
     if found.relaxed.nowhere and found.total:
         words = " ".join(word_of(entry, query) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from mesh.errors import ConfigError
 from peers.application import app
 from peers.evaluation.error_rate import PairOutcome, by_assessor, by_queries, error_rate, outcomes_of
-from peers.evaluation.trec import Ranked, write_qrels, write_run
+from peers.judging.trec import Ranked, write_qrels, write_run
 
 
 def test_the_rate_is_the_share_of_repetitions_against_the_most() -> None:

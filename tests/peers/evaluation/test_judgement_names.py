@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from peers.evaluation.judgement_names import by_suffix, condensed
-from peers.evaluation.trec import Ranked
+from peers.judging.trec import Ranked
 
 
 def named(url: str, *names: str) -> str:

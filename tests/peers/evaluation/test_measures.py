@@ -5,7 +5,7 @@ import math
 import pytest
 
 from peers.evaluation.measures import differences, means, measured
-from peers.evaluation.trec import Ranked
+from peers.judging.trec import Ranked
 
 JUDGED = {"q1": {"a": 1, "b": 1}, "q2": {"c": 1}}
 

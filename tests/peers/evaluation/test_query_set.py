@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from mesh.errors import ConfigError
 from peers.application import app
 from peers.evaluation.query_set import drawn_queries, topics_of
-from peers.evaluation.trec import read_topics
+from peers.judging.trec import read_topics
 from peers.text.query_class import QueryClass
 
 NAVIGATIONAL, INFORMATIONAL, TRANSACTIONAL = QueryClass

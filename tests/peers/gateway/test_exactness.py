@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from contextlib import ExitStack
 from itertools import chain, cycle, product
@@ -44,6 +44,7 @@ from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.messages import AnswerQuestion
 from peers.index.wire_messages import CountTerms, Hit, HitsFound, SearchSlots, TermsCounted
+from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from peers.text.analysis import query_terms
 from tests.frames import decode
@@ -327,6 +328,36 @@ def test_user_words_of_the_policy_find_the_same_in_any_mesh(
         assert after != before
         assert mesh.search("peer0", "爱心社").corrected == ""
         answers.append((before, after))
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_two_rankings_show_the_pages_of_one_and_draft_alike_on_1_3_and_5_peers(stack: ExitStack) -> None:
+    """Whoever has not agreed, or a policy without a second ranking, has what was there before."""
+    second = SecondRanking(name="titles", weights=SecondWeights(title=2.0, proximity=0.0))
+    rules = QueryLogRules(days=7, clicks=True, second=second)
+    body = policy_bytes(Policy(rules=EVERYTHING.rules, query_log=rules))
+    decrees = DecreesInForce(POLICY, (Decree(POLICY, "", 1, 0.0, inf, body, b"", b""),))
+    answers = []
+    for count in (1, 3, 5):
+        mesh = Mesh([f"peer{n}" for n in range(count)], stack)
+        mesh.index(documents(120))
+        plain = mesh.search("peer0", "天网 mesh", k=100)
+        assert mesh.search("peer0", "天网 mesh", k=100, draw=3).hits == plain.hits
+        mesh.publish("peer0", decrees)
+        assert scores(mesh.search("peer0", "天网 mesh", k=100)) == scores(plain)
+        drafted = mesh.search("peer0", "天网 mesh", k=100, draw=3)
+        assert MODEL_DEPTH < plain.total == drafted.total <= 100
+        assert sorted(scores(drafted)) == sorted(scores(plain))
+        assert scores(drafted) != scores(plain)
+        assert plain.teams == ()
+        assert Counter(drafted.teams)[0] == Counter(drafted.teams)[1] == MODEL_DEPTH // 2
+        first = [mesh.search("peer0", "天网 mesh", draw=3, offset=each, k=10) for each in (0, 10, 20)]
+        assert [hit.url for each in first for hit in each.hits] == [hit.url for hit in drafted.hits[:30]]
+        assert sum((each.teams for each in first), ()) == drafted.teams[:30]
+        assert mesh.search("peer0", "天网 mesh", draw=3, k=10, order=Sort.DATE).teams == ()
+        other = mesh.search("peer0", "天网 mesh", k=100, draw=4)
+        assert scores(other) != scores(drafted)
+        answers.append((scores(drafted), drafted.teams, scores(other), other.teams))
     assert answers[0] == answers[1] == answers[2]
 
 

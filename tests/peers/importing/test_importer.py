@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import msgspec
@@ -10,8 +11,11 @@ import pytest
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import POLICY, Decree
+from mesh.membership.model.messages import DecreesInForce
 from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
+from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.engine.pages.document import Document
 from peers.importing.importer import Importer, ImporterSettings, bytes_of
@@ -25,6 +29,8 @@ from peers.importing.messages import (
     PagesImported,
 )
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
+from peers.policy.graph_rules import LinkGraphRules
+from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 from peers.storage.wire_messages import StoredPage
 from tests.helpers import seen
@@ -217,6 +223,22 @@ def test_the_owner_stores_then_hands_over_the_links_then_promises() -> None:
         Send(Address(OTHER, "importer"), PageImported(7))
     ]
     assert driven.importer.observe().pages_taken == 0
+
+
+def test_the_link_graph_hears_of_the_links_of_a_stored_page_if_there_is_one() -> None:
+    link = FoundLink("http://b.test/", "words", use=LinkUse.TEXT)
+    page = page_of(url_of(ME), 5.0, link)
+    stored = PageStored(page.url, seen(5.0))
+    for rules, links in ((None, None), (LinkGraphRules(), (link,))):
+        driven = Driven(ME)
+        body = policy_bytes(Policy(rules=EVERYTHING.rules, link_graph=rules))
+        decree = Decree(POLICY, "", 1, 0.0, inf, body, b"", b"")
+        assert driven.tell(DecreesInForce(POLICY, (decree,)), Address(ME, "membership")) == []
+        driven.take(page)
+        told = [send for send in driven.tell(stored, CELL) if isinstance(send.message, PagesLinked)]
+        slot = slot_of(host_of(page.url), SLOTS)
+        wanted = PagesLinked((PageLinked(page.url, slot, seen(5.0), "t", links or ()),))
+        assert told == ([Send(Address(ME, "link_graph"), wanted)] if links else [])
 
 
 def test_a_page_that_was_there_is_promised_as_known() -> None:

@@ -11,6 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mesh.errors import ConfigError
+from peers.engine.rescoring.model import ModelWeights
+from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
+from peers.policy.policy_file import read_policy
 from peers.policy.rules import (
     EVERYTHING,
     WILDCARDS_MAX,
@@ -305,3 +309,42 @@ def test_what_is_taken_down_depends_on_no_end() -> None:
         Rule(action=DOWN, hosts=("a.org",), until=end)
     with pytest.raises(ValueError, match="behind all that take something down"):
         Policy(rules=(Rule(action=CRAWL, until=end), Rule(action=DOWN, hosts=("a.org",))))
+
+
+def test_a_second_ranking_has_weights_of_features_that_there_are_and_wants_clicks() -> None:
+    assert SecondWeights.__struct_fields__ == ModelWeights.__struct_fields__
+    second = SecondRanking(name="titles", weights=SecondWeights(title=0.9, depth=0.0))
+    policy = Policy(rules=EVERYTHING.rules, query_log=QueryLogRules(days=7, clicks=True, second=second))
+    assert policy_in(policy_bytes(policy)) == policy
+    assert ModelWeights(**second.weights.given) == ModelWeights(title=0.9, depth=0.0)
+    with pytest.raises(ValueError, match="clicks = true"):
+        QueryLogRules(days=7, second=second)
+    with pytest.raises(ValueError, match="no weights of its own"):
+        SecondRanking(name="same", weights=SecondWeights())
+
+
+def test_other_weights_are_another_comparison() -> None:
+    names = {
+        SecondRanking(name="titles", weights=SecondWeights(**weights)).comparison
+        for weights in ({"title": 0.9}, {"title": 0.8}, {"depth": 0.9}, {"title": 0.9})
+    }
+    assert len(names) == 3
+    assert all(re.fullmatch(r"titles\.[0-9a-f]{8}", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '[query_log]\ndays = 7\nsecond = {name = "a", weights = {title = 0.9}}',
+        '[query_log]\ndays = 7\nclicks = true\nsecond = {name = "A b", weights = {title = 0.9}}',
+        '[query_log]\ndays = 7\nclicks = true\nsecond = {name = "a", weights = {beauty = 0.9}}',
+        '[query_log]\ndays = 7\nclicks = true\nsecond = {name = "a", weights = {title = 2.1}}',
+        '[query_log]\ndays = 7\nclicks = true\nsecond = {name = "a", weights = {}}',
+    ],
+)
+def test_a_second_ranking_that_makes_no_sense_is_no_policy(written: str) -> None:
+    rules = '[[rules]]\naction = "crawl"\n'
+    with pytest.raises(ConfigError, match=r"policy\.toml"):
+        read_policy(f"{rules}{written}", "policy.toml")
+    good = '[query_log]\ndays = 7\nclicks = true\nsecond = {name = "a", weights = {title = 0.9}}'
+    assert read_policy(f"{rules}{good}", "policy.toml").query_log is not None

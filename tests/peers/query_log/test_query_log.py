@@ -25,9 +25,16 @@ from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.query_log import query_log
 from peers.query_log.log_part import log_part
 from peers.query_log.log_row import CLICKS_MAX, LogRow, RowName, is_row, join, joined, number_in, row_bytes
-from peers.query_log.messages import ResultsShown
+from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
-from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold, ToldRow
+from peers.query_log.wire_messages import (
+    ComparedDay,
+    LogTold,
+    LogWanted,
+    SearchesNoted,
+    SearchesTold,
+    ToldRow,
+)
 
 SLOTS = 64
 VIEW = Ownership("ann", SlotTable({"ann": 100}, SLOTS, 1), ("ann",))
@@ -35,11 +42,15 @@ OTHER, OWN_HTTP = Address("bob", "query_log"), Address("ann", "http")
 KEPT = QueryLogRules(days=7)
 
 rows = st.builds(
-    lambda pages, clicks: joined(LogRow("q", (), ()), LogRow("q", pages, clicks)),
+    lambda pages, clicks, credited: joined(LogRow("q", (), ()), LogRow("q", pages, clicks, credited)),
     st.lists(st.tuples(st.integers(1, 3), st.integers(0, 10)), max_size=3).map(tuple),
     st.sets(st.tuples(st.integers(1, 99), st.sampled_from(["http://a/", "http://b/"])), max_size=10).map(
         lambda clicks: tuple(sorted(clicks))
     ),
+    st.sets(
+        st.tuples(st.sampled_from([f"a.{0:08x}", f"b.{1:08x}"]), st.integers(1, 9), st.integers(0, 1)),
+        max_size=10,
+    ).map(lambda credited: tuple(sorted(credited))),
 )
 
 
@@ -80,13 +91,18 @@ def test_rows_join_in_any_order_and_any_number_of_times(a: LogRow, b: LogRow, c:
     assert join(join(x, y), z) == join(x, join(y, z))
     assert join(x, x) == x
     assert len(joined(a, b).clicks) <= CLICKS_MAX
+    assert len(joined(a, b).credits) <= CLICKS_MAX
 
 
 def test_rows_that_no_honest_gateway_writes_are_refused_and_the_others_kept() -> None:
     log, good = log_of(KEPT), told()
     long, unsorted = LogRow("x" * 201, ((1, 1),)), LogRow("glacier", ((2, 1), (1, 1)))
     line = LogRow("glacier", (), ((1, "http://a/\nb"),))
+    credited = encode(("glacier", (), (), (("no comparison", 1, 0),)))
     bad = (
+        ToldRow(good.name, credited),
+        ToldRow(good.name, encode(("glacier", (), (), (("a.00000000", 1, 2),)))),  # there are two teams
+        ToldRow(good.name, encode(("glacier", ((1, 10),), (), ()))),  # none is told by no field
         ToldRow(good.name, b"\xc1"),
         ToldRow(good.name, told("other").value),  # of another query than its name says
         told("x" * 201, row=long),
@@ -256,3 +272,41 @@ def test_parts_have_together_all_queries_and_split_none_that_is_rare(rows_max: i
         after, is_over = part.next, not part.next
     assert counts == {"b": 5, "c": 12}
     assert [sum(each) for each in zip(*rare, strict=True)] == [1, 1, 0, 1]
+
+
+def test_a_row_without_a_comparison_is_written_as_before_there_were_any() -> None:
+    row = LogRow("glacier", ((1, 10),), ((2, "http://a/"),))
+    assert row_bytes(row) == encode(("glacier", ((1, 10),), ((2, "http://a/"),)))
+    assert is_row(told(row=row).name, row_bytes(row))
+
+
+def test_each_client_counts_once_for_the_ranking_of_more_of_its_clicks() -> None:
+    """Also for queries that are told of to nobody, and for each comparison by itself."""
+    log = log_of(KEPT)
+    clicks = {
+        1: ((1, 1), (2, 0), (3, 1)),  # rank and team: the second
+        2: ((1, 0),),  # the first
+        3: ((1, 0), (2, 1)),  # a tie
+        4: ((1, 1), (1, 1), (1, 1)),  # the same again and again: once
+    }
+    told = [
+        ResultClicked("glacier", client.to_bytes(8, "big"), rank, "http://a/", "new.0a0b0c0d", team)
+        for client, of_client in clicks.items()
+        for rank, team in of_client
+    ]
+    told += [
+        ResultClicked("ice", b"12345678", 1, "http://a/", "older.00000000", 0),
+        ResultClicked("ice", b"87654321", 1, "http://a/"),
+    ]
+    sends = [send for each in told for send in log.receive(OWN_HTTP, each, 0.0)] + log.wake(1.0)
+    own = Address("ann", "query_log")
+    while sends:  # the log of this peer is that of the slots, too
+        messages = [*to(sends, SearchesTold), *to(sends, SearchesNoted)]
+        sends = [send for each in messages for send in log.receive(own, each, 1.0)]
+    [answer] = to(log.receive(OTHER, LogWanted(1), 1.0), LogTold)
+    assert isinstance(answer, LogTold)
+    assert answer.queries == ()
+    assert answer.compared == (
+        ComparedDay(0, "new.0a0b0c0d", first=1, second=2, ties=1),
+        ComparedDay(0, "older.00000000", first=1, second=0, ties=0),
+    )

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from mesh.actors.actor import Address
 from peers.crawler.site_watch import SiteWatch
+from peers.link_graph.link_graph import MeshGraph
+from peers.link_graph.wire_messages import GraphTold
 from peers.submissions.submissions import Submissions
 from simulations.faults.fault_run import FaultRun, run_faults
 from simulations.faults.faults import plan_of
@@ -50,6 +54,23 @@ def test_a_submission_that_is_lost_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     )
     violations = run_faults(3, 3, has_sites=True).violations
     assert any("is not the same at all of its team" in sentence for sentence in violations)
+
+
+def test_a_link_that_goes_and_stays_at_its_target_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = MeshGraph._take
+
+    def forget_the_gone(graph: MeshGraph, source: Address, told: GraphTold) -> None:
+        take(graph, source, replace(told, gone=()))
+
+    monkeypatch.setattr(MeshGraph, "_take", forget_the_gone)
+    violations = run_faults(3, 3, has_sites=True).violations
+    assert any("is said to link to" in sentence for sentence in violations)
+
+
+def test_links_that_are_not_told_by_who_takes_over_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MeshGraph, "_tell", lambda *_: None)
+    violations = run_faults(3, 3, has_sites=True).violations
+    assert any("are not told" in sentence for sentence in violations)
 
 
 def test_a_peer_that_dies_of_what_a_member_calls_a_site_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

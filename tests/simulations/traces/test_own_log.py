@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mesh.errors import ConfigError
 from mesh.keys.decree import Signer, appoint
@@ -15,13 +17,15 @@ from mesh.keys.key_file import new_signing_key, save_administrator
 from mesh.keys.signing_key import SigningKey
 from peers.gateway.model.log_json import (
     ClickJson,
+    ComparedJson,
     LoggedQueryJson,
     LogPartJson,
     PageShownJson,
     RareQueriesJson,
 )
-from peers.policy.log_rules import QueryLogRules, query_digest
-from peers.policy.rules import policy_in
+from peers.policy.edits import keeping_log
+from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights, query_digest
+from peers.policy.rules import EVERYTHING, Policy, policy_in
 from peers.query_log.log_files import read_log
 from simulations.traces.query_statistics import statistics_of
 from tests.peers.commands.running import result_of, run
@@ -140,6 +144,46 @@ def test_forgetting_is_a_policy_that_names_no_query(gateway: FakeGateway, key: s
     assert rules is not None
     assert rules.forgotten_to == datetime.now(UTC).date()
     assert len(rules.forgotten) == 2
+
+
+def told_json(gateway: FakeGateway) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = json.loads(run(gateway, "log", "rankings", "--json"))
+    return told
+
+
+def test_rankings_are_compared_over_days_and_peers_by_a_sign_test(gateway: FakeGateway) -> None:
+    """9 against 1: p = 2 (1 + 10) / 1,024."""
+    compared = (ComparedJson(DAY, "titles.00000001", 1, 4, 2), ComparedJson(DAY, "older.00000000", 3, 4, 0))
+    parts = gateway.log
+    parts["ann", ""] = replace(parts["ann", ""], compared=compared)
+    parts["ann", "0a"] = replace(
+        parts["ann", "0a"], compared=(ComparedJson(DAY, "titles.00000001", 0, 2, 0),)
+    )
+    later = ComparedJson(DAY + timedelta(days=1), "titles.00000001", 0, 3, 1)
+    parts["bob", ""] = replace(parts["bob", ""], compared=(later,))
+    older, titles = told_json(gateway)
+    assert (titles["test"]["wins"], titles["test"]["losses"], titles["test"]["ties"]) == (9, 1, 3)
+    assert titles["test"]["p"] == pytest.approx(22 / 1024)
+    assert titles["by_peer"] == {"ann": [6, 1, 2], "bob": [3, 0, 1]}
+    assert (titles["first_day"], titles["last_day"]) == ("2027-01-31", "2027-02-01")
+    assert (older["comparison"], older["test"]["p"]) == ("older.00000000", 1.0)
+    printed = run(gateway, "log", "rankings")
+    assert "titles.00000001: readers prefer the second ranking" in printed
+    assert "older.00000000: no difference is shown" in printed
+
+
+def test_nothing_is_claimed_where_nothing_was_compared(gateway: FakeGateway) -> None:
+    assert "no ranking was compared" in run(gateway, "log", "rankings")
+    assert told_json(gateway) == []
+
+
+def test_keeping_no_clicks_ends_a_comparison_that_wants_them() -> None:
+    second = SecondRanking(name="titles", weights=SecondWeights(title=0.9))
+    policy = Policy(rules=EVERYTHING.rules, query_log=QueryLogRules(days=7, clicks=True, second=second))
+    for clicks, kept in ((True, second), (False, None)):
+        rules = keeping_log(policy, 9, DAY, clicks=clicks).query_log
+        assert rules is not None
+        assert rules.second == kept
 
 
 @pytest.mark.parametrize("words", [(), ("name", "--all"), ("--all", "--before", "2027-01-01")])

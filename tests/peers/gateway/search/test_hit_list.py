@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.engine.rescoring.model import MODEL_DEPTH, Features
+from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, Features, ModelWeights, reranked
 from peers.engine.segments.live_segment import FOLDED
 from peers.gateway.search.cursor import CURSOR_CHARS_MAX, Cursor, decode_cursor, digest_of
-from peers.gateway.search.hit_list import HitList
+from peers.gateway.search.hit_list import NO_TEAM, Draft, HitList
 from peers.gateway.search.plan import NOBODY_ABSENT, Share
 from peers.index.wire_messages import Hit
 
@@ -109,3 +109,56 @@ def test_no_text_makes_a_cursor_raise(text: str) -> None:
 def test_long_cursors_are_refused() -> None:
     assert len(Cursor(DIGEST, 0, True, 1.0, "http://h/" + "网" * 2_074).encode()) <= CURSOR_CHARS_MAX
     assert decode_cursor("A" * (CURSOR_CHARS_MAX + 1), DIGEST) is None
+
+
+def drafted(found: list[tuple[Share, Hit]], draw: int, weights: ModelWeights) -> HitList:
+    return HitList(found, 3.0, is_spread=True, draft=Draft(weights, "query", draw))
+
+
+OTHERS = ModelWeights(proximity=0.0)  # of the features the hits have that alone: the order of BM25F
+
+
+@pytest.mark.parametrize("count", [0, 1, MODEL_DEPTH - 1, MODEL_DEPTH, MODEL_DEPTH + 1, 350])
+@pytest.mark.parametrize("draw", [1, 2, 9, 16])
+def test_two_rankings_show_the_same_pages_and_as_many_as_one(count: int, draw: int) -> None:
+    found = hits(count)
+    one, both = HitList(found, 3.0, is_spread=True).hits, drafted(found, draw, OTHERS).hits
+    assert {each.hit.url for each in both} == {each.hit.url for each in one}
+    assert len(both) == len(one) == count
+    assert both[MODEL_DEPTH:] == one[MODEL_DEPTH:]  # behind the candidates nothing is ordered anew
+    assert {each._replace(team=NO_TEAM) for each in both} == {*one}  # nor does anything else of a hit differ
+
+
+def test_each_ranking_picks_by_turns_the_best_of_its_own() -> None:
+    found = hits(60)
+    both = drafted(found, 3, OTHERS).hits
+    candidates = [Candidate(hit.url, hit.score, hit.features) for _, hit in found[:MODEL_DEPTH]]
+    rankings = [
+        [each.url for each in reranked(candidates, 3.0, weights)] for weights in (ModelWeights(), OTHERS)
+    ]
+    assert rankings[0] != rankings[1]
+    left = {each.url for each in candidates}
+    for each in both[:MODEL_DEPTH]:
+        assert each.hit.url == next(url for url in rankings[each.team] if url in left)
+        left.discard(each.hit.url)
+    assert [each.team for each in both].count(1) == MODEL_DEPTH // 2
+    assert {each.team for each in both[MODEL_DEPTH:]} == {NO_TEAM}
+
+
+def test_rankings_that_agree_have_no_teams() -> None:
+    found = hits(60)
+    same = drafted(found, 3, ModelWeights(depth=0.9))  # all are as deep
+    assert same.hits == HitList(found, 3.0, is_spread=True).hits
+
+
+def test_a_page_behind_a_cursor_goes_on_with_the_same_list() -> None:
+    found = hits(60)
+    whole = [each.hit.url for each in drafted(found, 5, OTHERS).hits]
+    urls: list[str] = []
+    cursor: Cursor | None = None
+    while len(urls) < 40:
+        shown = drafted(found, 5, OTHERS)
+        start = shown.start_of(cursor) if cursor else 0
+        urls += [each.hit.url for each in shown.hits[start : start + 7]]
+        cursor = shown.cursor_behind(start + 6, DIGEST, 0)
+    assert urls == whole[: len(urls)]

@@ -37,8 +37,11 @@ def test_every_text_is_used_and_every_used_text_exists() -> None:
     others = (
         "model/member_lines.py",
         "why/why_page.py",
+        "judging/compare_page.py",
+        "judging/judgement_page.py",
         "live/live_page.py",
         "submitting/submission_page.py",
+        "backlinks/backlinks_page.py",
     )
     sources = [*(site / each for each in modules), *(site.parent / each for each in others)]
     sources += [*site.parent.glob("*routes.py"), *site.glob("templates/*.html")]

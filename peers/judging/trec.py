@@ -101,8 +101,23 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     Raises:
       ConfigError: it cannot be read or is something else.
     """
+    judgements = judgements_in(_text(path), path)
+    if not judgements:
+        raise ConfigError(f"{path} has no judgements")
+    return judgements
+
+
+def judgements_in(text: str, path: Path) -> dict[str, dict[str, int]]:
+    """Return the judgements of a text, of several for a page the last.
+
+    Args:
+      path: of the file that has it, for the error.
+
+    Raises:
+      ConfigError: it is something else.
+    """
     judgements: dict[str, dict[str, int]] = {}
-    for number, line in enumerate(_text(path).splitlines()):
+    for number, line in enumerate(text.splitlines()):
         words = line.split()
         if not words or (number == 0 and words[0] == "query-id"):
             continue
@@ -111,8 +126,6 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         except (IndexError, ValueError):
             raise ConfigError(f"{path} is no file of judgements: {line!r}") from None
         judgements.setdefault(query, {})[document] = grade
-    if not judgements:
-        raise ConfigError(f"{path} has no judgements")
     return judgements
 
 
@@ -122,15 +135,19 @@ def write_qrels(path: Path, judgements: Judgements) -> None:
     Raises:
       ConfigError: the file cannot be written.
     """
-    lines = (
+    try:
+        replace_whole(path, lines_of(judgements).encode())
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def lines_of(judgements: Judgements) -> str:
+    """Return TREC's judgements as a text, a line for each."""
+    return "".join(
         f"{query} 0 {document} {grade}\n"
         for query, of_query in judgements.items()
         for document, grade in of_query.items()
     )
-    try:
-        replace_whole(path, "".join(lines).encode())
-    except OSError as error:
-        raise not_written(path, error) from error
 
 
 def not_written(path: Path, error: OSError) -> ConfigError:

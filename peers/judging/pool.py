@@ -11,6 +11,7 @@ Source: Li, Yan, Wang 2004, section 10.4 (pooling, blind order, one rule for exc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from mesh.errors import ConfigError
-from peers.evaluation.trec import Run, not_written
+from peers.judging.trec import Run, not_written
 from peers.user_state import replace_whole
 
 
@@ -112,6 +113,24 @@ def pool_of(
     if not pages:
         raise ConfigError("no run has any result that can be shown")
     return Pool(depth, seed, tuple(queries), tuple(pages))
+
+
+def shuffled_for(pool: Pool, assessor: str) -> dict[str, list[PooledPage]]:
+    """Return the pages of each query in an order that tells neither ranks nor engines.
+
+    Each assessor has another one, so that no page is first for all; it is the same at every look, and stays
+    when pages are added to the pool. Pages stand by a digest of the seed, the assessor, the query and their
+    names.
+    """
+    listed: dict[str, list[PooledPage]] = {each.query: [] for each in pool.queries}
+    for page in pool.pages:
+        listed[page.query].append(page)
+
+    def place_of(page: PooledPage) -> bytes:
+        said = f"{pool.seed}\n{assessor}\n{page.query}\n{page.document}"
+        return blake2b(said.encode("utf-8", "replace"), digest_size=16).digest()
+
+    return {query: sorted(pages, key=place_of) for query, pages in listed.items()}
 
 
 def write_pool(path: Path, pool: Pool) -> None:

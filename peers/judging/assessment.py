@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from mesh.errors import ConfigError
-from peers.evaluation.pool import Pool, PooledPage
-from peers.evaluation.trec import read_qrels, write_qrels
+from peers.judging.pool import Pool, PooledPage
+from peers.judging.trec import read_qrels, write_qrels
 
 GRADES: Final = ("not relevant", "relevant", "highly relevant")  # 0, 1, 2
 _NAME: Final = re.compile(r"[\w-]{1,40}")

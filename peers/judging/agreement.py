@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from peers.evaluation.trec import Judgements
+from peers.judging.trec import Judgements
 
 
 class Agreement(msgspec.Struct, frozen=True):

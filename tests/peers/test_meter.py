@@ -9,12 +9,12 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import DiskFilled
 from mesh.errors import LocalProtocolError
-from peers.gateway.meter import MEASURE_EVERY_S, REQUESTS_MAX, Meter
 from peers.gateway.model.messages import MeterRead, ReadMeter
 from peers.gateway.model.status import PeerStatus, encode
 from peers.history.event import Event, EventKind, PeerCondition
 from peers.history.messages import Happened, VitalsTaken
 from peers.history.sample import Counts
+from peers.meter import MEASURE_EVERY_S, REQUESTS_MAX, Meter
 
 SEARCHER = Address("ann", "searcher")
 VITALS = VitalsTaken(Counts(), {}, PeerCondition(version="1"), has_joined=True)

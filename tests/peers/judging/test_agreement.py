@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from mesh.errors import ConfigError
 from peers.application import app
-from peers.evaluation.agreement import cohens_kappa, fleiss_kappa, joined
-from peers.evaluation.trec import read_qrels, write_qrels
+from peers.judging.agreement import cohens_kappa, fleiss_kappa, joined
+from peers.judging.trec import read_qrels, write_qrels
 
 Grades = dict[str, dict[str, int]]
 

@@ -10,10 +10,10 @@ from typer.testing import CliRunner, Result
 
 from mesh.errors import ConfigError
 from peers.application import app
-from peers.evaluation.assessment import Assessment, judgements_path
-from peers.evaluation.assessment_screen import judge_pool
-from peers.evaluation.pool import Pool, PooledPage, PooledQuery, pool_of, write_pool
-from peers.evaluation.trec import Ranked, read_qrels
+from peers.judging.assessment import Assessment, judgements_path
+from peers.judging.assessment_screen import judge_pool
+from peers.judging.pool import Pool, PooledPage, PooledQuery, pool_of, write_pool
+from peers.judging.trec import Ranked, read_qrels
 
 RUN = {"1": [Ranked("http://h/a", 3.0), Ranked("http://h/b", 2.0)], "2": [Ranked("http://h/c", 1.0)]}
 POOL = pool_of([RUN], [("1", "red"), ("2", "green")], 9, 0)

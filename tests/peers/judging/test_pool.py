@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
 from peers.application import app
-from peers.evaluation.pool import Shown, blind_order, pool_of, read_pool
-from peers.evaluation.trec import Ranked, write_run
+from peers.judging.pool import Shown, blind_order, pool_of, read_pool
+from peers.judging.trec import Ranked, write_run
 from tests.peers.fake_gateway import fake_gateway
 
 OURS = {"1": [Ranked("http://h/a", 3.0), Ranked("http://h/b", 2.0)], "2": [Ranked("http://h/c", 1.0)]}

@@ -11,8 +11,8 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from peers.evaluation.assessment import GRADES, Assessment
-from peers.evaluation.pool import Pool, PooledPage
+from peers.judging.assessment import GRADES, Assessment
+from peers.judging.pool import Pool, PooledPage
 
 BACK, LATER, END = "b", "s", "q"
 _KEYS: Final = "   ".join([*map("{} {}".format, range(len(GRADES)), GRADES), "b back", "s later", "q end"])

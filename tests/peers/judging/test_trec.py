@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mesh.errors import ConfigError
-from peers.evaluation.trec import Ranked, read_qrels, read_run, read_topics, write_run
+from peers.judging.trec import Ranked, read_qrels, read_run, read_topics, write_run
 
 RUN = {
     "q1": [Ranked("http://h/a", 2.5), Ranked("http://h/b", 2.5)],

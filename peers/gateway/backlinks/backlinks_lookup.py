@@ -1,0 +1,58 @@
+"""The list of the pages that link to one, from the peers that keep the slot of it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from mesh.actors.actor import Message, Send
+from mesh.actors.ownership import Ownership
+from mesh.urls import host_of, is_canonical
+from peers.gateway.errands.team_errand import TeamErrand
+from peers.gateway.model.messages import BacklinksFound, FindBacklinks
+from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
+from peers.policy.rules import EVERYTHING, Policy, is_below
+
+
+class BacklinksLookup(TeamErrand):
+    """Answers one `FindBacklinks` by one `BacklinksFound`: the list of the first of the team with one."""
+
+    actor: ClassVar[str] = "link_graph"
+
+    def __init__(
+        self, number: int, me: str, order: FindBacklinks, ownership: Ownership, policy: Policy = EVERYTHING
+    ) -> None:
+        super().__init__(number, me, order.ticket, order.url, ownership)
+        self._order, self._policy = order, policy
+        answerer = ownership.answerer_of(self.slot)
+        self.team = tuple(sorted(self.team, key=lambda peer: peer != answerer))  # stable: then the owner
+        self._told: dict[str, BacklinksListed] = {}
+
+    def start(self, now: float) -> list[Send]:
+        if self._is_hidden(self.url):
+            return self._end(BacklinksFound(self.ticket, self.url, BacklinksListed(0, self.url, is_on=True)))
+        return super().start(now)
+
+    def _question(self, request: int, peer: str) -> Message:
+        return ListBacklinks(request, self.url, self._order.start)
+
+    def _request_of(self, message: Message) -> int | None:
+        return message.request if isinstance(message, BacklinksListed) else None
+
+    def _take(self, peer: str, answer: Message) -> None:
+        assert isinstance(answer, BacklinksListed)
+        if answer.url == self.url and all(is_canonical(link.url) for link in answer.links):
+            self._told[peer] = answer
+
+    def _gathered(self) -> Message:
+        told = [self._told[peer] for peer in self.team if peer in self._told]
+        first = next((each for each in told if each.is_on), told[0] if told else None)
+        if first is not None:
+            shown = tuple(link for link in first.links if link.is_there and not self._is_hidden(link.url))
+            first = replace(first, links=shown)
+        return BacklinksFound(self.ticket, self.url, first)
+
+    def _is_hidden(self, url: str) -> bool:
+        """Is a page shown to nobody, or not to this reader?"""
+        return self._policy.is_taken_down(url) or is_below(host_of(url), self._order.hidden)

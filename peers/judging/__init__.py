@@ -1,0 +1,7 @@
+"""People's judgements of the results of engines: pools, grades, agreement, and the files of TREC.
+
+`trec` reads and writes TREC's files of queries, judgements and rankings. A `pool` [io] has the first results
+of several runs in an order that tells no engine; an `assessment` has the grades of one person, given in a
+terminal (`assessment_screen` [io]) or on pages of a gateway, to which an `assessor_link` leads, and which a
+peer keeps in `judgement_files` [io]. `agreement` has kappa, and the one judgement that is made of several.
+"""

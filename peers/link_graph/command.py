@@ -1,0 +1,62 @@
+"""The command `tianmesh backlinks`. [io]"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from mesh.client.gateway_client import GatewayClient
+from peers.link_graph.wire_messages import START_MAX
+from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+
+EPILOG: Final = (
+    "Examples: tianmesh backlinks https://www.example.org/   "
+    "tianmesh backlinks example.org/a.html --limit 1000 --json"
+)
+
+
+def backlinks(
+    url: Annotated[str, typer.Argument(help="The page that the others link to.")],
+    limit: Annotated[int, typer.Option(min=1, max=START_MAX, help="List so many at most.")] = 100,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """List the pages of the mesh that link to one.
+
+    The mesh has to keep its link graph: [link_graph] of its policy.
+
+    First the newest of each domain, then the next of each, those of the page's own domain last. Of a domain
+    up to 32 are listed, of up to 256 domains; where there are more, the numbers are estimates.
+    """
+    with GatewayClient(gateway) as client:
+        told = client.backlinks(url)
+        links: list[dict[str, Any]] = told["links"]
+        while told["next"] is not None and len(links) < limit:
+            told = client.backlinks(told["url"], told["next"])
+            links += told["links"]
+    links = links[:limit]
+    if as_json:
+        names = ("url", "n_links", "n_domains", "is_exact")
+        print_json({**{name: told[name] for name in names}, "links": links})
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for link in links:
+        console.print(_line(link))
+    about = "" if told["is_exact"] else "about "
+    print(
+        f"{about}{told['n_links']} pages of {about}{told['n_domains']} domains link to {_plain(told['url'])}"
+    )
+
+
+def _line(link: dict[str, Any]) -> str:
+    text = f"  “{_plain(link['text'])}”" if link["text"] else ""
+    title = f"  {_plain(link['title'])}" if link["title"] else ""
+    return escape(f"{_plain(link['url'])}{title}{text}")
+
+
+def _plain(text: str) -> str:
+    """Leave out the signs by which strangers' texts could steer a terminal."""
+    return "".join(filter(str.isprintable, text))

@@ -1,0 +1,454 @@
+"""The actor that keeps the link graph of the mesh: the links of the pages of its slots, and those to them.
+
+Theory of operation
+===================
+The controller tells of each version of a page, as soon as that is stored, where it links to (`PageLinked`).
+The row of the page (`source_row`) is written before the page is settled, goes to the team as all rows do, and
+has what the targets have yet to hear: the links that are new, and those that have gone. The owner of the
+page's slot tells the owners of the targets (`tellings`), as often as it takes; they put it into the rows of
+the targets (`target_row`), and answer when their team has it. Then the page's row says that it is told. So
+whoever owns the slot after a crash or a hand-over goes on, at worst with links that are told already, and of
+two words about a link the one about the later version of its page counts.
+
+Nothing of a page is kept, nor taken from others, that the policy takes down. Without `[link_graph]` in the
+policy the actor is dormant, and the handover does not know of its store; what was kept is deleted.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import ClassVar, Final
+
+from mesh.actors.actor import Address, Message, Send, Statistics
+from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.membership.model.messages import DecreesInForce
+from mesh.stamp import Stamp
+from mesh.tables.table import Table, TableSection
+from mesh.urls import fingerprint, has_host, host_of, is_canonical
+from peers.crawler.model.messages import PageLinked, PagesLinked
+from peers.handover.item_store import Item, ItemStore, key_at, key_of, slot_in
+from peers.handover.keeper import Keeper
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
+from peers.handover.mirror import Mirror, Pledge
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
+from peers.link_graph.source_row import (
+    GoneLink,
+    SourceRow,
+    TargetLink,
+    Telling,
+    distinct,
+    is_name_of_source,
+    is_source_row,
+    join_source_rows,
+    lost_links,
+    name_of_source,
+    row_after,
+    source_row_bytes,
+    source_row_in,
+    told_row,
+    with_lost,
+)
+from peers.link_graph.target_row import (
+    DOMAINS_MAX,
+    SourceLink,
+    TargetRow,
+    by_domains,
+    domain_of,
+    is_name_of_target,
+    is_target_row,
+    join_target_rows,
+    mark_in,
+    name_of_target,
+    purged,
+    target_row_bytes,
+    target_row_in,
+    total_of,
+)
+from peers.link_graph.tellings import PAGES_MAX, Tellings
+from peers.link_graph.wire_messages import LISTED_MAX, BacklinksListed, GraphNoted, GraphTold, ListBacklinks
+from peers.policy.decreed import policy_of
+from peers.policy.graph_rules import LinkGraphRules
+from peers.policy.rules import DAY_S, OF_SEEDS, Policy
+
+ROWS_SECTION: Final = b"g"  # of the table of this actor
+SWEEP_ROWS: Final = 500  # looked through in a turn
+SKIP_ROWS: Final = 32  # read at a time where rows of targets are passed over
+SWEEP_PAUSE_S: Final = 0.05
+SWEEP_S: Final = DAY_S  # between two passes over all rows
+AFTER_TARGETS: Final = b"u"  # a name behind those of all rows of a slot
+AHEAD_S: Final = DAY_S  # by which clocks of members differ at most
+
+
+class LinkGraphStatistics(HolderStatistics, frozen=True):
+    """The work on the link graph: gauges of now, counts since the start."""
+
+    is_on: bool  # does the policy say so?
+    pages: int  # count: versions of pages of this peer whose links were new or have gone
+    told: int  # count: links that their owners were told of, those that have gone included
+    untold: int  # gauge: pages of which not all of it is noted
+    taken: int  # count: links that were told by their pages' owners
+    refused: int  # count: of these, that cannot be or are taken down
+    dropped: int  # count: rows that the policy or a limit does not let stay
+
+
+class MeshGraph(StoreActor):
+    """Neighbours: the controller of this peer, the link graphs of others, and gateways."""
+
+    name: ClassVar[str] = "link_graph"
+    keeps: ClassVar = StoreDeclaration("links", name, is_needed_to_crawl=True, is_optional=True)
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {
+        GraphTold,
+        GraphNoted,
+        ListBacklinks,
+    }
+
+    def __init__(self, me: str, table: Table, life: int = 1) -> None:
+        """Begin without looking at the table: most meshes keep no graph.
+
+        Args:
+          table: the section of this actor.
+          life: of the peer, see `mesh.tables.lives`.
+        """
+        self._me, self._table, self._life = me, table, life
+        self.is_dormant = True
+        self._ownership: Ownership | None = None
+        self._policy: Policy = OF_SEEDS
+        self._now = 0.0
+        self._swept_to, self._sweep_at = b"", inf
+        self._counts = {"pages": 0, "taken": 0, "refused": 0, "dropped": 0}
+        self._lost: list[tuple[str, tuple[GoneLink, ...]]] = []  # by page, in this turn
+        self._is_behind = False  # do rows wait to be told, for want of room?
+        self._is_purging, self._purge_at = False, -inf  # are rows of targets looked through, too? when again?
+
+    def _begin(self) -> None:
+        """Take up the rows in the table."""
+        rows = TableSection(self._table, ROWS_SECTION)
+        self._store = ItemStore(rows, self._join, changed=self._changed, accepts=self._accepts)
+        self._mirror = Mirror(self._me, self.name, self._store, self._life)
+        self._keeper = Keeper(self._me, self.keeps, self._store, life=self._life, mirror=self._mirror)
+        self._tellings = Tellings(self._me, self.name, self._life)
+        self.is_dormant = False
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._now = now
+        sends: list[Send] = []
+        match message:
+            case PagesLinked(pages):
+                if self._rules is not None:
+                    for page in pages:
+                        self._note_page(page, self._rules)
+            case ListBacklinks():
+                sends = [Send(source, self._listed(message))]
+            case DecreesInForce():
+                sends = self._hear_policy(message, now)
+            case SynchroniseSlots(task=task, slots=slots) if self._rules is None:
+                # Peers that have started since the graph ended have no such store. That they do not answer
+                # must keep no slot from being crawled.
+                sends = [Send(source, SlotsSynchronised(task, slots))]
+            case OwnershipChanged(ownership):
+                self._ownership = ownership
+                if not self.is_dormant:
+                    self._keeper.change_ownership(ownership, now)
+                    self._tellings.clear()
+                    self._sweep_anew(now)  # what was another's to tell may be ours now
+            case _ if self.is_dormant:
+                pass  # others have heard of the policy already, and repeat what they say
+            case GraphTold():
+                self._take(source, message)
+            case GraphNoted(batch):
+                self._note_told(self._tellings.note_answer(source.peer, batch, now))
+            case _:
+                sends = self._keeper.receive(source, message, now)
+        return sends + self._end_turn(now) if not self.is_dormant else sends
+
+    def wake(self, now: float) -> list[Send]:
+        self._now = now
+        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
+        if self._sweep_at <= now:
+            self._sweep(now)
+        return sends + self._end_turn(now)
+
+    def wake_at(self) -> float:
+        return min(self._keeper.wake_at(), self._tellings.wake_at(), self._sweep_at)
+
+    @property
+    def has_news(self) -> bool:
+        return self._keeper.has_news
+
+    def before_commit(self, now: float) -> list[Send]:
+        return self._keeper.before_commit(now) + self._redeem()
+
+    def observe(self) -> Statistics:
+        if self.is_dormant:
+            return Statistics()
+        return LinkGraphStatistics(
+            store=self._keeper.observe(),
+            is_on=self._rules is not None,
+            told=self._tellings.n_told,
+            untold=len(self._tellings) + self._is_behind,
+            **self._counts,
+        )
+
+    @property
+    def _rules(self) -> LinkGraphRules | None:
+        return self._policy.link_graph
+
+    def _end_turn(self, now: float) -> list[Send]:
+        if self._lost and self._ownership is not None:
+            self._tell_lost(self._ownership)
+        return self._redeem() + self._tellings.wake(now) + self._keeper.end_turn(now)
+
+    def _redeem(self) -> list[Send]:
+        if not self._mirror.has_pledges:
+            return []
+        return [send for pledge in self._mirror.redeem() for send in pledge.sends]
+
+    def _join(self, one: bytes, other: bytes) -> bytes:
+        """Join two values of one name: see `handover.item_store`. ValueError for bytes that are none."""
+        try:
+            return join_target_rows(one, other)
+        except ValueError:
+            pass
+        rows = source_row_in(one), source_row_in(other)
+        if lost := lost_links(*rows):
+            self._lost.append((rows[0].url, lost))
+        return join_source_rows(one, other)
+
+    # --- Pages of our slots
+
+    def _note_page(self, page: PageLinked, rules: LinkGraphRules) -> None:
+        """Write down the links of a new version of a page."""
+        ownership = self._ownership
+        if ownership is None or self._policy.is_taken_down(page.url):
+            return
+        links = distinct((TargetLink(link.url, link.anchor) for link in page.links), rules.links_per_page)
+        name = name_of_source(fingerprint(page.url))
+        value = self._store.get(page.slot, name)
+        before = None if value is None else source_row_in(value)
+        row = row_after(before, page.url, page.stamp, page.title, links, ownership.slot_of)
+        if row is not None:
+            self._counts["pages"] += 1
+            self._store.put(page.slot, name, source_row_bytes(row))
+
+    def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
+        """Have the links of a page told, by whichever peer its row was changed; limit a target's domains."""
+        if is_name_of_source(name):
+            self._tell(slot, name, source_row_in(value))
+        elif before is None:
+            self._drop_domains_beyond(slot, mark_in(name))
+
+    def _tell_lost(self, ownership: Ownership) -> None:
+        """Begin another round for pages with links that the row in force does not know of."""
+        while self._lost:
+            url, lost = self._lost.pop()
+            slot, name = ownership.slot_of(host_of(url)), name_of_source(fingerprint(url))
+            value = self._store.get(slot, name)
+            if value is not None:
+                self._store.put(slot, name, source_row_bytes(with_lost(source_row_in(value), lost)))
+
+    def _tell(self, slot: int, name: bytes, row: SourceRow) -> None:
+        ownership = self._ownership
+        if row.is_told or self._rules is None or ownership is None or ownership.owner_of(slot) != self._me:
+            return
+        if not self._tellings.tell(key_at(slot, name), row, ownership, self._now):
+            self._is_behind = True
+
+    def _note_told(self, told: tuple[bytes, Telling] | None) -> None:
+        """Note that all links of a version of a page are with their owners."""
+        if told is not None:
+            (key, telling), slot = told, slot_in(told[0])
+            value = self._store.get(slot, key[2:])
+            row = None if value is None else source_row_in(value)
+            if row is not None and row.telling == telling:
+                self._store.put(slot, key[2:], source_row_bytes(told_row(row)))
+        if self._is_behind and len(self._tellings) < PAGES_MAX // 2:
+            self._is_behind = False
+            self._sweep_anew(self._now)
+
+    # --- Links to pages of our slots
+
+    def _take(self, source: Address, told: GraphTold) -> None:
+        """Take links of a page from its owner, and answer when the team has them.
+
+        Without an answer they come again: who sends them may know other owners than we do, or a policy that
+        we have not heard of.
+        """
+        ownership = self._ownership
+        if ownership is None or self._rules is None:
+            return
+        links = self._good_among(source, told, ownership)
+        slots = [ownership.slot_of(host_of(link.url)) for link in links]
+        gone = [each for each in told.gone if each.slot < ownership.table.slot_count]
+        if any(ownership.owner_of(slot) != self._me for slot in (*slots, *(each.slot for each in gone))):
+            return
+        self._counts["refused"] += len(told.links) - len(links)
+        self._counts["taken"] += len(links)
+        if links or self._is_of(source, told, ownership):
+            domain = domain_of(told.url)
+            for slot, link in zip(slots, links, strict=True):
+                there = SourceLink(told.url, told.visit, told.fetched_at, told.title, link.text)
+                self._put(slot, name_of_target(fingerprint(link.url), domain), TargetRow(link.url, (there,)))
+            lost = SourceLink(told.url, told.visit, told.fetched_at, is_there=False)
+            for each in gone:
+                self._put(each.slot, name_of_target(each.mark, domain), TargetRow("", (lost,)))
+        self._mirror.pledge(Pledge(sends=(Send(source, GraphNoted(told.batch)),)))
+
+    def _put(self, slot: int, name: bytes, row: TargetRow) -> None:
+        """Join a row with the one that is there, unless its domain would be beyond those that are kept."""
+        if self._is_within(slot, name):
+            self._store.put(slot, name, target_row_bytes(row))
+
+    def _is_of(self, source: Address, told: GraphTold, ownership: Ownership) -> bool:
+        """May this member speak for the page, and is that one of a version that can be?"""
+        if not is_canonical(told.url) or not _is_of_its_time(told.visit, told.fetched_at, self._now):
+            return False
+        return source.peer in ownership.team_of(ownership.slot_of(host_of(told.url)))
+
+    def _good_among(self, source: Address, told: GraphTold, ownership: Ownership) -> list[TargetLink]:
+        if not self._is_of(source, told, ownership) or self._policy.is_taken_down(told.url):
+            return []
+        return [
+            link
+            for link in told.links
+            if is_canonical(link.url) and link.url != told.url and not self._policy.is_taken_down(link.url)
+        ]
+
+    def _is_within(self, slot: int, name: bytes) -> bool:
+        """Is a row there, or may there be one of its domain?"""
+        if self._store.get(slot, name) is not None:
+            return True
+        rows = self._store.items_below(slot, name_of_target(mark_in(name), b""), DOMAINS_MAX)
+        return len(rows) < DOMAINS_MAX or name < rows[-1].name
+
+    def _drop_domains_beyond(self, slot: int, mark: bytes) -> None:
+        """Drop the rows of a page beyond those of the domains with the smallest digests."""
+        rows = self._store.items_below(slot, name_of_target(mark, b""), DOMAINS_MAX + 1)
+        for item in rows[DOMAINS_MAX:]:
+            self._store.drop(slot, item.name)
+            self._counts["dropped"] += 1
+
+    def _accepts(self, slot: int, name: bytes, value: bytes) -> bool:
+        """Is this a row in its place, if another peer says so?"""
+        ownership = self._ownership
+        if ownership is None:
+            return False
+        try:
+            if is_name_of_source(name):
+                row = source_row_in(value)
+                is_row = is_source_row(slot, name, row, ownership.slot_of)
+                return is_row and row.fetched_at <= self._now + AHEAD_S and not self._is_hidden(row.url)
+            if is_name_of_target(name):
+                target = target_row_in(value)
+                is_row = is_target_row(slot, name, target, ownership.slot_of)
+                return is_row and self._is_kept(target) and self._is_within(slot, name)
+        except ValueError:
+            pass
+        return False
+
+    def _is_kept(self, row: TargetRow) -> bool:
+        if any(not _is_of_its_time(link.visit, link.fetched_at, self._now) for link in row.links):
+            return False
+        return not self._is_hidden(row.url) and purged(row, self._now, self._is_hidden) is row
+
+    def _is_hidden(self, url: str) -> bool:
+        """Does the policy take a page down?"""
+        return has_host(url) and self._policy.is_taken_down(url)
+
+    # --- Gateways
+
+    def _listed(self, message: ListBacklinks) -> BacklinksListed:
+        ownership, url = self._ownership, message.url
+        if ownership is None or self._rules is None or not is_canonical(url):
+            return BacklinksListed(message.request, url)
+        if self._is_hidden(url):
+            return BacklinksListed(message.request, url, is_on=True)
+        slot = ownership.slot_of(host_of(url))
+        items = self._store.items_below(slot, name_of_target(fingerprint(url), b""), DOMAINS_MAX)
+        rows = [(item.name, target_row_in(item.value)) for item in items]
+        kept = [(name, purged(row, self._now, self._is_hidden)) for name, row in rows]
+        total, links = total_of(kept), by_domains(url, [row for _, row in kept])
+        part = tuple(links[message.start : message.start + LISTED_MAX])
+        return BacklinksListed(message.request, url, True, *total, len(links), part)
+
+    # --- Policy and time
+
+    def _hear_policy(self, message: DecreesInForce, now: float) -> list[Send]:
+        policy = policy_of(message)
+        if policy is None:
+            return []
+        before, was_on, self._policy = self._policy, self._rules is not None, policy
+        is_on = policy.link_graph is not None
+        if self.is_dormant:
+            # What an earlier life kept is deleted when the graph has ended meanwhile.
+            if not is_on and next(self._table.scan(b"", limit=1), None) is None:
+                return []
+            self._begin()
+            if self._ownership is not None:
+                self._keeper.change_ownership(self._ownership, now)
+        if was_on != is_on or before.rules != policy.rules:
+            self._purge_at = now
+            self._sweep_anew(now)
+        if not is_on:
+            self._tellings.clear()
+            self._is_behind = False
+        # Also when it is not the first time, to compare.
+        return [Send(Address(self._me, "handover"), UseStore())] if is_on and not was_on else []
+
+    def _sweep(self, now: float) -> None:
+        """Look through some rows: tell those that are not told, and delete those that are not to be kept."""
+        if not self._swept_to:
+            self._is_purging = self._purge_at <= now
+        left = SWEEP_ROWS
+        while left > 0:
+            limit = SWEEP_ROWS if self._is_purging else SKIP_ROWS
+            items = self._store.items_after(self._swept_to, limit)
+            for item in items:
+                self._swept_to = key_of(item)
+                if self._rules is None:
+                    self._drop(item)
+                elif is_name_of_source(item.name):
+                    self._look_at_page(item)
+                elif self._is_purging:
+                    self._look_at_target(item)
+                else:
+                    self._swept_to = key_at(item.slot, AFTER_TARGETS)
+                    break
+            else:
+                if len(items) < limit:
+                    self._end_sweep(now)
+                    return
+            left -= limit
+        self._sweep_at = now + SWEEP_PAUSE_S
+
+    def _end_sweep(self, now: float) -> None:
+        if self._is_purging:
+            self._purge_at = inf if self._rules is None else now + SWEEP_S
+        self._swept_to, self._sweep_at = b"", self._purge_at
+
+    def _sweep_anew(self, now: float) -> None:
+        self._swept_to, self._sweep_at = b"", now
+
+    def _look_at_page(self, item: Item) -> None:
+        row = source_row_in(item.value)
+        if self._is_hidden(row.url):
+            self._drop(item)
+        else:
+            self._tell(item.slot, item.name, row)
+
+    def _look_at_target(self, item: Item) -> None:
+        """Leave out of a row the links that are not to be kept; all of the team do, each by itself."""
+        row = target_row_in(item.value)
+        left = purged(row, self._now, self._is_hidden)
+        if self._is_hidden(row.url) or not left.links:
+            self._drop(item)
+        elif left is not row:
+            self._drop(item)
+            self._store.put(item.slot, item.name, target_row_bytes(left), is_news=False)
+
+    def _drop(self, item: Item) -> None:
+        self._store.drop(item.slot, item.name)
+        self._counts["dropped"] += 1
+
+
+def _is_of_its_time(visit: int, fetched_at: float, now: float) -> bool:
+    return Stamp(visit, fetched_at).is_sound and fetched_at <= now + AHEAD_S
