@@ -3,7 +3,7 @@
 - pages come in by `crawler/` (the actor `controller`), `rendering/`, `documents/`, `importing/`
 - and are kept by `storage/` (`cell`), `copies/`, `handover/`, `history/`, `backup/`, `exporting/`
 - found by `text/` (terms), `engine/` (over kernels in C: `kernel`, `build_kernels`), `index/` (`indexer`)
-- asked for at `gateway/` (`searcher`), as its owner wants (`policy/`), and judged by `evaluation/`, `judging/`
+- asked for at `gateway/` (`searcher`), as its owner wants (`policy/`), judged by `evaluation/`, `judging/`
 - `classes/` makes the models by which pages are put into classes, of samples; no peer loads it
 - if told to, `link_graph/` keeps which pages link to which, `query_log/`, `submissions/` what people ask for
 - `actors` makes all of them, and tells the ways of pages, queries and slots between them; `peer` composes

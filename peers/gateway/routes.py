@@ -23,7 +23,6 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
 from peers.gateway.backend import Backend, Busy, Refused
-from peers.gateway.backlink_routes import BacklinkRoutes
 from peers.gateway.compatible_routes import CompatibleRoutes
 from peers.gateway.http.compression import Compression
 from peers.gateway.live_routes import LiveRoutes
@@ -36,7 +35,7 @@ from peers.gateway.site.command_json import (
 )
 from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
-from peers.gateway.stored_routes import StoredRoutes
+from peers.gateway.stored_routes import BacklinkRoutes, StoredRoutes
 from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.watch_routes import WatchRoutes
 

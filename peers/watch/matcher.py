@@ -123,7 +123,7 @@ class Matcher:
             return None
         found.sort(key=lambda each: each.start)
         shown = found[:HITS_MAX]
-        title_of_page = " ".join(title.split())[:TITLE_CHARS_MAX]
+        title_of_page = _sound(" ".join(title.split())[:TITLE_CHARS_MAX])
         if not is_quotable:
             hits = [WatchHit(self._entries[each.entry].name, each.n) for each in shown]
             return PageWatch(self._number, title_of_page, tuple(hits), len(found) - len(shown))
@@ -260,7 +260,12 @@ class _Quotes:
         if room < 0:
             before, room = before[-room:], 0
         after = _one_line(text[end : end + room])
-        return f"{before}{inside}{after}", len(before), len(before) + len(inside)
+        return _sound(f"{before}{inside}{after}"), len(before), len(before) + len(inside)
+
+
+def _sound(text: str) -> str:
+    """Replace halves of characters, which have no UTF-8 form; the length stays as it is."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _one_line(text: str) -> str:

@@ -47,7 +47,7 @@ class WatchList(msgspec.Struct, frozen=True, array_like=True):
 
     format: Annotated[str, Meta(max_length=32)]
     entries: Annotated[tuple[WatchEntry, ...], Meta(max_length=ENTRIES_MAX)]
-    issued_at: Annotated[float, Meta(ge=0.0)] = 0.0  # by the clock of whoever signed it
+    issued_at: Annotated[float, Meta(ge=0)] = 0.0  # by the clock of whoever signed it
 
 
 class WatchInForce(msgspec.Struct, frozen=True):

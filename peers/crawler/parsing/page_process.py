@@ -32,8 +32,10 @@ from peers.crawler.model.page_tasks import (
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.parsing.extraction import FindWatched, extract, extract_again, read_robots
 from peers.crawler.parsing.page_reader import read_nothing
+from peers.crawler.parsing.parser import ParsedPage
 from peers.documents.reader import read_document
 from peers.storage.messages import ParseRecords
+from peers.watch.watched import PageWatch
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.parsing.page_process")
 # The dearest pages that the limits of `parser` and `content_encoding` let through take about a second.
@@ -97,10 +99,21 @@ class _Watch:
         from peers.watch.matcher import Matcher
         from peers.watch.watch_list import list_in
 
-        self.digest, self.find = b"", None
-        matcher = Matcher(order.number, list_in(order.body).entries)
-        self.find = lambda page: matcher.watch(page.title, page.text, is_quotable=not page.is_nosnippet)
-        self.digest = order.digest
+        self.digest, self.find = order.digest, None
+        try:
+            matcher = Matcher(order.number, list_in(order.body).entries)
+        except Exception:  # as below
+            logger.exception("watch list not used number=%d", order.number)
+            return
+
+        def find(page: ParsedPage) -> PageWatch | None:
+            try:
+                return matcher.watch(page.title, page.text, is_quotable=not page.is_nosnippet)
+            except Exception:  # an error of our code must cost notices, and no page
+                logger.exception("page not searched for watched words url=%s", page.url)
+                return None
+
+        self.find = find
 
 
 _watch: Final = _Watch()

@@ -105,6 +105,24 @@ async def test_a_process_that_a_page_took_over_tells_of_no_word_that_is_not_watc
     assert by_url[url_of(2)] == ParseFailed(url_of(2), FailureReason.PARSER), "who asks again and again ends"
 
 
+@pytest.mark.parametrize("method", ["watch", "__init__"])
+async def test_a_bug_in_the_search_for_words_costs_notices_and_no_page(method: str) -> None:
+    program = f"""
+from peers.crawler.parsing import page_process
+from peers.watch import matcher
+matcher.Matcher.{method} = None
+page_process.serve(page_process.carry_out, page_process.LIMITS)
+"""
+    port = parser_port(command=(sys.executable, "-c", program))
+    watch(port, "glass")
+    async with running(port) as inbox:
+        port.receive(CONTROLLER, ParsePage(fetched(url_of(0), body=BODY), 1))
+        [message] = await inbox.holds(1)
+    assert found(message) is None
+    assert isinstance(message, PageParsed)
+    assert message.document is not None
+
+
 async def test_what_nobody_watches_for_is_not_believed() -> None:
     program = """
 import msgspec

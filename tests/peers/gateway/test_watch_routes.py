@@ -91,6 +91,10 @@ async def test_no_page_for_searchers_speaks_of_it(path: str) -> None:
     assert "/watch" not in reply.text
 
 
+async def test_the_status_leads_administrators_to_it() -> None:
+    assert 'href="/watch"' in (await ask(application(backend_with()), "/status", headers=RIGHTS)).text
+
+
 async def test_programs_get_the_counts_of_all_peers_and_the_newest_notices() -> None:
     told = (await ask(application(backend_with()), "/api/watch", headers=RIGHTS)).json
     counts = {each["entry"]: (each["notices"], each["occurrences"]) for each in told["entries"]}

@@ -75,6 +75,13 @@ def test_of_a_page_that_lets_nothing_be_shown_there_is_no_excerpt() -> None:
     assert [(hit.entry, hit.count, hit.excerpt) for hit in watch.hits] == [("word", 1, "")]
 
 
+def test_halves_of_characters_leave_an_excerpt_that_can_be_sent() -> None:
+    watch = matcher("word").watch("\ud800 title", "\ud83d a word \udfff")
+    assert watch is not None
+    assert watch.title == "? title"
+    assert watch.hits[0].excerpt.encode() == b"? a word ?"
+
+
 def test_a_page_with_the_whole_list_tells_of_the_first_entries_and_how_many_more() -> None:
     words = [f"word{n}" for n in range(3 * HITS_MAX)]
     watch = matcher(*words).watch("", " ".join(reversed(words)))
