@@ -12,13 +12,20 @@ import numpy as np
 
 from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
-from peers.engine.excerpts.snippet import SearchedText, Snippet, highlights_of, snippet_of
+from peers.engine.excerpts.snippet import (
+    SearchedText,
+    Snippet,
+    highlights_of,
+    searched_chars,
+    snippet_of,
+)
 from peers.engine.excerpts.synopsis import has_synopsis, synopsis_of
 from peers.engine.files.errors import DamagedSegmentError
 from peers.engine.index import Index
 from peers.engine.matching.segment_search import Place
 from peers.engine.mending.similar_words import SimilarWord
 from peers.engine.pages.document import Document
+from peers.engine.pages.kinds import LISTING
 from peers.engine.pages.suggested_texts import names_of
 from peers.engine.queries.query import Query, Sort
 from peers.engine.rescoring.explanation import explain_indexed
@@ -30,7 +37,15 @@ from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, Snapshot
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
-from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Completed, Excerpt, FacetCounts, Hit, Similar
+from peers.index.wire_messages import (
+    EXPLANATION_BYTES_MAX,
+    Completed,
+    Excerpt,
+    FacetCounts,
+    Hit,
+    ListedEntry,
+    Similar,
+)
 
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
@@ -39,6 +54,7 @@ TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 SECTION_ID_CHARS_MAX: Final = 200  # likewise; not every document was parsed here
 TYPE_CHARS_MAX: Final = 255  # as well
 PUBLISHED_CHARS_MAX: Final = 40
+SNIPPET_CHARS_MAX: Final = 4_000
 # Pages shown before are shown again, and neighbours of them: reading a block takes 80 us, the rest of an
 # excerpt as much. Some 2,000 pages of documentation, and 300 blocks; with these 56 of 100 blocks that 1,000
 # distinct queries want are there.
@@ -304,7 +320,28 @@ def _section_and_snippet(query: Query, page: ShownPage, effort: Effort) -> tuple
     return section, snippet_of(below or page.text, query, effort=effort)
 
 
+def _excerpt_of_directory(query: Query, url: str, page: ShownPage) -> Excerpt:
+    from peers.engine.excerpts.shown_entries import entries_shown, text_of_entries
+
+    shown = entries_shown(url, page.title.text, page.text, page.outline.ids, query)
+    return Excerpt(
+        url,
+        page.title.text,
+        text_of_entries(shown)[:SNIPPET_CHARS_MAX],
+        (),
+        highlights_of(page.title, query),
+        page.fetched_at,
+        page.date,
+        page.type,
+        names=page.names,
+        entries=tuple(ListedEntry(*entry) for entry in shown),
+    )
+
+
 def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str) -> Excerpt:
+    if page.type == LISTING and page.text.text:
+        effort.spend(searched_chars(page.text.text, query))
+        return _excerpt_of_directory(query, url, page)
     section, snippet = _section_and_snippet(query, page, effort)
     return Excerpt(
         url,

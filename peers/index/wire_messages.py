@@ -27,6 +27,8 @@ SIMILAR_MAX: Final = 128
 SAMPLES_MAX: Final = 4
 COMPLETIONS_MAX: Final = 64  # of one beginning, from one index
 TYPED_CHARS_MAX: Final = 64  # of a beginning: more is none any more
+ENTRIES_MAX: Final = 5  # of one directory that a result shows
+FILE_BYTES_MAX: Final = 1 << 60
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Term: TypeAlias = Annotated[str, Meta(max_length=256)]
@@ -144,6 +146,16 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     is_cut: bool = False  # True: it cost too much, and these are the best of what was looked at
 
 
+class ListedEntry(Message, frozen=True, array_like=True):
+    """An entry of a directory, as `directory_entries.Entry` has it."""
+
+    name: Annotated[str, Meta(max_length=1_000)]
+    size: Annotated[int, Meta(ge=-1, le=FILE_BYTES_MAX)] = -1
+    is_rounded: bool = False
+    date: Annotated[int, Meta(ge=0, lt=10**11)] = 0
+    address: Annotated[str, Meta(max_length=3_000)] = ""
+
+
 class Excerpt(Message, frozen=True, array_like=True):
     """The parts of a page that a result shows."""
 
@@ -162,6 +174,8 @@ class Excerpt(Message, frozen=True, array_like=True):
     section_id: Annotated[str, Meta(max_length=200)] = ""  # that leads there
     synopsis: Annotated[str, Meta(max_length=1_000)] = ""  # of what the question names, if the page has one
     names: Annotated[tuple[Term, ...], Meta(max_length=NAMES_MAX)] = ()  # as `suggested_texts.names_of`
+    # Of a directory, the entries that show why it was found.
+    entries: Annotated[tuple[ListedEntry, ...], Meta(max_length=ENTRIES_MAX)] = ()
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):

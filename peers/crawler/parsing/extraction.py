@@ -55,6 +55,7 @@ from peers.documents.formats import (
 from peers.documents.icon_image import ICON_MEDIA_TYPES, icon_type
 from peers.documents.reader import read_document
 from peers.engine.pages.document import Document
+from peers.engine.pages.kinds import LISTING
 from peers.engine.pages.linkers import linker_of
 from peers.storage.archive.warc import (
     CONTENT_TYPE,
@@ -119,6 +120,8 @@ def extract(
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
+    if page.type == LISTING:  # it is the same as long as its entries are, whatever is around them
+        digest = _entries_digest(page)
     listed = pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None
     return PageParsed(
         url=fetched.url,
@@ -143,9 +146,17 @@ def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | Par
     return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
 
 
+def _entries_digest(page: ParsedPage) -> bytes:
+    from peers.crawler.parsing.directory_index import entries_mark
+
+    return xxh3_64_digest(entries_mark(page))
+
+
 def text_mark(page: ParsedPage) -> int:
     """Return the mark that tells a page from its earlier versions, independent of its markup; never 0."""
-    return xxh3_64_intdigest(f"{page.title}\n{page.text}".encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
+    details = f"\n{page.heading_ids}" if page.type == LISTING else ""
+    text = f"{page.title}\n{page.text}{details}"
+    return xxh3_64_intdigest(text.encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
 
 
 def text_shape(page: ParsedPage) -> int:

@@ -37,6 +37,11 @@ from peers.documents.formats import (
 from peers.documents.reader import read_document
 from peers.documents.titles import title_of
 
+# How the title of a page begins that may be a directory: of Apache and others, of Python's; of a text that is
+# the name of its file. In JSON nginx begins so.
+INDEX_TITLES: Final = ("Index of /", "Directory listing for /", "ls-lR")
+JSON_BEGINNING: Final = b'[\r\n{ "name":"'
+
 # Where chapters of a book and entries of a feed are: their links to each other lead nowhere on the web.
 INSIDE: Final = "http://inside.invalid/"
 
@@ -87,8 +92,14 @@ def read_page(
         raise NotHtml(media_type)
     if media_type in TEXT_MEDIA_TYPES and media_type != "text/plain":
         plain = parse_page(url, body, f"text/plain;{content_type}".replace(",", ";"), robots_tags, refresh)
-        return PageContent(_of_type(plain, media_type))
-    return PageContent(parse_page(url, body, content_type, robots_tags, refresh))
+        page = _of_type(plain, media_type)
+        return PageContent(
+            _directory(page, body, content_type, robots_tags) if body.startswith(JSON_BEGINNING) else page
+        )
+    page = parse_page(url, body, content_type, robots_tags, refresh)
+    if page.title.startswith(INDEX_TITLES):
+        return PageContent(_directory(page, body, content_type, robots_tags))
+    return PageContent(page)
 
 
 def read_markup(markup: bytes) -> Content:
@@ -129,6 +140,15 @@ def _page_of(url: str, content: Content, robots_tags: Sequence[str], media_type:
         type=media_type,
         dates=content.dates,
     )
+
+
+def _directory(
+    page: ParsedPage, body: bytes, content_type: str | None, robots_tags: Sequence[str]
+) -> ParsedPage:
+    """Read a page that begins like a directory; their reader is loaded with the first."""
+    from peers.crawler.parsing.directory_index import with_entries
+
+    return with_entries(page, body, content_type, robots_tags)
 
 
 def _of_type(page: ParsedPage, media_type: str) -> ParsedPage:

@@ -47,9 +47,14 @@ class Outline:
         self._sign = last.pop() if last in ({"#"}, {"§"}) else "¶"
 
     @property
+    def ids(self) -> list[str]:
+        """The ids of the headings; of a directory, the details beside the lines of its text."""
+        return self._ids
+
+    @property
     def size_bytes(self) -> int:
         """About how many bytes it takes in memory."""
-        return 500 * len(self.headings)
+        return 500 * max(len(self.headings), len(self._ids))
 
     def section_at(self, place: int) -> Section:
         """Return the section that a place in the text is in."""

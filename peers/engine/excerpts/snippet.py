@@ -95,6 +95,7 @@ class SearchedText:
 
     def __init__(self, text: str) -> None:
         self.text = text[:_SEARCHED_CHARS_MAX]
+        self.is_whole = len(text) <= _SEARCHED_CHARS_MAX
         self.codes = codes_of(self.text)
         # So many characters, folded. Replaced as a whole: where threads race, something is folded twice.
         self._folded: tuple[int, tuple[Stretch, ...]] = 0, ()
@@ -222,6 +223,19 @@ def line_told(lines: SearchedText, title: SearchedText, query: Query) -> int:
     worths = np.bincount(told // len(asked), asked[told % len(asked)], len(sizes))
     best = int(np.lexsort((sizes, -worths))[0])
     return best if worths[best] > half else -1
+
+
+def words_in_lines(lines: SearchedText, query: Query) -> dict[int, int]:
+    """Count the distinct words of a query in each line of a text, as far as it is looked through."""
+    wanted, forms = _wanted(query.scoring, query.language), _forms_in(query.language)
+    matches = _matches(lines.folded_lines, wanted, forms, _ALL_OF_IT, Effort())
+    if not len(matches):
+        return {}
+    sizes = np.array(list(map(len, lines.text.split("\n"))), np.int64) + 1
+    line_of = np.searchsorted(np.cumsum(sizes), [start for start, _ in spans_of(matches)], "right")
+    told = np.unique(line_of * (TERM_MASK + 1) + (matches & TERM_MASK))
+    found, counts = np.unique(told // (TERM_MASK + 1), return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _matches(

@@ -179,6 +179,8 @@ def _literally(view: SegmentView, found: MatchedDocuments | None, literal: Liter
         of_all = found or MatchedDocuments(np.flatnonzero(view.allowed))
         dates = segment.dates[of_all.documents]
         return of_all.narrowed(np.flatnonzero((literal.low <= dates) & (dates < literal.high)))
+    if literal.kind is LiteralKind.FILE:
+        return _with_file(view, found, literal)
     if literal.kind is LiteralKind.PHRASE:
         return _phrase(segment, found, literal)
     if literal.kind is not LiteralKind.WORDS:
@@ -192,6 +194,14 @@ def _literally(view: SegmentView, found: MatchedDocuments | None, literal: Liter
         found = with_all(segment, found, words)
     assert found is not None
     return found
+
+
+def _with_file(view: SegmentView, found: MatchedDocuments | None, literal: Literal) -> MatchedDocuments:
+    from peers.engine.matching.listed_files import DIRECTORIES, having_file
+
+    directories = _any_of(view.segment, _documents(found), _known(view.segment.look_up(DIRECTORIES)))
+    directories = directories[np.flatnonzero(view.allowed[directories])]
+    return _among(found, having_file(view.segment, directories, literal))
 
 
 def _in_classes(view: SegmentView, found: MatchedDocuments | None, literal: Literal) -> MatchedDocuments:

@@ -42,6 +42,8 @@ def _literal_cost(view: SegmentView, literal: Literal) -> int:
         return segment.document_count
     if literal.kind is LiteralKind.CLASS:
         return _classes_cost(view)
+    if literal.kind is LiteralKind.FILE:
+        return _files_cost(view, literal)
     if literal.kind in _ALTERNATIVES:
         return _any_of(segment, literal.entries)
     weight = PHRASE_VISITS if literal.kind is LiteralKind.PHRASE else 1
@@ -57,6 +59,13 @@ def _classes_cost(view: SegmentView) -> int:
     from peers.engine.matching.page_classes import classing_cost
 
     return view.segment.document_count + classing_cost(view.segment, view.classes)
+
+
+def _files_cost(view: SegmentView, literal: Literal) -> int:
+    from peers.engine.matching.listed_files import DIRECTORIES, files_cost
+
+    n_with_words = [int(each) for each in view.segment.look_up(literal.entries).doc_freqs]
+    return files_cost(view.segment, view.segment.look_up(DIRECTORIES), min(n_with_words, default=-1), literal)
 
 
 def _all_of(segment: Segment, entries: Sequence[str]) -> int:

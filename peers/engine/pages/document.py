@@ -32,6 +32,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     # When the page says it was published, in ISO 8601 by the clock of who says so; "" when it does not.
     published: str = ""
     # Of the headings, one a line: the id that leads to it behind # (HTML), "" for none and for the first.
+    # Of a directory, of the lines of its text: size, date and address of the entry, see `directory_entries`.
     heading_ids: str = ""
 
     @property

@@ -7,6 +7,8 @@ from typing import Final
 _OPEN_XML: Final = "application/vnd.openxmlformats-officedocument."
 _ODF: Final = "application/vnd.oasis.opendocument."
 
+LISTING: Final = "inode/directory"  # as the shared MIME-info database calls it; see `directory_entries`
+
 # The first of each is the one that a document is said to be of, whatever its server calls it.
 KINDS: Final = {
     "html": ("text/html", "application/xhtml+xml"),
@@ -38,6 +40,7 @@ KINDS: Final = {
     "odp": (_ODF + "presentation", _ODF + "presentation-template"),
     "rtf": ("application/rtf", "text/rtf", "text/richtext"),
     "epub": ("application/epub+zip",),
+    "listing": (LISTING,),
     "feed": ("application/rss+xml", "application/atom+xml", "application/rdf+xml"),
     "xml": ("application/xml", "text/xml", "application/docbook+xml", "text/x-opml"),
     "json": ("application/json", "application/ld+json", "text/json"),
@@ -104,6 +107,8 @@ NAMES: Final = {
     "presentation": KINDS["powerpoint"] + KINDS["odp"],
     "slides": KINDS["powerpoint"] + KINDS["odp"],
     "ebook": KINDS["epub"],
+    "directory": KINDS["listing"],
+    "folder": KINDS["listing"],
     "rss": KINDS["feed"],
     "atom": KINDS["feed"],
     "txt": ("text/plain",),

@@ -58,9 +58,13 @@ class LiteralKind(IntEnum):
     TYPE = 4
     DATE = 5  # low <= its date < high
     CLASS = 6  # it is in one of the classes, or below one
+    # It is a directory, and one of its files has at least `low` bytes and is of `high` or later, and has all
+    # entries in its name or in the path of the directory.
+    FILE = 7
 
 
-_KINDS_OF_ADDRESS: Final = (LiteralKind.SITE, LiteralKind.DATE)
+_KINDS_OF_ADDRESS: Final = (LiteralKind.SITE, LiteralKind.DATE, LiteralKind.FILE)
+_WITHOUT_ENTRIES: Final = (LiteralKind.DATE, LiteralKind.FILE)
 _PHRASE: Final = (
     LiteralKind.PHRASE
 )  # looked up once: at every literal it would be a part of what checking costs
@@ -77,13 +81,13 @@ class Literal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     distances: tuple[int, ...] = ()  # PHRASE: of each entry from the start, in atoms
     fields: int = ANY_FIELD  # PHRASE: bits of the fields it may be in, 1 << field, see `segment_format`
     negated: bool = False  # holds where the rest does not
-    low: float = -inf  # DATE: seconds since the epoch
-    high: float = inf
+    low: float = -inf  # DATE: seconds since the epoch; FILE: bytes
+    high: float = inf  # seconds since the epoch; of FILE the earliest, -inf for any
 
     def check_limits(self) -> None:
         """Raise ValueError for a literal that `parse_query` does not make."""
         entries, distances, kind = self.entries, self.distances, self.kind
-        if len(entries) > LITERAL_ENTRIES_MAX or not (entries or kind is LiteralKind.DATE):
+        if len(entries) > LITERAL_ENTRIES_MAX or not (entries or kind in _WITHOUT_ENTRIES):
             raise ValueError(f"more than {LITERAL_ENTRIES_MAX} entries in a literal, or none")
         if "" in entries:
             raise ValueError("an entry of a literal is empty")
@@ -95,7 +99,7 @@ class Literal(msgspec.Struct, frozen=True, array_like=True, gc=False):
         if not 0 <= self.fields < 1 << FIELD_COUNT or (self.fields and kind is not _PHRASE):
             raise ValueError(f"no such fields: {self.fields}")
         if isnan(self.low) or isnan(self.high):
-            raise ValueError("a date is no number")
+            raise ValueError("a date or a size is no number")
 
 
 class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -5,7 +5,7 @@
     -x, NOT x          without it; x is a word, a phrase, an operator or a group; --x is a word
     x OR y, x | y      one of them; it joins its neighbours only, as people know it: a b OR c is a (b OR c)
     ( )                groups
-    site: intitle: inurl: lang: type: class: after: before: copies: ...   see `Operator`
+    site: intitle: inurl: lang: type: class: after: before: larger: ...   see `Operator`
     http://...         alone: the page of that address, and pages that have it in their text
 
 Full-width signs （ ） ： － ｜ count as their like. AND, OR and NOT are words of the language in capitals,
@@ -55,6 +55,8 @@ class Operator(StrEnum):
     FILETYPE = "filetype"  # as `TYPE`
     AFTER = "after"  # 2024, 2024-05, 2024-05-01: from the beginning of that on
     BEFORE = "before"  # before the beginning of that
+    LARGER = "larger"  # 500, 20K, 10MB, 1.5G: a directory has a file that has as many bytes
+    NEWER = "newer"  # as of `AFTER`: a directory has a file that is of then or later
     CLASS = "class"  # of pages of the mesh, those below it too; * is any
     COPIES = "copies"  # all: pages that are copies of others are results, too
     CACHE = "cache"  # the page of an address, and its stored copy
@@ -76,6 +78,7 @@ class Oddity(StrEnum):
     NO_TYPE = "no_type"
     NO_DATE = "no_date"
     NO_CLASS = "no_class"
+    NO_SIZE = "no_size"
     NO_VALUE = "no_value"  # nothing behind the colon
     NO_OPERATOR = "no_operator"  # there is none of that name
     NO_COPY = "no_copy"  # the page of that address is not stored

@@ -4,6 +4,7 @@
 * Phrases, and whatever is excluded, are literal: they stand in one field as they were typed.
 * Alternatives and groups become clauses in conjunctive normal form. Side by side, several site:, lang: or
   type: mean one of them, since no page has two, and so do several class:.
+* Words, larger: and newer: beside each other are of one file of a directory.
 * All that is asked for positively scores, whether it must occur or not.
 
 Nothing typed is an error: see `ParsedQuery.remarks`.
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain
+from math import inf
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -170,6 +172,8 @@ _UNKNOWN: Final = {
     Operator.FILETYPE: Oddity.NO_TYPE,
     Operator.AFTER: Oddity.NO_DATE,
     Operator.BEFORE: Oddity.NO_DATE,
+    Operator.LARGER: Oddity.NO_SIZE,
+    Operator.NEWER: Oddity.NO_DATE,
     Operator.CLASS: Oddity.NO_CLASS,
     Operator.RELATED: Oddity.NO_COPY,
 }
@@ -201,6 +205,7 @@ class _Compiler:
         self._clauses: dict[_Clause, None] = {}
         self._united: dict[LiteralKind, dict[str, None]] = {}  # entries of which one must occur
         self._has_copies = False
+        self._file: Literal | None = None  # that a directory must have, without the words
 
     def query(self, node: Node, order: Sort) -> Query:
         for each in node.nodes if isinstance(node, And) else (node,):
@@ -213,6 +218,9 @@ class _Compiler:
                 scoring.setdefault(entry, weight)
         if name := name_in(self.typed):
             scoring[name] = NAME_WEIGHT
+        if self._file is not None:
+            named = msgspec.structs.replace(self._file, entries=terms.required[:LITERAL_ENTRIES_MAX])
+            self._clauses = {(named,): None, **self._clauses}
         clauses = tuple(self._fitting_clauses())
         room = min(CLAUSES_MAX - len(clauses), (LITERALS_MAX - sum(map(len, clauses))) // WAYS_MAX)
         is_over = len(terms.required) > REQUIRED_MAX or len(terms.alternatives) > room
@@ -264,6 +272,9 @@ class _Compiler:
         literal = self._condition(node) if isinstance(node, Condition) else None
         if isinstance(node, Condition) and literal is None:
             self._bare.append(node.typed)
+            return
+        if literal is not None and literal.kind is LiteralKind.FILE:
+            self._file = _of_one_file(self._file, literal)
             return
         if literal is not None and literal.kind in _UNITED:
             self._united.setdefault(literal.kind, {}).update(dict.fromkeys(literal.entries))
@@ -417,8 +428,21 @@ def _literal_of(operator: Operator, value: str, classes: Set[str]) -> Literal | 
         case Operator.BEFORE:
             until = _seconds_of(value)
             return None if until is None else Literal(LiteralKind.DATE, high=until)
+        case Operator.LARGER:
+            size = _bytes_of(value)
+            return None if size is None else Literal(LiteralKind.FILE, low=size, high=-inf)
+        case Operator.NEWER:
+            since = _seconds_of(value)
+            return None if since is None else Literal(LiteralKind.FILE, high=since)
         case _:
             return None  # of COPIES, which is understood in front of the whole query, and of RELATED
+
+
+def _of_one_file(first: Literal | None, other: Literal) -> Literal:
+    """Return the literal for one file that two others describe."""
+    if first is None:
+        return other
+    return msgspec.structs.replace(first, low=max(first.low, other.low), high=max(first.high, other.high))
 
 
 def _bare(text: str) -> str:
@@ -488,6 +512,16 @@ def _seconds_of(value: str) -> float | None:
     except ValueError:
         return None
     return (begins - _EPOCH) / timedelta(seconds=1)
+
+
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s?([kmgt]?)(?:i?b)?", re.ASCII | re.IGNORECASE)
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def _bytes_of(value: str) -> float | None:
+    """Return a size as typed, in bytes; units are of 1,024, as in directories. None when it is none."""
+    match = _SIZE.fullmatch(value)
+    return float(match[1]) * _UNITS[match[2].lower()] if match else None
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

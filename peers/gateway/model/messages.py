@@ -13,7 +13,7 @@ from peers.engine.queries.query_language import Remark
 from peers.engine.rescoring.explanation import Explanation
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
-from peers.index.wire_messages import FacetCounts
+from peers.index.wire_messages import FacetCounts, ListedEntry
 from peers.link_graph.wire_messages import BacklinksListed
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
@@ -65,6 +65,7 @@ class FoundPage(msgspec.Struct, frozen=True):
     section: str = ""  # the heading above the words of the snippet; "" at the beginning of the page
     section_id: str = ""  # that leads there behind #; "" where the heading has none
     synopsis: str = ""  # how it is called what the query names, in lines; "" where the page does not say
+    entries: tuple[ListedEntry, ...] = ()  # of a directory, those that show why it was found
 
 
 class Relaxed(msgspec.Struct, frozen=True):

@@ -264,6 +264,7 @@ class MergedHits:
             section=harmless(excerpt.section),
             section_id=excerpt.section_id,
             synopsis="\n".join(map(harmless, excerpt.synopsis.split("\n"))),
+            entries=excerpt.entries,
             is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
         )
 

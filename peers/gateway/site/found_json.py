@@ -41,6 +41,16 @@ class ExplanationJson(msgspec.Struct, frozen=True):
     parts: list[ExplanationJson]
 
 
+class EntryJson(msgspec.Struct, frozen=True):
+    """A file or folder of a directory."""
+
+    name: str  # of a folder with / at its end
+    url: str  # "" where nothing leads there
+    size: int | None  # bytes; null when its server does not say
+    is_rounded: bool  # the server says its size like 1.2M
+    date: str  # the day of its last change; "" when its server does not say
+
+
 class HitJson(msgspec.Struct, frozen=True):
     url: str
     title: str
@@ -62,6 +72,7 @@ class HitJson(msgspec.Struct, frozen=True):
     section: str = ""  # the heading above the words of the snippet; "" at the beginning of the page
     section_url: str = ""  # that leads there; "" where nothing does
     synopsis: str = ""  # where `q` names a command or function: how the page says it is called, in lines
+    entries: list[EntryJson] = []  # of a directory (`type` inode/directory), those that show why it was found
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -173,7 +184,17 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.section,
         section_url(hit),
         hit.synopsis,
+        _entries(hit) if hit.entries else [],
     )
+
+
+def _entries(hit: FoundPage) -> list[EntryJson]:
+    from peers.gateway.model.listed_file import listed_files
+
+    return [
+        EntryJson(each.name, each.url, each.size, each.is_rounded, each.day)
+        for each in listed_files(hit.url, hit.entries)
+    ]
 
 
 def _explanation(explanation: Explanation) -> ExplanationJson:

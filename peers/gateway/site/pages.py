@@ -13,7 +13,7 @@ from hashlib import blake2b, sha256
 from importlib.resources import files
 from itertools import islice
 from shlex import quote as quoted
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 
 import msgspec
@@ -45,6 +45,9 @@ from peers.gateway.site.sections import section_url
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
+
+if TYPE_CHECKING:
+    from peers.gateway.model.listed_file import ListedFile
 
 HITS_PER_PAGE: Final = 10
 ANSWERS_AMONG: Final = 3  # of the first hits, one whose synopsis is shown above all
@@ -153,6 +156,7 @@ class _Result(NamedTuple):
     section: str  # the heading above its words; empty where nothing leads there
     section_url: str
     synopsis: str
+    files: list[ListedFile]  # of a directory
     language: str  # for screen readers; empty where it is none or the reader's
     icon: str  # where that of its site is, on this gateway; "" for what is not of the web
     letter: str  # stands for its site that has no icon
@@ -236,7 +240,8 @@ _ABOUT_COLUMNS: Final = ("status_peer", "status_machine", "status_version", "sta
 _NUMBERS: Final = tuple(columns(Total))
 # Operators that narrow, as `query_language` reads them; in a phrase they are text.
 _FILTER: Final = re.compile(
-    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|class|after|before):[^\s\"()]+)", re.IGNORECASE
+    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|class|after|before|larger|newer):[^\s\"()]+)",
+    re.IGNORECASE,
 )
 _KIND_TEXTS: Final = {
     "html": "kind_html",
@@ -249,6 +254,7 @@ _KIND_TEXTS: Final = {
     "odp": "kind_odp",
     "rtf": "kind_rtf",
     "epub": "kind_epub",
+    "listing": "kind_listing",
     "feed": "kind_feed",
     "xml": "kind_xml",
     "json": "kind_json",
@@ -276,6 +282,7 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_TYPE: "remark_no_type",
     Oddity.NO_DATE: "remark_no_date",
     Oddity.NO_CLASS: "remark_no_class",
+    Oddity.NO_SIZE: "remark_no_size",
     Oddity.NO_VALUE: "remark_no_value",
     Oddity.NO_OPERATOR: "remark_no_operator",
     Oddity.NO_COPY: "remark_no_copy",
@@ -586,6 +593,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         section=hit.section,
         section_url=section_url(hit),
         synopsis=hit.synopsis,
+        files=_files(hit) if hit.entries else [],
         language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
         icon=_icon_of(hit.url),
         letter=site[:1].upper(),
@@ -601,6 +609,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def _files(hit: FoundPage) -> list[ListedFile]:
+    from peers.gateway.model.listed_file import listed_files
+
+    return listed_files(hit.url, hit.entries)
 
 
 def _over_gateway(result: _Result, links: ClickLinks, first: int, place: int) -> _Result:

@@ -76,6 +76,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "remark_no_host": "“{text}” names no site and was searched as text.",
         "remark_no_language": "“{text}” names no language (like lang:zh) and was searched as text.",
         "remark_no_type": "“{text}” names no type (like type:pdf, type:word) and was searched as text.",
+        "remark_no_size": "“{text}” is no size (like 500K, 10MB or 1.5G) and was searched as text.",
         "remark_no_date": "“{text}” is no date (like 2024, 2024-05 or 2024-05-01) and was searched as text.",
         "remark_no_class": "“{text}” names no class of this mesh and was searched as text.",
         "remark_no_operator": "“{text}” begins with no operator that is known here: it was searched as text.",
@@ -286,6 +287,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "kind_odp": "OpenDocument presentation",
         "kind_rtf": "RTF",
         "kind_epub": "E-book",
+        "kind_listing": "Directory",
         "kind_feed": "Feed",
         "kind_xml": "XML",
         "kind_json": "JSON",
@@ -495,6 +497,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "remark_no_host": "“{text}”不是网站，已按文字搜索。",
         "remark_no_language": "“{text}”不是语言（例如 lang:zh），已按文字搜索。",
         "remark_no_type": "“{text}”不是类型（例如 type:pdf 或 type:word），已按文字搜索。",
+        "remark_no_size": "“{text}”不是大小（例如 500K、10MB 或 1.5G），已按文字搜索。",
         "remark_no_date": "“{text}”不是日期（例如 2024、2024-05 或 2024-05-01），已按文字搜索。",
         "remark_no_class": "“{text}”不是此处网页的类别，已按文字搜索。",
         "remark_no_operator": "“{text}”开头的不是这里的搜索指令，已按文字搜索。",
@@ -693,6 +696,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "kind_odp": "ODF 演示",
         "kind_rtf": "RTF",
         "kind_epub": "电子书",
+        "kind_listing": "文件目录",
         "kind_feed": "订阅源",
         "kind_xml": "XML",
         "kind_json": "JSON",
@@ -863,6 +867,10 @@ OPERATORS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ),
         ("club class:sports", "pages of a class and of those below it, where the mesh has classes"),
         ("news after:2024 before:2025-07", "pages with a date from 2024 on and before July 2025"),
+        (
+            "linux iso larger:500MB newer:2024",
+            "directories with a file of these words, at least so large, changed in 2024 or later",
+        ),
     ),
     "zh": (
         ("虚拟 主机", "含有两个词语的网页；太少时含有其中之一也可"),
@@ -880,6 +888,10 @@ OPERATORS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("手册 type:pdf", "某一类型的文件：pdf、word、excel、powerpoint、odt、epub、text、code、html 等"),
         ("俱乐部 class:体育", "某一类别及其下级类别的网页，如果此处的网页已分类"),
         ("新闻 after:2024 before:2025-07", "日期从 2024 年起、在 2025 年 7 月之前的网页"),
+        (
+            "linux iso larger:500MB newer:2024",
+            "文件目录：其中有名称含这些词语、不小于该大小、2024 年起改动过的文件",
+        ),
     ),
 }
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 import msgspec
 import pytest
@@ -133,6 +134,15 @@ YEAR_2024_S = 1_704_067_200.0  # date -u -d 2024-01-01 +%s
         ),
         ("intext:a", words(clauses=((Literal(LiteralKind.PHRASE, ("a",), (0,), 0b1000),),), extra=("a",))),
         ("define:a", words(clauses=((Literal(LiteralKind.PHRASE, ("a",), (0,), 0b101),),), extra=("a",))),
+        ("a larger:1.5K", words("a", clauses=((Literal(LiteralKind.FILE, ("a",), low=1536, high=-inf),),))),
+        (
+            "a newer:2024 larger:2MB larger:1MB",
+            words("a", clauses=((Literal(LiteralKind.FILE, ("a",), low=2 << 20, high=YEAR_2024_S),),)),
+        ),
+        (
+            "a -larger:1GB",
+            words("a", clauses=((Literal(LiteralKind.FILE, negated=True, low=1 << 30, high=-inf),),)),
+        ),
         ("a after:2024", words("a", clauses=((Literal(LiteralKind.DATE, low=YEAR_2024_S),),))),
         (
             "a before:2024-01-03",

@@ -12,7 +12,7 @@ from peers.engine.pages.kinds import NAMES
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.site.pages import Reader, Wish, marked, result_page, word_of
 from peers.gateway.site.sections import section_url
-from peers.index.wire_messages import FacetCounts
+from peers.index.wire_messages import FacetCounts, ListedEntry
 
 TODAY = date(2026, 11, 12)
 
@@ -60,6 +60,26 @@ def _hit(**more: Any) -> FoundPage:
     return msgspec.structs.replace(
         FoundPage("http://www.a.test/b", "t", "s", (), (), 1.0, "http://www.a.test", 0.0, "peer"), **more
     )
+
+
+def test_a_directory_shows_its_files_with_links_sizes_and_dates() -> None:
+    files = (
+        ListedEntry("linux-6.1.iso", 5 << 30, True, 1_704_067_200),
+        ListedEntry("<script>alert(1)</script>/"),
+        ListedEntry("../../login"),
+    )
+    hit = _hit(url="http://www.a.test/pub/", type="inode/directory", entries=files)
+    page = _page_of(hit, "linux")
+    shown = page[page.index('<ul class="files">') : page.index("</ul>", page.index('<ul class="files">'))]
+    assert '<a href="http://www.a.test/pub/linux-6.1.iso" rel="noreferrer">' in shown
+    assert "≈ 5.0 GB" in shown
+    assert "2024-01-01" in shown
+    assert "<script>" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;/" in shown
+    assert "<li><bdi>../../login</bdi></li>" in shown
+    assert "Directory" in page
+    assert "文件目录" in _page_of(hit, "linux", "zh")
+    assert 'class="files"' not in _page_of(_hit())
 
 
 def test_a_result_tells_of_its_copies_and_leads_to_more_of_its_site() -> None:
