@@ -223,6 +223,11 @@ class Mirror:
         return bool(self._unkept)
 
     @property
+    def has_any_pledge(self) -> bool:
+        """Does any pledge wait, for shipments that are under way or for the next ones?"""
+        return bool(self._unshipped or self._unkept)
+
+    @property
     def is_idle(self) -> bool:
         """Have all members kept the changes they are to hear of, and is every pledge redeemed?"""
         is_waiting = len(self._delivery) or self._unshipped or self._unkept or self._by_batch

@@ -191,7 +191,9 @@ class Submissions(StoreActor):
 
     def _end_turn(self, now: float) -> list[Send]:
         sends = self._redeem() + self._keeper.end_turn(now)
-        if self._changes or self._gone:
+        if self._mirror.has_any_pledge and (self._changes or self._gone):
+            self._mirror.pledge(Pledge(sends=(self._news(),)))  # behind what is older, and waits for the team
+        elif self._changes or self._gone:
             sends.append(self._news())
         return sends
 

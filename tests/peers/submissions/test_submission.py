@@ -24,7 +24,7 @@ from peers.crawler.controller import Controller
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchSites
 from peers.handover.item_store import Item
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
-from peers.handover.wire_messages import CompareSlots, ItemsChanged
+from peers.handover.wire_messages import CompareSlots, ItemsChanged, ItemsKept
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import codes_bytes, codes_in, domain_digest, is_kept, name_of_day
@@ -130,11 +130,12 @@ class Kept:
         others: tuple[str, ...] = (),
         rows_max: int = ROWS_MAX,
         replicas: int = 1,
+        alive: tuple[str, ...] = ("ann",),
     ) -> None:
         self.table = MemoryTable()
         self.actor = Submissions("ann", self.table, rows_max=rows_max)
         table = SlotTable(dict.fromkeys(("ann", *others), 100), SLOTS, replicas)
-        self.ownership = Ownership("ann", table, ("ann",))
+        self.ownership = Ownership("ann", table, alive)
         self.sends: list[Send] = []
         self.now = 1_000.0
         self.say(Address("ann", "membership"), OwnershipChanged(self.ownership))
@@ -162,6 +163,9 @@ class Kept:
 
     def code(self, host: str, number: int = 0) -> bytes:
         return code_of(self.ownership.slot_of(host), bytes([number]) * 13)
+
+    def is_own(self, host: str) -> bool:
+        return self.ownership.owner_of(self.ownership.slot_of(host)) == "ann"
 
     def submit(self, host: str, number: int = 0) -> str:
         return self.answer(SubmitSite(1, self.code(host, number), f"http://{host}/"))
@@ -290,6 +294,24 @@ def test_without_a_proof_a_submission_ends_after_two_weeks_and_is_forgotten_afte
     assert not kept.actor._accepts(
         kept.ownership.slot_of("a.test"), name_of(kept.code("a.test")), row_bytes(row)
     )
+
+
+def test_the_crawl_hears_of_a_site_in_the_order_in_which_it_came_to_stand_so() -> None:
+    kept = Kept(others=("zoe",), replicas=2, alive=("ann", "zoe"))
+    host = next(host for host in ("a.test", "b.test", "c.test", "d.test") if kept.is_own(host))
+    code, slot = kept.code(host), kept.ownership.slot_of(host)
+    shipped = kept.say(GATEWAY, SubmitSite(1, code, f"http://{host}/"))
+    [batch] = [message.batch for message in shipped if isinstance(message, ItemsChanged)]
+    assert not kept.watched(), "zoe has not kept it so far"
+    row = Submission(f"http://{host}/", 1_000, False, True, 5, is_begun=True, is_proven=True)
+    items = msgspec.msgpack.encode([Item(slot, name_of(code), row_bytes(row))])
+    zoe = Address("zoe", "submissions")
+    kept.say(zoe, ItemsChanged(1, kept.now, items))
+    for number in range(batch, batch + 3):
+        kept.say(zoe, ItemsKept(number))
+    told = [site.is_proven for watch in kept.watched() for site in watch.sites]
+    assert told == sorted(told)
+    assert told[-1]
 
 
 def test_rows_of_others_are_taken_in_their_place_only() -> None:
