@@ -129,7 +129,7 @@ class UrlQueues:
         return key
 
     def put_back(self, state: HostState, taken: QueuedUrl) -> None:
-        """Undo `take`; what was learned of the URL meanwhile, as a shorter way to it, stays."""
+        """Undo `take`, and keep a shorter way to the URL that was found meanwhile."""
         key = self.end(state, mark_in(taken.key))
         if key is not None:
             entry = self._table.get(key)
