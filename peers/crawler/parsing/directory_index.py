@@ -281,7 +281,7 @@ def _seconds_in(match: re.Match[str]) -> int:
 def _of_json(body: bytes) -> _Read | None:
     try:  # one character an octet: each name may be in an encoding of its own
         rows = msgspec.json.decode(body.decode("latin-1"), type=list[_JsonEntry])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
     if not all(row.name and "/" not in row.name and seconds_of(row.mtime) for row in rows):
         return None

@@ -275,3 +275,12 @@ def test_a_packed_answer_is_read_as_well() -> None:
     parsed = extract(answer, 1)
     assert isinstance(parsed, PageParsed)
     assert len(entries_of(parsed)) == 4
+
+
+@pytest.mark.parametrize("deep", [0, 9_000])
+def test_json_that_nests_without_end_stays_a_page(deep: int) -> None:
+    beside = f', "beside":{"[" * deep}{"]" * deep}' if deep else ""
+    body = NGINX_JSON.replace('"type"', f'"type":"file"{beside}, "type"', 1)
+    parsed = read(body, media_type="application/json")
+    assert parsed.document is not None
+    assert (parsed.document.type == LISTING) is (deep == 0)
