@@ -39,6 +39,9 @@ OTHERS_MAX: Final = 4  # links to elsewhere: of a footer, or a README above
 READ_CHARS_MAX: Final = 4_000_000  # of markup: 10,000 rows have 250 characters each, with large icons 400
 TAG_CHARS_MAX: Final = 4_000
 TAIL_CHARS_MAX: Final = 400  # behind a link, of what may be its date and size
+PATH_OCTETS_MAX: Final = (
+    4 * NAME_CHARS_MAX
+)  # of a directory in `ls -lR`: below a longer one nothing has a name
 SOUND_SHARE_MIN: Final = 0.9  # of the lines of `ls -lR`
 # Files of which nothing is read here: the mesh finds them by their names, and fetches none.
 _UNREAD: Final = (
@@ -325,7 +328,9 @@ def _entries_of(lines: list[str]) -> Iterator[Entry | Literal[False] | None]:
     root, folder = "", ""
     for line in lines:
         row = _LONG.match(line)
-        if row is not None:
+        if row is not None and len(folder) > PATH_OCTETS_MAX:
+            yield False
+        elif row is not None:
             name = row["name"].partition(" -> ")[0] if row["kind"] == "l" else row["name"].rstrip()
             path = f"{folder}{name}{'/' if row['kind'] == 'd' else ''}"
             size = min(int(row["size"]), SIZE_MAX) if row["kind"] == "-" else -1

@@ -284,3 +284,15 @@ def test_json_that_nests_without_end_stays_a_page(deep: int) -> None:
     parsed = read(body, media_type="application/json")
     assert parsed.document is not None
     assert (parsed.document.type == LISTING) is (deep == 0)
+
+
+@pytest.mark.parametrize("folder", ["x", "中"])
+def test_a_hostile_path_in_a_listing_of_all_directories_costs_linear_time(folder: str) -> None:
+    def seconds(n: int) -> float:
+        row = "-rw-r--r-- 1 a a 1 Jan 01 2020 a\n"
+        body = f"{folder * (n * 20)}:\n{row * n}".encode("gbk")
+        begun = process_time()
+        read(body, "http://files.test/pub/ls-lR", "text/plain")
+        return process_time() - begun
+
+    assert seconds(8_000) < 12 * seconds(2_000) + 0.2
