@@ -6,6 +6,7 @@ from collections.abc import Set
 from typing import ClassVar
 
 from mesh.actors.actor import Message
+from mesh.urls import is_canonical
 from peers.gateway.errands.roundup import Roundup
 from peers.gateway.model.messages import GatherNotices, NoticesGathered
 from peers.watch.wire_messages import NoticesTold, NoticesWanted
@@ -43,7 +44,8 @@ class NoticeRoundup(Roundup):
 
     def _take(self, peer: str, answer: Message) -> None:
         assert isinstance(answer, NoticesTold)
-        self._told[peer] = answer
+        if all(is_canonical(notice.url) for notice in answer.notices):  # else it would be a link to anything
+            self._told[peer] = answer
 
     def _gathered(self, now: float) -> Message:
         silent = tuple(peer for peer in self.peers if peer not in self._told)

@@ -67,7 +67,7 @@ from peers.index.wire_messages import (
     TermsCounted,
 )
 from peers.storage.wire_messages import PAGES_CHECKED_MAX, CheckPages, PageRead, PagesChecked, ReadPage
-from peers.watch.wire_messages import NoticesTold, NoticesWanted
+from peers.watch.wire_messages import Notice, NoticesTold, NoticesWanted
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
     PEERS,
@@ -981,6 +981,22 @@ def test_history_is_gathered_from_all_live_peers_and_who_does_not_answer_is_name
     assert isinstance(gathered, HistoryGathered)
     assert (gathered.span_s, gathered.silent) == (60.0, ("cyd",))
     assert gathered.told == (("ann", told), ("bob", told))
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "//a.test/", "http://A.test"])
+def test_notices_of_what_is_no_page_are_believed_of_nobody(url: str) -> None:
+    talk = Conversation()
+    talk.order(GatherNotices(4))
+    talk.from_peer("ann", MembersTold(MEMBERS), "membership")
+    notice = Notice(1, "http://a.test/", b"m", "glass", 1, 1.0, "title", 1, 1)
+    hostile = NoticesTold(talk.request, (notice, msgspec.structs.replace(notice, place=2, url=url)), 2)
+    talk.from_peer("bob", hostile, "watch")
+    for peer in ("ann", "cyd"):
+        sends = talk.from_peer(peer, NoticesTold(talk.request, (notice,), 1), "watch")
+    gathered = only(sends)
+    assert isinstance(gathered, NoticesGathered)
+    assert [peer for peer, _ in gathered.told] == ["ann", "cyd"]
+    assert gathered.silent == ("bob",)
 
 
 def test_notices_are_gathered_from_all_live_peers_from_each_behind_where_the_reader_was() -> None:
