@@ -270,20 +270,24 @@ class MeshGraph(StoreActor):
     def _take(self, source: Address, told: GraphTold) -> None:
         """Take links of a page from its owner, and answer when the team has them.
 
-        Without an answer they come again: who sends them may know other owners than we do, or a policy that
-        we have not heard of.
+        Without an answer they come again: who sends them may know other owners than we do, also of the page
+        that has them, or a policy that we have not heard of.
         """
         ownership = self._ownership
         if ownership is None or self._rules is None:
             return
-        links = self._good_among(source, told, ownership)
+        is_sound = is_canonical(told.url) and _is_of_its_time(told.visit, told.fetched_at, self._now)
+        if is_sound and source.peer not in ownership.team_of(ownership.slot_of(host_of(told.url))):
+            self._counts["refused"] += len(told.links)
+            return
+        links = self._good_among(told) if is_sound else []
         slots = [ownership.slot_of(host_of(link.url)) for link in links]
         gone = [each for each in told.gone if each.slot < ownership.table.slot_count]
         if any(ownership.owner_of(slot) != self._me for slot in (*slots, *(each.slot for each in gone))):
             return
         self._counts["refused"] += len(told.links) - len(links)
         self._counts["taken"] += len(links)
-        if links or self._is_of(source, told, ownership):
+        if is_sound:
             domain = domain_of(told.url)
             for slot, link in zip(slots, links, strict=True):
                 there = SourceLink(told.url, told.visit, told.fetched_at, told.title, link.text)
@@ -298,14 +302,8 @@ class MeshGraph(StoreActor):
         if self._is_within(slot, name):
             self._store.put(slot, name, target_row_bytes(row))
 
-    def _is_of(self, source: Address, told: GraphTold, ownership: Ownership) -> bool:
-        """May this member speak for the page, and is that one of a version that can be?"""
-        if not is_canonical(told.url) or not _is_of_its_time(told.visit, told.fetched_at, self._now):
-            return False
-        return source.peer in ownership.team_of(ownership.slot_of(host_of(told.url)))
-
-    def _good_among(self, source: Address, told: GraphTold, ownership: Ownership) -> list[TargetLink]:
-        if not self._is_of(source, told, ownership) or self._policy.is_taken_down(told.url):
+    def _good_among(self, told: GraphTold) -> list[TargetLink]:
+        if self._policy.is_taken_down(told.url):
             return []
         return [
             link

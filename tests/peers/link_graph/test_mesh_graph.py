@@ -208,6 +208,21 @@ def test_links_for_another_owner_wait_until_the_sender_knows_it() -> None:
     assert graph_of(None).receive(BOB, GraphTold(9, theirs, 1, NOW, ""), NOW) == []
 
 
+def test_links_of_a_page_that_the_sender_keeps_since_a_moment_wait_until_we_know_it() -> None:
+    before = Ownership("ann", SlotTable({"ann": 100, "cyd": 100}, SLOTS, 1), ("ann", "bob", "cyd"))
+    after = Ownership("ann", SlotTable({"ann": 100, "bob": 100, "cyd": 100}, SLOTS, 1), before.alive)
+    [source, *_] = hosts_of("bob", after)
+    target = next(f"http://{host}/" for host in hosts_of("ann", after) if host in hosts_of("ann", before))
+    graph, letter = (
+        graph_of(view=before),
+        GraphTold(9, f"http://{source}/", 1, NOW, "", (TargetLink(target),)),
+    )
+    assert turn(graph, BOB, letter) == []
+    graph.receive(Address("ann", "membership"), OwnershipChanged(after), NOW)
+    assert GraphNoted(9) in [send.message for send in turn(graph, BOB, letter)]
+    assert listed(graph, target).n_links == 1
+
+
 OURS = f"http://{hosts_of('ann')[0]}/"
 
 
