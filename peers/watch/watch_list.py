@@ -72,7 +72,10 @@ def list_in(body: bytes) -> WatchList:
     Raises:
       ValueError: it is no list of this version.
     """
-    watch_list = _decoder.decode(body)
+    try:
+        watch_list = _decoder.decode(body)
+    except RecursionError as error:  # in what is passed over behind the rest
+        raise ValueError("a list that nests too deep") from error
     if watch_list.format != FORMAT:
         raise ValueError(f"a list of another format: {watch_list.format!r}")
     if len({entry.name for entry in watch_list.entries}) < len(watch_list.entries):

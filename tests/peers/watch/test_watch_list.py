@@ -74,6 +74,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
         msgspec.msgpack.encode((FORMAT, [("a", "word", "x" * 65)])),
         msgspec.msgpack.encode((FORMAT, [("a", "word", "b"), ("a", "word", "c")])),
         msgspec.msgpack.encode((FORMAT, [("a", "word", "b")] * (ENTRIES_MAX + 1))),
+        b"\x94" + msgspec.msgpack.encode((FORMAT, (), 0.0))[1:] + b"\x91" * 100_000 + b"\xc0",
     ],
 )
 def test_a_decree_that_is_not_understood_leaves_the_last_list_in_force(body: bytes) -> None:
