@@ -223,7 +223,7 @@ class ItemStore:
     def _join_all(self, encoded: bytes, is_taken: Callable[[int], bool]) -> int:
         try:
             items = _decode(encoded)
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise RemoteProtocolError(f"items that are none: {error}") from error
         if not all(map(is_taken, {item.slot for item in items})):
             raise RemoteProtocolError("items of slots that are not to come from there")

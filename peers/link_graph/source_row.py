@@ -106,7 +106,7 @@ def source_row_in(value: bytes) -> SourceRow:
     """
     try:
         return _decode(value)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no links of a page: {error}") from error
 
 

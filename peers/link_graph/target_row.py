@@ -102,7 +102,7 @@ def target_row_in(value: bytes) -> TargetRow:
     """
     try:
         return _decode(value)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no links to a page: {error}") from error
 
 

@@ -87,7 +87,7 @@ def row_in(value: bytes) -> LogRow:
     """
     try:
         return _decode(value)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no row of a log: {error}") from error
 
 

@@ -76,7 +76,7 @@ def decode_content(items: bytes, bulk: bytes) -> Content:
     """
     try:
         content: Content = _decode(items)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RemoteProtocolError(f"a part of pages that is none: {error}") from error
     if isinstance(content, Pages):
         n_bytes = sum(version.length for row in content.rows for version in row.versions)

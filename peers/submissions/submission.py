@@ -154,7 +154,7 @@ def row_in(value: bytes) -> Submission:
     """
     try:
         return _decode(value)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no submission: {error}") from error
 
 

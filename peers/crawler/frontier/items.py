@@ -191,7 +191,7 @@ def decode_items(encoded: bytes) -> Items:
     """
     try:
         return _decoder.decode(encoded)
-    except (msgspec.MsgspecError, UnicodeError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise RemoteProtocolError(f"no frontier items: {error}") from error
 
 
