@@ -45,7 +45,7 @@ def decode_cursor(text: str, digest: bytes) -> Cursor | None:
     try:
         raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         cursor = _decode(raw)
-    except (Base64Error, ValueError):
+    except (Base64Error, ValueError, RecursionError):
         return None
     return cursor if cursor.digest == digest and isfinite(cursor.score) else None
 

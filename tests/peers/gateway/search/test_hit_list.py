@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,6 +106,14 @@ def test_cursor_of_another_query_is_refused() -> None:
 @given(st.text() | st.from_regex("[A-Za-z0-9_-]*", fullmatch=True))
 def test_no_text_makes_a_cursor_raise(text: str) -> None:
     assert decode_cursor(text, DIGEST) is None
+
+
+def test_cursor_that_nests_without_end_is_refused() -> None:
+    fields = msgspec.msgpack.encode((DIGEST, 0, True, 1.0, "http://a/", 0))
+    nested = b"\x97" + fields[1:] + b"\x91" * 6_000 + b"\xc0"
+    cursor = urlsafe_b64encode(nested).decode()
+    assert len(cursor) <= CURSOR_CHARS_MAX
+    assert decode_cursor(cursor, DIGEST) is None
 
 
 def test_long_cursors_are_refused() -> None:
