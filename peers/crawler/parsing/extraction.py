@@ -299,7 +299,7 @@ def content_in(url: str, block: bytes) -> Content:
     """Return the content read from a document, as `kept_response` writes it down. CorruptionError."""
     try:
         return msgspec.json.decode(block, type=Content)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise CorruptionError(f"no content in a record of {url}") from error
 
 

@@ -12,11 +12,12 @@ import pytest
 import zstandard
 from xxhash import xxh3_64_digest
 
+from mesh.errors import CorruptionError
 from peers.crawler.fetching.content_encoding import BODY_BYTES_MAX
 from peers.crawler.model.messages import PageParsed, ParseFailed
 from peers.crawler.model.web_request import FailureReason
 from peers.crawler.model.wire_messages import FoundLink
-from peers.crawler.parsing.extraction import decoded, extract, extract_again
+from peers.crawler.parsing.extraction import content_in, decoded, extract, extract_again
 from peers.engine.pages.document import Document
 from peers.engine.pages.linkers import linker_of
 from peers.exporting.rows import ExportTask, Taken, take_apart
@@ -167,3 +168,9 @@ def test_a_truncated_gzip_yields_its_beginning_and_says_so() -> None:
     parsed = extract(cut, 1)
     assert isinstance(parsed, PageParsed)
     assert b"WARC-Truncated: disconnect" in gzip.decompress(parsed.records)
+
+
+def test_kept_content_that_nests_without_end_is_damaged() -> None:
+    nested = b'{"beside":' + b"[" * 100_000
+    with pytest.raises(CorruptionError):
+        content_in("http://a.test/", nested)
