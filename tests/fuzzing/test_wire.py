@@ -17,13 +17,19 @@ from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_
 from mesh.actors.codec import encode
 from mesh.config import DoorConfig
 from mesh.errors import RemoteProtocolError
+from mesh.keys.decree import POLICY, WATCH
 from mesh.keys.identity import bytes_of_z85
+from mesh.keys.key_file import load_administrator
 from mesh.membership.model.credentials import PeerCredentials
-from mesh.membership.model.wire_messages import JoinMesh, Welcomed
+from mesh.membership.model.wire_messages import DecreesTold, JoinMesh, Welcomed
 from mesh.process.member import Member
 from mesh.transport.door import MAGIC, QUESTION_BYTES_MAX, SALT_BYTES
 from mesh.transport.tcp_endpoint import host_and_port
 from mesh.transport.transport import FRAMES_MAX
+from peers.policy.policy_file import read_policy
+from peers.policy.rules import policy_bytes
+from peers.watch.list_file import entries_of
+from peers.watch.watch_list import list_body
 from tests.frames import DECODER
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.fuzzing.wire_frames import frames_of
@@ -41,6 +47,22 @@ LARGE_BYTES: Final = 1 << 20
 FILES_MAX: Final = 16  # of the archive and the index, and connections to a newcomer
 REFUSED_S: Final = 0.01  # before a queue that was full is tried again
 LOG_BYTES_MAX: Final = 1 << 20  # some lines a minute of each kind, whatever is refused
+EVERYTHING_ON: Final = """
+[[rules]]
+action = "crawl"
+
+[query_log]
+days = 30
+clicks = true
+
+[query_log.second]
+name = "titles"
+weights = { title = 1.0 }
+
+[submissions]
+
+[link_graph]
+"""
 TOPICS: Final = (b"", b"membership", b"indexer", b"searcher", b"controller", b"x" * 300)
 
 
@@ -83,6 +105,7 @@ async def test_nothing_that_a_member_sends_harms_another_or_keeps_a_newcomer_out
     with _bootstrap_and_peer(folder) as (owner, victim):
         async with running(folder, 2, owner, weight=0) as (member, hears, _):
             await until(lambda: victim["id"] in hears.alive)
+            await _have_all_switched_on(folder, member, victim)
             frames = frames_of(fuzzer.random, [member.peer_id, victim["id"], owner["id"]])
             assert await _answers(victim)
             with unharmed(victim["pid"], growth_bytes_max=128 << 20, descriptors_more_max=FILES_MAX):
@@ -93,6 +116,25 @@ async def test_nothing_that_a_member_sends_harms_another_or_keeps_a_newcomer_out
                     await until(lambda: victim["id"] in newcomer_hears.alive)
     _assert_no_bug(folder.folder / "peer-1")
     _assert_no_bug(folder.folder / "bootstrap")
+
+
+async def _have_all_switched_on(mesh: MeshFolder, member: Member, victim: dict[str, Any]) -> None:
+    """Tell a peer a policy with all that is off otherwise, and a watch list, until it goes by them."""
+    administrator = load_administrator(mesh.folder / "admin.key")
+    decrees = (
+        administrator.decree(POLICY, "", 1, policy_bytes(read_policy(EVERYTHING_ON, "policy"))),
+        administrator.decree(WATCH, "", 1, list_body(entries_of(["page", "标题 文本"]), 1.0)),
+    )
+    told = encode("membership", "membership", DecreesTold(decrees))
+
+    def is_on() -> bool:
+        paths = ("/api/backlinks", "/compare", "/submit")
+        return all(get(victim["gateway"], path, url="http://a.test/")[0] == 200 for path in paths)
+
+    with trio.fail_after(HONEST_S):
+        while not await trio.to_thread.run_sync(is_on):
+            _queued(member, victim["id"], [told])
+            await trio.sleep(PATIENCE_S)
 
 
 @contextmanager

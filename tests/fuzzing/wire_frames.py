@@ -14,9 +14,20 @@ from msgspec import Meta
 from mesh.actors.actor import Actor, Message
 from mesh.actors.codec import encode
 from mesh.keys.decree import KINDS, DecreeName
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import encode_slot_list
+from mesh.slots import slot_of
 from mesh.stamp import Stamp
+from mesh.urls import fingerprint, host_of
 from peers import actors  # of which all actors are subclasses
+from peers.crawler.frontier.items import Items
+from peers.gateway.model.status import PeerStatus
+from peers.handover.item_store import Item
+from peers.link_graph.source_row import SourceRow, name_of_source
+from peers.link_graph.target_row import TargetRow, domain_of, name_of_target
+from peers.query_log.log_row import LogRow
+from peers.submissions.submission import Submission
+from peers.watch.watch_list import WatchList
 from peers.wire_tags import WIRE_TAGS
 
 assert actors
@@ -26,6 +37,9 @@ URLS: Final = tuple(f"http://h{host}.test/{page}" for host in range(5) for page 
 INTS: Final = (0, 1, 2, 7, 100, 4_096, 65_536, 2**31, 2**63 - 1)
 FLOATS: Final = (0.0, 1.0, 1e9, 2e9, 1e308, -1.0, float("inf"), float("nan"))
 ITEMS_MAX: Final = 3  # of a list
+NESTED: Final = b"\x91" * 5_000 + b"\xc0"
+# What stands in fields of bytes: items of stores, and the values of such items.
+INNER: Final = (SourceRow, TargetRow, Submission, LogRow, Items, WatchList, PeerStatus)
 
 
 def frames_of(random: Random, peers: Sequence[str], count: int = FRAMES) -> list[bytes]:
@@ -104,8 +118,37 @@ class _Values:
         return self._random.choice(choices[kind])
 
     def _bytes(self) -> bytes:
-        slots = sorted(self._random.sample(range(SLOTS), self._random.randint(0, 20)))
-        return self._random.choice((b"", encode_slot_list(slots, SLOTS), self._random.randbytes(32)))
+        kind = self._random.randrange(6)
+        if kind < 2:
+            slot_count = SLOTS if kind else SLOTS_MAX  # more than the mesh has
+            slots = self._random.sample(range(slot_count), self._random.randint(0, 20))
+            return encode_slot_list(slots, slot_count)
+        if kind == 2:
+            return self._encoded(self.struct(self._random.choice(INNER)))
+        if kind == 3:
+            return b"\x91" + self._encoded(self._item())
+        return self._random.choice((b"", self._random.randbytes(32)))
+
+    def _item(self) -> Item:
+        """An item of a store as its actor names it, or with any name."""
+        url, slot = self._random.choice(URLS), self._random.choice((0, 7, SLOTS, SLOTS_MAX - 1))
+        row = self.struct(self._random.choice(INNER))
+        if self._random.random() < 0.5 and isinstance(row, SourceRow | TargetRow):
+            row, slot = msgspec.structs.replace(row, url=url), slot_of(host_of(url), SLOTS)
+        names = (
+            name_of_source(fingerprint(url)),
+            name_of_target(fingerprint(url), domain_of(url)),
+            b"s" + bytes(8),
+            self._random.randbytes(26),
+        )
+        return Item(slot, self._random.choice(names), self._encoded(row))
+
+    def _encoded(self, value: msgspec.Struct) -> bytes:
+        """Encode a value, sometimes with more behind its fields than any version has."""
+        encoded = msgspec.msgpack.encode(value)
+        if self._random.random() < 0.7 or not 0x90 <= encoded[0] < 0x9F:
+            return encoded
+        return bytes([encoded[0] + 1]) + encoded[1:] + self._random.choice((b"\x00", NESTED))
 
     def _limited(self, kind: Any, meta: Meta) -> Any:
         if kind is int:
