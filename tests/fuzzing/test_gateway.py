@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 from typing import Final
 from urllib.parse import quote_from_bytes
 
@@ -23,6 +24,15 @@ from peers.engine.pages.document import Document
 from peers.engine.queries.query import Mode, Sort
 from peers.engine.queries.query_parser import read_query
 from peers.gateway.http_port import Http, listen
+from peers.gateway.model.messages import (
+    FindBacklinks,
+    FindSubmission,
+    GatherNotices,
+    JudgeSite,
+    ListSites,
+    ReadLog,
+    SubmitUrl,
+)
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.model.status import PeerStatus
 from peers.importing.messages import ImportDeferred
@@ -33,7 +43,13 @@ from peers.index.wire_messages import CountTerms, ExcerptsRead, HitsFound, ReadE
 from peers.judging.assessor_link import AssessorLink, key_of
 from peers.judging.judgement_files import JudgementFiles
 from peers.judging.pool import Pool, PooledPage, PooledQuery
+from peers.policy.graph_rules import LinkGraphRules
+from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
+from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.submission_rules import SubmissionRules
+from peers.submissions.submission import CODE_BYTES, code_text
 from tests.fuzzing.harness import Fuzzer, unharmed
+from tests.fuzzing.hostile_mesh import HostileMesh
 from tests.patience import PATIENCE_S
 from tests.peers.gateway.fake_searcher import CHINESE_URL, ENGLISH_URL, FakeSearcher
 
@@ -60,6 +76,23 @@ QUERIES: Final = [
         "the of and to in a is for this that " * 14,
     )
 ]
+EVERYTHING_ON: Final = Policy(
+    rules=EVERYTHING.rules,
+    link_graph=LinkGraphRules(),
+    submissions=SubmissionRules(),
+    query_log=QueryLogRules(
+        days=9, clicks=True, second=SecondRanking(name="titles", weights=SecondWeights(title=1.0))
+    ),
+)
+ANSWERED_BY_LIES: Final = (
+    FindBacklinks,
+    GatherNotices,
+    ReadLog,
+    SubmitUrl,
+    JudgeSite,
+    FindSubmission,
+    ListSites,
+)
 BODIES: Final = [
     json.dumps({"urls": ["http://a.test/", "https://b.test/?q=1"]}).encode(),
     b"http://a.test/\n# no URL\nhttp://b.test/\n",
@@ -76,13 +109,17 @@ def request(method: bytes, target: bytes, *headers: bytes, body: bytes = b"") ->
 
 
 @asynccontextmanager
-async def running(settings: GatewaySettings = UNLIMITED) -> AsyncIterator[Http]:
+async def running(settings: GatewaySettings = UNLIMITED, lies: Random | None = None) -> AsyncIterator[Http]:
+    """Run a gateway; with `lies` the policy has all that may be on, and other peers answer by these."""
     searcher = FakeSearcher()
     http = Http("ann", listen("127.0.0.1", 0), dict, lambda: PeerStatus(id="ann"), settings)
     searcher.http = http
+    hostile = HostileMesh(http, lies, EVERYTHING_ON) if lies is not None else None
 
     def deliver(source: Address, actor: str, order: Message) -> None:
-        if actor == "searcher":
+        if hostile is not None and isinstance(order, ANSWERED_BY_LIES):
+            hostile.deliver(source, order)
+        elif actor == "searcher":
             searcher.deliver(source, actor, order)
         else:
             http.receive(Address("ann", actor), ImportDeferred(getattr(order, "ticket", 0), "not now"))
@@ -113,9 +150,10 @@ async def ask_all(
     told: Callable[[bytes], bytes],
     caplog: pytest.LogCaptureFixture,
     settings: GatewaySettings = UNLIMITED,
+    lies: Random | None = None,
 ) -> None:
     """Send what is made of each input; nothing may fail, and an honest request is answered at the end."""
-    async with running(settings) as http:
+    async with running(settings, lies) as http:
         honest = request(b"GET", b"/search?q=crawler")
         assert b" 200 " in (await exchange(http.port, honest))[:20]
         with unharmed():
@@ -212,6 +250,59 @@ async def test_no_judgement_crashes_the_gateway(
     given = files.judgements("fruit", "ann")
     assert given.keys() <= {"1"}
     assert given.get("1", {}).keys() <= {"http://h/a", "b"}
+
+
+@pytest.mark.inputs(1_000)
+async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
+    fuzzer: Fuzzer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Back-links, the watch, submissions, the log and comparisons, as members tell of them."""
+    token = f"Authorization: Bearer {TOKEN}".encode()
+    code = code_text(bytes(CODE_BYTES)).encode()
+    pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
+    paths = (*pages, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
+    names = (
+        b"url",
+        b"start",
+        b"after",
+        b"peer",
+        b"format",
+        b"lang",
+        b"q",
+        b"rank",
+        b"day",
+        b"mac",
+        b"credit",
+    )
+    values = (
+        ENGLISH_URL.encode(),
+        b"docs.test",
+        b"ann.7,bob.9",
+        b"atom",
+        b"1",
+        b"100",
+        b"zh",
+        b"",
+        b"00" * 9,
+    )
+    forms = (b"url=http%3A%2F%2Fdocs.test%2F", b"agree=yes", b'{"url": "http://a.test/"}')
+    posted = (b"/submit", b"/api/submit", b"/compare", b"/api/submissions")
+
+    def told(data: bytes) -> bytes:
+        random = fuzzer.random
+        if random.random() < 0.3:
+            body = data if random.random() < 0.6 else random.choice(forms)
+            return request(b"POST", random.choice(posted), token, body=body)
+        given = {name: random.choice(values) for name in random.sample(names, random.randrange(5))}
+        if random.random() < 0.5:
+            given[random.choice(names)] = data[:QUERY_BYTES_MAX]
+        if random.random() < 0.7:
+            given[b"url"] = ENGLISH_URL.encode()
+        query = b"&".join(name + b"=" + quote_from_bytes(value).encode() for name, value in given.items())
+        return request(b"GET", random.choice(paths) + b"?" + query, token)
+
+    samples = [*values, *forms, json.dumps({"code": code.decode(), "accept": True}).encode()]
+    await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), told, caplog, lies=fuzzer.random)
 
 
 @pytest.fixture

@@ -50,6 +50,11 @@ def frames_of(random: Random, peers: Sequence[str], count: int = FRAMES) -> list
     ]
 
 
+def value_of(random: Random, peers: Sequence[str], kind: type[Any]) -> Any:
+    """Draw a message or a part of one."""
+    return _Values(random, peers).struct(kind)
+
+
 def messages_of(random: Random, peers: Sequence[str], count: int) -> Iterator[tuple[str, Message]]:
     """Yield names of actors and what they take of others."""
     values = _Values(random, peers)
