@@ -1,4 +1,4 @@
-"""Bytes from other members that nest without end: they are refused as any others that are none."""
+"""Bytes from members and administrators that nest without end are refused as any others that are none."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec.msgpack import decode, encode
 from mesh.errors import RemoteProtocolError
 from mesh.tables.memory_table import MemoryTable
 from peers.crawler.frontier.items import Items, decode_items
+from peers.engine.pages.class_model import model_in
 from peers.handover.item_store import Item, ItemStore
 from peers.link_graph.source_row import SourceRow, source_row_in
 from peers.link_graph.target_row import TargetRow, target_row_in
@@ -40,6 +41,7 @@ def _stored(items: bytes) -> object:
         (decode_items, with_more(Items())),
         (_stored, b"\x91" + with_more(Item(1, b"n", b"v"))),
         (lambda items: decode_content(items, b""), with_more(Documents(1))),
+        (model_in, with_more((1, [("a", -1)], 1, 1, b""))),
         (source_row_in, with_more(SourceRow("http://a.test/", 1, 1.0, is_told=True))),
         (target_row_in, with_more(TargetRow("http://a.test/", ()))),
         (log_row.row_in, with_more(LogRow("query", ()))),

@@ -189,7 +189,10 @@ def model_in(body: bytes) -> ClassModel:
     Raises:
       ValueError: it is no model that this version understands.
     """
-    read = msgspec.msgpack.decode(body, type=_Body)  # its errors are ValueErrors
+    try:
+        read = msgspec.msgpack.decode(body, type=_Body)  # its other errors are ValueErrors
+    except RecursionError as error:  # in what is passed over behind the rest
+        raise ValueError("classes that nest too deep") from error
     if read.format != FORMAT:
         raise ValueError(f"classes of format {read.format}, this version reads {FORMAT}")
     weights = _unpack(read.columns, read.n_terms, read.n_weights)
