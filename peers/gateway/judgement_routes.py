@@ -175,8 +175,8 @@ def _told(files: JudgementFiles, name: str, assessor: str) -> JudgingJson:
     for each in files.assessors(name):
         try:
             judgements = files.judgements(name, each)
-        except ConfigError as error:
-            raise Refusal(502, str(error)) from error
+        except (OSError, ConfigError) as error:
+            raise Refusal(502, f"judgements of {each} on {name} cannot be read: {error}") from error
         judged = Desk(pool, each, judgements).judged_count
         is_asked = each == assessor
         given = {query: dict(of_query) for query, of_query in judgements.items()} if is_asked else {}

@@ -281,3 +281,15 @@ async def test_a_disk_that_fails_takes_no_grade_and_says_so(
     reply = await grade(gateway, link, "http://h/a", 1)
     assert reply.status == 503
     assert "cannot be kept" in reply.text
+
+
+@pytest.mark.parametrize("content", [None, b"no judgement\n"])
+async def test_judgements_that_cannot_be_read_are_said_to_be_so(
+    gateway: Starlette, folder: Path, content: bytes | None
+) -> None:
+    await invited(gateway)
+    path = folder / "fruit.ann.qrels"
+    path.mkdir() if content is None else path.write_bytes(content)
+    reply = await ask(gateway, "/api/judging?name=fruit", headers=RIGHTS)
+    assert reply.status == 502
+    assert "ann" in reply.json["error"]
