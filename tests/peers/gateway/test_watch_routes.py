@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from html import unescape
 from math import inf
+from typing import Any
 
 import pytest
 import trio
@@ -14,10 +15,12 @@ from starlette.requests import Request
 
 from mesh.actors.actor import Message
 from mesh.keys.decree import WATCH, Decree
+from peers.gateway import watch_routes
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Busy
 from peers.gateway.model.messages import GatherNotices, NoticesGathered
 from peers.gateway.notices.notice_stream import PLACE_CHARS_MAX, id_of, places_in, streamed
+from peers.gateway.notices.watch_json import WatchJson, watch_json
 from peers.gateway.routes import application
 from peers.gateway.watch_routes import FOLLOWERS_MAX, WatchRoutes
 from peers.watch.list_file import entries_of
@@ -105,6 +108,32 @@ async def test_programs_get_the_counts_of_all_peers_and_the_newest_notices() -> 
     behind = (await ask(application(backend_with()), "/api/watch?after=ann.7,bob.9", headers=RIGHTS)).json
     assert [(each["entry"], each["mark"]) for each in behind["notices"]] == [("lead", "0102")]
     assert behind["after"] == "ann.8,bob.9"
+
+
+@pytest.mark.parametrize("path", ["/watch", "/watch?format=atom", "/api/watch", "/api/watch?after=ann.7"])
+async def test_the_counts_of_all_peers_are_added_up_where_that_holds_nobody_up(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = backend_with()
+    rendering: list[int] = []
+    monkeypatch.setattr(backend, "render", lambda work: _rendered(work, rendering))
+    seen: list[int] = []
+
+    def counted(*arguments: Any, **named: Any) -> WatchJson:
+        seen.append(len(rendering))
+        return watch_json(*arguments, **named)
+
+    monkeypatch.setattr(watch_routes, "watch_json", counted)
+    assert (await ask(application(backend), path, headers=RIGHTS)).status == 200
+    assert seen == [1]
+
+
+async def _rendered(work: Callable[[], Any], rendering: list[int]) -> Any:
+    rendering.append(1)
+    try:
+        return work()
+    finally:
+        rendering.pop()
 
 
 async def test_what_is_behind_a_place_is_told_whole_and_in_its_order() -> None:
