@@ -333,7 +333,7 @@ class MeshGraph(StoreActor):
         try:
             if is_name_of_source(name):
                 row = source_row_in(value)
-                is_row = is_source_row(slot, name, row, ownership.slot_of)
+                is_row = is_source_row(slot, name, row, ownership.slot_of, ownership.table.slot_count)
                 return is_row and row.fetched_at <= self._now + AHEAD_S and not self._is_hidden(row.url)
             if is_name_of_target(name):
                 target = target_row_in(value)

@@ -14,6 +14,7 @@ know of its links (`lost_links`) begins another round, in which these are told t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from struct import Struct
 from typing import Annotated, Final, TypeAlias
 
@@ -115,11 +116,21 @@ def join_source_rows(one: bytes, other: bytes) -> bytes:
     return max(one, other, key=_rank)
 
 
-def is_source_row(slot: int, name: bytes, row: SourceRow, slot_of: Callable[[str], int]) -> bool:
-    """Is this a row in its place, as an honest peer writes it?"""
+def is_source_row(
+    slot: int, name: bytes, row: SourceRow, slot_of: Callable[[str], int], slot_count: int
+) -> bool:
+    """Is this a row in its place, as an honest peer writes it?
+
+    Args:
+      slot_of: the slot of a host.
+      slot_count: of the mesh.
+    """
     if not (is_canonical(row.url) and row.stamp.is_sound and name == name_of_source(fingerprint(row.url))):
         return False
     if slot != slot_of(host_of(row.url)) or len(row.targets) % TARGET_BYTES:
+        return False
+    slots = (int.from_bytes(target[:2], "big") for target in _targets_in(row))
+    if any(to >= slot_count for to in chain(slots, (link.slot for link in row.gone))):
         return False
     return all(is_canonical(link.url) for link in row.untold) and not (row.is_told and row.untold)
 

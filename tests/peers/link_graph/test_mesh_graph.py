@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
+from typing import Any
 
 import pytest
 from msgspec.msgpack import encode
@@ -310,6 +311,18 @@ def test_rows_of_others_that_cannot_be_are_refused() -> None:
     good = Item(slot, name, target_row_bytes(TargetRow(TARGET, (link,))))
     graph.receive(BOB, ItemsChanged(2, NOW, encode([good])), NOW)
     assert listed(graph).links == (link,)
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_row_with_links_to_slots_that_the_mesh_has_not_is_refused(is_told: bool) -> None:
+    graph, source = graph_of(view=BOTH), f"http://{hosts_of('ann')[0]}/"
+    slot, name = BOTH.slot_of(host_of(source)), name_of_source(fingerprint(source))
+    beyond = SLOTS.to_bytes(2, "big") + b"m" * 16 + bytes(4)
+    links: dict[str, Any] = {"targets": beyond} if is_told else {"gone": (GoneLink(SLOTS, b"m" * 16),)}
+    hostile = Item(slot, name, source_row_bytes(SourceRow(source, 1, NOW, is_told, **links)))
+    turn(graph, BOB, ItemsChanged(1, NOW, encode([hostile])))
+    turn(graph, CONTROLLER, linked(source, TARGET, visit=2, view=BOTH))
+    assert seen(graph).store.items_refused == 1
 
 
 def test_of_more_domains_than_are_kept_those_with_the_smallest_digests_stay_in_any_order() -> None:

@@ -138,7 +138,7 @@ def test_versions_join_by_the_latest_and_that_which_is_told(order: list[int]) ->
 
 def test_rows_that_are_none_or_lie_elsewhere_are_told() -> None:
     made, name, slot = row(None, 1, A), name_of_source(fingerprint(PAGE)), slot_in_mesh(host_of(PAGE))
-    assert is_source_row(slot, name, made, slot_in_mesh)
+    assert is_source_row(slot, name, made, slot_in_mesh, SLOTS)
     wrong = [
         (slot + 1, name, made),
         (slot, name_of_source(fingerprint(A)), made),
@@ -148,6 +148,6 @@ def test_rows_that_are_none_or_lie_elsewhere_are_told() -> None:
         (slot, name, SourceRow(PAGE, 1, 1.0, False, b"", "", (TargetLink("javascript:x"),))),
         (slot, name, SourceRow(PAGE, 1, 1.0, True, b"", "", (TargetLink(A),))),
     ]
-    assert [is_source_row(*each, slot_in_mesh) for each in wrong] == [False] * len(wrong)
+    assert [is_source_row(*each, slot_in_mesh, SLOTS) for each in wrong] == [False] * len(wrong)
     with pytest.raises(ValueError, match="no links of a page"):
         source_row_in(b"\x01")
