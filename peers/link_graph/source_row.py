@@ -132,6 +132,10 @@ def is_source_row(
     slots = (int.from_bytes(target[:2], "big") for target in _targets_in(row))
     if any(to >= slot_count for to in chain(slots, (link.slot for link in row.gone))):
         return False
+    if (
+        sum(map(size_of_link, row.untold)) > ROW_BYTES_MAX
+    ):  # with what has gone it would be no value of a store
+        return False
     return all(is_canonical(link.url) for link in row.untold) and not (row.is_told and row.untold)
 
 

@@ -21,7 +21,7 @@ from mesh.tables.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.crawler.model.wire_messages import FoundLink
-from peers.handover.item_store import Item
+from peers.handover.item_store import VALUE_BYTES_MAX, Item
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.link_graph.link_graph import LinkGraphStatistics, MeshGraph
@@ -51,7 +51,7 @@ from peers.link_graph.wire_messages import (
     GraphTold,
     ListBacklinks,
 )
-from peers.policy.graph_rules import LinkGraphRules
+from peers.policy.graph_rules import LINKS_OF_PAGE_MAX, LinkGraphRules
 from peers.policy.rules import DAY_S, EVERYTHING, Action, Policy, Rule, policy_bytes
 
 SLOTS = 64
@@ -323,6 +323,22 @@ def test_a_row_with_links_to_slots_that_the_mesh_has_not_is_refused(is_told: boo
     turn(graph, BOB, ItemsChanged(1, NOW, encode([hostile])))
     turn(graph, CONTROLLER, linked(source, TARGET, visit=2, view=BOTH))
     assert seen(graph).store.items_refused == 1
+
+
+def test_no_row_grows_beyond_what_others_take() -> None:
+    graph, source = graph_of(view=BOTH), f"http://{hosts_of('ann')[0]}/"
+    slot, name = BOTH.slot_of(host_of(source)), name_of_source(fingerprint(source))
+    marks = (slot.to_bytes(2, "big") + n.to_bytes(16, "big") + bytes(4) for n in range(LINKS_OF_PAGE_MAX))
+    many = SourceRow(source, 1, NOW, True, b"".join(marks))
+    texts = tuple(TargetLink(f"http://a.test/{n}/{'x' * 2_000}") for n in range(515))
+    long = SourceRow(source, 2, NOW, False, untold=texts)
+    for batch, row in enumerate((many, long), 1):
+        value = source_row_bytes(row)
+        assert len(value) <= VALUE_BYTES_MAX
+        turn(graph, BOB, ItemsChanged(batch, NOW, encode([Item(slot, name, value)])))
+    kept = graph._store.get(slot, name)
+    assert kept is not None
+    assert len(kept) <= VALUE_BYTES_MAX
 
 
 def test_of_more_domains_than_are_kept_those_with_the_smallest_digests_stay_in_any_order() -> None:
