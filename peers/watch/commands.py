@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -22,7 +21,10 @@ from peers.options import (
     KeyOption,
     TokenOption,
     administrator_of,
+    minute_of,
     print_json,
+    print_told,
+    printable,
     reader_of,
 )
 from peers.policy.policy_issuer import ruling_of
@@ -123,9 +125,9 @@ def list_entries(
         watch_list = list_of_decree(decree)
         in_force = ", in force" if decree is ruling else ""
         signer = decree["signer"][:SIGNER_CHARS]
-        print(f"# list {decree['number']} of {_day(watch_list.issued_at)}, signed by {signer}{in_force}")
+        print(f"# list {decree['number']} of {minute_of(watch_list.issued_at)}, signed by {signer}{in_force}")
         for entry in watch_list.entries:
-            print(_printable(line_of(entry)))
+            print(printable(line_of(entry)))
 
 
 @watch_app.command(epilog="Examples: tianmesh watch show   tianmesh watch show --json")
@@ -142,7 +144,7 @@ def show(
         print_json(told)
         return
     for entry in told["entries"]:
-        print(f"{entry['notices']:8}  {_printable(entry['entry'])}")
+        print(f"{entry['notices']:8}  {printable(entry['entry'])}")
     for notice in reversed(told["notices"]):
         print(_line(notice))
     if told["silent"]:
@@ -201,23 +203,12 @@ def _list_json(decree: Any, *, is_ruling: bool) -> dict[str, Any]:
 
 
 def _line(notice: dict[str, Any]) -> str:
-    shown = (_day(notice["at_s"]), notice["entry"], notice["url"], notice["excerpt"])
-    return _printable("  ".join(shown))
-
-
-def _printable(text: str) -> str:
-    """Return a text of strangers without characters that a terminal carries out, or that turn the text."""
-    return "".join(filter(str.isprintable, text))
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    shown = (minute_of(notice["at_s"]), notice["entry"], notice["url"], notice["excerpt"])
+    return printable("  ".join(shown))
 
 
 def _tell_issued(as_json: bool, number: int, entries: tuple[WatchEntry, ...]) -> None:
-    if as_json:
-        print_json({"number": number, "entries": len(entries)})
-    elif entries:
-        print(f"list {number} with {len(entries):,} entries is on its way to all peers")
-    else:
-        print(f"nothing is watched for any more (list {number})")
+    sentence = f"list {number} with {len(entries):,} entries is on its way to all peers"
+    if not entries:
+        sentence = f"nothing is watched for any more (list {number})"
+    print_told(as_json, {"number": number, "entries": len(entries)}, sentence)
