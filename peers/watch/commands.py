@@ -29,7 +29,7 @@ from peers.options import (
 )
 from peers.policy.policy_issuer import ruling_of
 from peers.watch.issuer import WatchIssuer, list_of_decree
-from peers.watch.list_file import checked, entry_in, line_of, read_list
+from peers.watch.list_file import added, entry_in, line_of, read_list
 from peers.watch.watch_list import WatchEntry
 
 AGAIN_S: Final = 5.0  # after a gateway has gone away
@@ -76,7 +76,7 @@ def add(
     new = [entry_in(text) for text in texts]
     with administrator_of(gateway, token, data, key) as client:
         issuer = WatchIssuer(client, key_in(data, key))
-        entries = checked([*issuer.in_force(), *new])
+        entries = added(issuer.in_force(), new)
         number = issuer.issue(entries)
     _tell_issued(as_json, number, entries)
 

@@ -74,7 +74,7 @@ def test_words_are_set_added_removed_and_listed_with_their_signer(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("add", "臺灣"), "are the same"),
+        (("add", "臺灣"), "is watched for already, as '台湾'"),
         (("add", "C++"), "signs do not count"),
         (("remove", "iron"), "not in the list"),
         (("set", "/nowhere"), "cannot read"),
