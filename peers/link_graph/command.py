@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any, Final
 
 import typer
@@ -15,6 +16,11 @@ from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printa
 EPILOG: Final = (
     "Examples: tianmesh backlinks https://www.example.org/   "
     "tianmesh backlinks example.org/a.html --limit 1000 --json"
+)
+
+NOTHING_YET: Final = (
+    "links of a page are known from its first visit on since the policy has [link_graph]; "
+    "`tianmesh policy undo --since` has those visited again that were visited before"
 )
 
 
@@ -48,6 +54,8 @@ def backlinks(
     about = "" if told["is_exact"] else "about "
     numbers = f"{about}{told['n_links']} pages of {about}{told['n_domains']} domains"
     print(f"{numbers} link to {printable(told['url'])}")
+    if not told["n_links"]:
+        print(NOTHING_YET, file=sys.stderr)
 
 
 def _line(link: dict[str, Any]) -> str:

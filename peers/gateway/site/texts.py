@@ -301,7 +301,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "stored_damaged": "The stored copy is damaged and cannot be shown.",
         "stored_bad_url": "That is not the address of a web page. It has to begin with http:// or https://.",
         "backlinks": "Pages that link here",
-        "backlinks_none": "No page of the mesh is known to link to it.",
+        "backlinks_none": "No page of the mesh is known to link to it. Links of a page are known from "
+        "its first visit on since the mesh keeps them.",
         "backlinks_count": "Pages of the mesh that link to it: {n}. Their domains: {domains}.",
         "backlinks_about": "Pages of the mesh that link to it: about {n}. Their domains: about {domains}.",
         "backlinks_cut": "There may be more than are listed.",
@@ -710,7 +711,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "stored_damaged": "保存的副本已损坏，无法显示。",
         "stored_bad_url": "这不是网页地址，地址应以 http:// 或 https:// 开头。",
         "backlinks": "链接到此的网页",
-        "backlinks_none": "尚未发现链接到它的网页。",
+        "backlinks_none": "尚未发现链接到它的网页。网页中的链接，自开始记录后首次抓取该网页时起可知。",
         "backlinks_count": "有 {n} 个网页链接到它，来自 {domains} 个域名。",
         "backlinks_about": "约有 {n} 个网页链接到它，来自约 {domains} 个域名。",
         "backlinks_cut": "可能还有未列出的网页。",
