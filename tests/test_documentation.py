@@ -84,7 +84,8 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
 def test_every_link_to_a_heading_leads_to_one(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text):
-        headings = re.findall(r"^#+ (.*)", (page.parent / target if target else page).read_text("utf-8"), re.M)
+        led_to = page.parent / target if target else page
+        headings = re.findall(r"^#+ (.*)", led_to.read_text(encoding="utf-8"), re.MULTILINE)
         # As GitHub makes its anchors: small letters, no signs, a hyphen for each blank.
         assert heading in {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
 
