@@ -102,8 +102,7 @@ def search(
 
     A live search (--live) takes an administrator's key; Ctrl-C ends it and keeps what was found.
 
-    A run (--queries) waits until the whole mesh answers.
-    It ends with 1 when a part of the mesh did not, or when nothing was found.
+    A run (--queries) waits for the whole mesh, and ends with 1 if a part did not answer or nothing was found.
     """
     if query is not None and not query.strip():
         raise ConfigError("give the words to search for, as `tianmesh search 'web crawler'`")
@@ -115,7 +114,8 @@ def search(
     if live:
         raise typer.BadParameter("give a QUERY, and no file of them, with --live")
     if record_reads is not None:
-        _record_reads(queries if query is run is None else None, data, record_reads, as_json=as_json)
+        is_alone = query is None and run is None
+        _record_reads(queries if is_alone else None, data, record_reads, as_json=as_json)
         return
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:
