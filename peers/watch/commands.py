@@ -28,6 +28,7 @@ from peers.options import (
     reader_of,
 )
 from peers.policy.policy_issuer import ruling_of
+from peers.user_state import replace_whole
 from peers.watch.issuer import WatchIssuer, list_of_decree
 from peers.watch.list_file import added, entry_in, line_of, read_list
 from peers.watch.watch_list import WatchEntry
@@ -180,7 +181,7 @@ def follow(
                         print_json({"id": after, **notice})
                         sys.stdout.flush()
                     if file is not None:
-                        file.write_text(after, encoding="ascii")
+                        _keep_last(file, after)
             except GatewayUnreachable as error:
                 print(f"tianmesh: {error}; again in {AGAIN_S:.0f} s", file=sys.stderr)
             time.sleep(AGAIN_S)
@@ -193,6 +194,16 @@ def _last_in(file: Path) -> str:
         return ""
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {file}: {error}") from error
+
+
+def _keep_last(file: Path, place: str) -> None:
+    """Note the last notice; a kill leaves this place or the one before, so that none is passed over."""
+    try:
+        replace_whole(file, place.encode())
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write {file}: {error.strerror}; give another file by --after @FILE"
+        ) from error
 
 
 def _list_json(decree: Any, *, is_ruling: bool) -> dict[str, Any]:
