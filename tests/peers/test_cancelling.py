@@ -40,6 +40,10 @@ class CancelAt(Instrument):
 
 def peer_in(folder: Path) -> tuple[Run, Path]:
     write_peer(create_mesh(folder, "lab", 1), 1)
+    config = folder / "peer-1" / "config.toml"
+    text = config.read_text()
+    assert "127.0.0.1:8017" in text
+    config.write_text(text.replace("127.0.0.1:8017", "127.0.0.1:0"))  # that may be a mesh's of this machine
     return run_peer, folder / "peer-1"
 
 
