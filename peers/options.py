@@ -8,6 +8,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -238,6 +239,24 @@ PagesMaxOption = Annotated[
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     print(json.dumps(value, ensure_ascii=False))
+
+
+def print_told(as_json: bool, value: Any, sentence: str) -> None:
+    """Print a JSON document to programs, a sentence to people."""
+    if as_json:
+        print_json(value)
+    else:
+        print(sentence)
+
+
+def printable(text: str) -> str:
+    """Return a text of strangers without characters that a terminal carries out, or that turn the text."""
+    return "".join(filter(str.isprintable, text))
+
+
+def minute_of(seconds: float) -> str:
+    """Return a time since 1970 as people read it, to the minute, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def read_told(told: dict[str, Any], kind: type[Told]) -> Told:

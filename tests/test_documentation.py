@@ -80,6 +80,16 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_heading_leads_to_one(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text):
+        led_to = page.parent / target if target else page
+        headings = re.findall(r"^#+ (.*)", led_to.read_text(encoding="utf-8"), re.MULTILINE)
+        # As GitHub makes its anchors: small letters, no signs, a hyphen for each blank.
+        assert heading in {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
 def test_every_test_that_is_named_exists() -> None:
     """SECURITY.md and others say by which test a promise is kept; files of tests are renamed now and then."""
     there = {path.name for path in (ROOT / "tests").rglob("*.py")}

@@ -76,6 +76,11 @@ def save_administrator(path: Path, administrator: Signer) -> None:
 
 def load_administrator(path: Path) -> Signer:
     """Read the file that `save_administrator` wrote, as `load_identity` does."""
+    if not path.exists():
+        raise ConfigError(
+            f"there is no administrator's key at {path}: give the folder of the mesh by --data, or the key "
+            "itself by --key"
+        )
     values = _load_all(path)
     try:
         warrant, mesh_id = (bytes.fromhex(values[name]) for name in (WARRANT_FIELD, MESH_FIELD))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -27,6 +26,7 @@ from peers.options import (
     TokenOption,
     administrator_of,
     print_json,
+    print_told,
     reader_of,
 )
 from peers.text.segmentation import load_dictionary
@@ -60,7 +60,7 @@ def collect(
     with reader_of(gateway, token, data) as client:
         samples = collected(client, path, urls)
     append_samples(into, samples)
-    _tell(as_json, {"samples": len(samples)}, f"{len(samples)} samples of {name} are in {into}")
+    print_told(as_json, {"samples": len(samples)}, f"{len(samples)} samples of {name} are in {into}")
 
 
 @classes_app.command(epilog="Example: tianmesh classes fit samples.tsv --into classes.model")
@@ -89,7 +89,7 @@ def fit(
         f"{told['classes']} classes by {told['samples']:,} samples, {told['terms']:,} words, "
         f"{told['bytes']:,} of {DECREE_BYTES_MAX:,} bytes: `tianmesh classes set {into}` has peers go by it"
     )
-    _tell(as_json, told, sentence)
+    print_told(as_json, told, sentence)
 
 
 @classes_app.command(
@@ -139,7 +139,7 @@ def set_classes(
     with administrator_of(gateway, token, data, key) as client:
         number = issue_classes(client, key_in(data, key), body)
     n_classes = len(model_in(body).rows)
-    _tell(
+    print_told(
         as_json, {"number": number}, f"classes {number}, {n_classes} of them, are on their way to all peers"
     )
 
@@ -162,7 +162,7 @@ def show(
         with reader_of(gateway, token, data) as client:
             in_force = classes_in_force(client)
         if in_force is None:
-            _tell(
+            print_told(
                 as_json, None, "the pages of this mesh are in no classes: `tianmesh classes fit` makes some"
             )
             return
@@ -185,7 +185,7 @@ def end(
     """Have the pages of the mesh in no classes any more."""
     with administrator_of(gateway, token, data, key) as client:
         number = end_classes(client, key_in(data, key))
-    _tell(as_json, {"number": number}, f"classes end (decree {number})")
+    print_told(as_json, {"number": number}, f"classes end (decree {number})")
 
 
 def _print_below(classes: ClassModel, numbers: range, indent: str) -> None:
@@ -205,10 +205,3 @@ def _row_json(classes: ClassModel, row: ClassRow) -> dict[str, Any]:
     parent = classes.rows[row.parent].name if row.parent >= 0 else None
     shown = {"name": row.name, "parent": parent, "samples": row.n_samples, "threshold": row.threshold}
     return {**shown, "examples": row.examples}
-
-
-def _tell(as_json: bool, value: Any, sentence: str) -> None:
-    if as_json:
-        print_json(value)
-    else:
-        print(sentence, file=sys.stdout)

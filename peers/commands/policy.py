@@ -32,6 +32,7 @@ from peers.options import (
     KeyOption,
     TokenOption,
     administrator_of,
+    minute_of,
     print_json,
     reader_of,
 )
@@ -325,14 +326,10 @@ def _seconds(day: datetime | None, default: float) -> float:
 def _heading(decree: Mapping[str, Any], *, is_ruling: bool) -> str:
     from_s, until = decree["effective_from"], decree["valid_until"]
     issued_s = policy_of_decree(decree).issued_at
-    issued = f" of {_day(issued_s)}" if issued_s else ""
-    begin = f" from {_day(from_s)}" if from_s else ""
-    end = "" if until is None else f" until {_day(until)}"
+    issued = f" of {minute_of(issued_s)}" if issued_s else ""
+    begin = f" from {minute_of(from_s)}" if from_s else ""
+    end = "" if until is None else f" until {minute_of(until)}"
     return f"# policy {decree['number']}{issued}{begin}{end}{', in force' if is_ruling else ''}"
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _as_json(decree: Mapping[str, Any], *, is_ruling: bool) -> dict[str, Any]:

@@ -102,8 +102,7 @@ def search(
 
     A live search (--live) takes an administrator's key; Ctrl-C ends it and keeps what was found.
 
-    A run (--queries) waits until the whole mesh answers.
-    It ends with 1 when a part of the mesh did not, or when nothing was found.
+    A run (--queries) waits for the whole mesh, and ends with 1 if a part did not answer or nothing was found.
     """
     if query is not None and not query.strip():
         raise ConfigError("give the words to search for, as `tianmesh search 'web crawler'`")
@@ -120,6 +119,8 @@ def search(
         return
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:
+            if sort is not SortOption.SCORE or facets or explain or cursor:
+                raise typer.BadParameter("a run has the best pages of each query: leave all but -k out")
             _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
         elif query is not None and queries is None and run is None:
             answer = client.search_deep(
@@ -187,7 +188,8 @@ def _show_found(answer: dict[str, Any]) -> None:
     coverage, relaxed = answer["coverage"], answer["relaxed"]
     at_least = "" if answer["is_exact"] else "at least "
     any_of = ", some of the words are enough" if relaxed["is_any"] else ""
-    console.print(f"[dim]{at_least}{answer['total']:,} pages{any_of}, {answer['took_ms']:.1f} ms[/dim]")
+    pages = "1 page" if answer["total"] == 1 else f"{answer['total']:,} pages"
+    console.print(f"[dim]{at_least}{pages}{any_of}, {answer['took_ms']:.1f} ms[/dim]")
     if coverage["missing"]:
         console.print(f"[red]{coverage['missing']:,} of {coverage['slots']:,} slots did not answer[/red]")
     for remark in answer["remarks"]:

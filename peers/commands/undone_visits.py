@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from mesh.client.gateway_client import GatewayClient
 from peers.crawler.explanations import UndoneVisits
-from peers.options import read_told
+from peers.options import printable, read_told
 
 if TYPE_CHECKING:
     from peers.gateway.why.why_json import IdleJson
@@ -90,4 +90,4 @@ def _lines(found: Mapping[str, UndoneVisits], visits: str, texts: str) -> Iterat
         if told.texts:
             yield f"{peer} {texts.format(told.texts)}{so_far}"
         for url in told.examples:
-            yield f"  {''.join(letter for letter in url if letter.isprintable())}"
+            yield f"  {printable(url)}"

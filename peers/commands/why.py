@@ -24,6 +24,7 @@ from peers.options import (
     JsonOption,
     TokenOption,
     print_json,
+    printable,
     read_told,
     reader_of,
 )
@@ -77,7 +78,7 @@ def _ask(client: GatewayClient, url: str | None) -> dict[str, Any]:
 
 def _print(lines: Iterator[str]) -> None:
     for line in lines:
-        print("".join(letter for letter in line if letter.isprintable()))
+        print(printable(line))
 
 
 def _sentence(text: str) -> list[str]:

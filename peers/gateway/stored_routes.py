@@ -292,7 +292,7 @@ class BacklinkRoutes:
         """Return the pages that link to one."""
         urls = _urls_in(request)
         if not urls:
-            raise Refusal(400, "give a URL in the parameter url")
+            raise Refusal(400, "that is no address of a page: give one as https://www.example.org/a as url")
         if self._backend.policy.link_graph is None:
             raise Refusal(404, _OFF_HINT)
         start = number_in(request.query_params.get("start", "0"), "start", 0, START_MAX)

@@ -4,4 +4,6 @@
 of several runs in an order that tells no engine; an `assessment` has the grades of one person, given in a
 terminal (`assessment_screen` [io]) or on pages of a gateway, to which an `assessor_link` leads, and which a
 peer keeps in `judgement_files` [io]. `agreement` has kappa, and the one judgement that is made of several.
+
+Readers' clicks judge, too: `team_draft` makes one list of two rankings, `sign_test` says which is preferred.
 """

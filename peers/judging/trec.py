@@ -52,13 +52,16 @@ def read_run(path: Path) -> dict[str, list[Ranked]]:
       ConfigError: it cannot be read or is something else.
     """
     ranked: dict[str, list[tuple[int, Ranked]]] = {}
-    try:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line.strip():
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        if line.strip():
+            try:
                 query, _, document, rank, score, _ = line.split()
                 ranked.setdefault(query, []).append((int(rank), Ranked(document, float(score))))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} is no run: {error}") from error
+            except ValueError as error:
+                raise ConfigError(
+                    f"{path} is no run: line {number} is not `query Q0 page rank score name`, as "
+                    "`tianmesh search --queries --run` writes it"
+                ) from error
     return {
         query: [hit for _, hit in sorted(hits, key=lambda each: each[0])] for query, hits in ranked.items()
     }

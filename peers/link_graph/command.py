@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any, Final
 
 import typer
@@ -10,11 +11,16 @@ from rich.markup import escape
 
 from mesh.client.gateway_client import GatewayClient
 from peers.link_graph.wire_messages import START_MAX
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
 
 EPILOG: Final = (
     "Examples: tianmesh backlinks https://www.example.org/   "
     "tianmesh backlinks example.org/a.html --limit 1000 --json"
+)
+
+NOTHING_YET: Final = (
+    "links of a page are known from its first visit on since the policy has [link_graph]; "
+    "`tianmesh policy undo --since` has those visited again that were visited before"
 )
 
 
@@ -46,17 +52,13 @@ def backlinks(
     for link in links:
         console.print(_line(link))
     about = "" if told["is_exact"] else "about "
-    print(
-        f"{about}{told['n_links']} pages of {about}{told['n_domains']} domains link to {_plain(told['url'])}"
-    )
+    numbers = f"{about}{told['n_links']} pages of {about}{told['n_domains']} domains"
+    print(f"{numbers} link to {printable(told['url'])}")
+    if not told["n_links"]:
+        print(NOTHING_YET, file=sys.stderr)
 
 
 def _line(link: dict[str, Any]) -> str:
-    text = f"  “{_plain(link['text'])}”" if link["text"] else ""
-    title = f"  {_plain(link['title'])}" if link["title"] else ""
-    return escape(f"{_plain(link['url'])}{title}{text}")
-
-
-def _plain(text: str) -> str:
-    """Leave out the signs by which strangers' texts could steer a terminal."""
-    return "".join(filter(str.isprintable, text))
+    text = f"  “{printable(link['text'])}”" if link["text"] else ""
+    title = f"  {printable(link['title'])}" if link["title"] else ""
+    return escape(f"{printable(link['url'])}{title}{text}")

@@ -112,8 +112,8 @@ def read_policy(text: str, name: str) -> Policy:
         raise ConfigError(f"{name}: {error}; see tianmesh policy --help for what a rule can say") from error
     if not policy.rules:
         raise ConfigError(
-            f"{name} has no rule, so nothing would be crawled: add one, and if it is for everything "
-            '`[[rules]]` with `action = "crawl"`'
+            f"{name} has no rule, so nothing would be crawled: add it to what `tianmesh policy show` prints, "
+            'or a rule for everything, `[[rules]]` with `action = "crawl"`'
         )
     for pattern in (pattern for rule in policy.rules for pattern in rule.urls):
         if fault := fault_of(pattern):

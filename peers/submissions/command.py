@@ -20,6 +20,8 @@ from peers.options import (
     TokenOption,
     administrator_of,
     print_json,
+    print_told,
+    printable,
 )
 from peers.policy.submission_rules import SITE_PAGES_MAX
 from peers.submissions.submission import WHY_CHARS_MAX, SubmissionState, code_in
@@ -139,12 +141,8 @@ def _show(told: dict[str, Any]) -> None:
     why = f": {told['why']}" if told["why"] else ""
     state = _STATES[SubmissionState(told["state"])]
     line = f"{told['code']}  {made:%Y-%m-%d}  {told['url']}  {state}{pages}{why}"
-    line = "".join(filter(str.isprintable, line))  # a member that lies may have told it
-    Console(highlight=False, soft_wrap=True).print(escape(line))
+    Console(highlight=False, soft_wrap=True).print(escape(printable(line)))  # a member that lies may tell it
 
 
 def _show_verdict(done: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(done)
-    else:
-        print(f"{done['code']} is {'accepted' if done['accepted'] else 'refused'}")
+    print_told(as_json, done, f"{done['code']} is {'accepted' if done['accepted'] else 'refused'}")

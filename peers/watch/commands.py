@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -22,12 +21,16 @@ from peers.options import (
     KeyOption,
     TokenOption,
     administrator_of,
+    minute_of,
     print_json,
+    print_told,
+    printable,
     reader_of,
 )
 from peers.policy.policy_issuer import ruling_of
+from peers.user_state import replace_whole
 from peers.watch.issuer import WatchIssuer, list_of_decree
-from peers.watch.list_file import checked, entry_in, line_of, read_list
+from peers.watch.list_file import added, entry_in, line_of, read_list
 from peers.watch.watch_list import WatchEntry
 
 AGAIN_S: Final = 5.0  # after a gateway has gone away
@@ -74,7 +77,7 @@ def add(
     new = [entry_in(text) for text in texts]
     with administrator_of(gateway, token, data, key) as client:
         issuer = WatchIssuer(client, key_in(data, key))
-        entries = checked([*issuer.in_force(), *new])
+        entries = added(issuer.in_force(), new)
         number = issuer.issue(entries)
     _tell_issued(as_json, number, entries)
 
@@ -123,9 +126,9 @@ def list_entries(
         watch_list = list_of_decree(decree)
         in_force = ", in force" if decree is ruling else ""
         signer = decree["signer"][:SIGNER_CHARS]
-        print(f"# list {decree['number']} of {_day(watch_list.issued_at)}, signed by {signer}{in_force}")
+        print(f"# list {decree['number']} of {minute_of(watch_list.issued_at)}, signed by {signer}{in_force}")
         for entry in watch_list.entries:
-            print(_printable(line_of(entry)))
+            print(printable(line_of(entry)))
 
 
 @watch_app.command(epilog="Examples: tianmesh watch show   tianmesh watch show --json")
@@ -142,7 +145,7 @@ def show(
         print_json(told)
         return
     for entry in told["entries"]:
-        print(f"{entry['notices']:8}  {_printable(entry['entry'])}")
+        print(f"{entry['notices']:8}  {printable(entry['entry'])}")
     for notice in reversed(told["notices"]):
         print(_line(notice))
     if told["silent"]:
@@ -178,7 +181,7 @@ def follow(
                         print_json({"id": after, **notice})
                         sys.stdout.flush()
                     if file is not None:
-                        file.write_text(after, encoding="ascii")
+                        _keep_last(file, after)
             except GatewayUnreachable as error:
                 print(f"tianmesh: {error}; again in {AGAIN_S:.0f} s", file=sys.stderr)
             time.sleep(AGAIN_S)
@@ -193,6 +196,16 @@ def _last_in(file: Path) -> str:
         raise ConfigError(f"cannot read {file}: {error}") from error
 
 
+def _keep_last(file: Path, place: str) -> None:
+    """Note the last notice; a kill leaves this place or the one before, so that none is passed over."""
+    try:
+        replace_whole(file, place.encode())
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write {file}: {error.strerror}; give another file by --after @FILE"
+        ) from error
+
+
 def _list_json(decree: Any, *, is_ruling: bool) -> dict[str, Any]:
     watch_list = list_of_decree(decree)
     shown = {name: decree[name] for name in ("number", "effective_from", "valid_until", "signer")}
@@ -201,23 +214,12 @@ def _list_json(decree: Any, *, is_ruling: bool) -> dict[str, Any]:
 
 
 def _line(notice: dict[str, Any]) -> str:
-    shown = (_day(notice["at_s"]), notice["entry"], notice["url"], notice["excerpt"])
-    return _printable("  ".join(shown))
-
-
-def _printable(text: str) -> str:
-    """Return a text of strangers without characters that a terminal carries out, or that turn the text."""
-    return "".join(filter(str.isprintable, text))
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    shown = (minute_of(notice["at_s"]), notice["entry"], notice["url"], notice["excerpt"])
+    return printable("  ".join(shown))
 
 
 def _tell_issued(as_json: bool, number: int, entries: tuple[WatchEntry, ...]) -> None:
-    if as_json:
-        print_json({"number": number, "entries": len(entries)})
-    elif entries:
-        print(f"list {number} with {len(entries):,} entries is on its way to all peers")
-    else:
-        print(f"nothing is watched for any more (list {number})")
+    sentence = f"list {number} with {len(entries):,} entries is on its way to all peers"
+    if not entries:
+        sentence = f"nothing is watched for any more (list {number})"
+    print_told(as_json, {"number": number, "entries": len(entries)}, sentence)

@@ -57,7 +57,7 @@ def checked(entries: Sequence[WatchEntry]) -> tuple[WatchEntry, ...]:
     names: set[str] = set()
     texts: dict[tuple[str, ...], str] = {}
     for entry in entries:
-        symbols = tuple(symbols_of(fold(entry.text)).symbols)
+        symbols = _symbols(entry)
         if entry.name in names or symbols in texts:
             other = texts.get(symbols, entry.name)
             raise ConfigError(f"{entry.name!r} and {other!r} are the same: keep one of them")
@@ -70,6 +70,23 @@ def checked(entries: Sequence[WatchEntry]) -> tuple[WatchEntry, ...]:
             f"{DECREE_BYTES_MAX:,}: leave some out"
         )
     return tuple(entries)
+
+
+def added(entries: Sequence[WatchEntry], new: Sequence[WatchEntry]) -> tuple[WatchEntry, ...]:
+    """Return a list with further entries behind those that it has.
+
+    Raises:
+      ConfigError: one of them is in the list already, or the list would be none.
+    """
+    known = {_symbols(entry): entry.name for entry in entries}
+    for entry in new:
+        if (name := known.get(_symbols(entry))) is not None:
+            raise ConfigError(f"{entry.name!r} is watched for already, as {name!r}: leave it out")
+    return checked([*entries, *new])
+
+
+def _symbols(entry: WatchEntry) -> tuple[str, ...]:
+    return tuple(symbols_of(fold(entry.text)).symbols)
 
 
 def read_list(file: Path) -> tuple[WatchEntry, ...]:

@@ -175,7 +175,9 @@ class SubmissionList(Errand):
 
     def __init__(self, number: int, me: str, order: ListSites, ownership: Ownership) -> None:
         super().__init__(number, me, order.ticket)
-        self._peers = tuple(sorted(ownership.alive & ownership.table.weights.keys()))
+        weights = ownership.table.weights
+        # A door of the mesh has no weight, no slots, and nobody who would answer.
+        self._peers = tuple(sorted(peer for peer in ownership.alive if weights.get(peer, 0) > 0))
         self._after, self._slot_of = order.after, ownership.slot_of
         self._peer = order.peer or next(iter(self._peers), "")
 

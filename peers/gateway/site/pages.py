@@ -243,6 +243,7 @@ _FILTER: Final = re.compile(
     r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|class|after|before|larger|newer):[^\s\"()]+)",
     re.IGNORECASE,
 )
+_OF_FILES: Final = re.compile(r"(?<!\S)(?:larger|newer):\S", re.IGNORECASE)
 _KIND_TEXTS: Final = {
     "html": "kind_html",
     "pdf": "kind_pdf",
@@ -394,6 +395,7 @@ def _result_page(
         verbatim=wish._replace(is_verbatim=True).link(reader),
         filters=list(_filters(reader, wish)),
         instead=[] if found.total else list(_instead(reader, wish)),
+        is_of_files=bool(_OF_FILES.search(wish.query)),
         facets=_facets(reader, wish, found.facets) if found.facets else [],
         dates=date_range(wish.query, today) if found.facets and found.facets.years else None,
         sorts=[

@@ -22,6 +22,7 @@ from mesh.keys.identity import (
     z85_of,
 )
 from mesh.keys.key_file import (
+    load_administrator,
     load_identity,
     load_root_key,
     new_identity,
@@ -178,6 +179,11 @@ def test_a_damaged_key_file_is_said_in_one_sentence(tmp_path: Path, text: bytes)
 def test_an_absent_key_file_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read the key file"):
         load_identity(tmp_path / "key")
+
+
+def test_an_absent_key_of_an_administrator_is_said_with_how_to_name_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no administrator's key at .*admin\.key: .* --data, .* --key"):
+        load_administrator(tmp_path / "admin.key")
 
 
 def test_a_root_key_is_not_taken_for_a_peers(tmp_path: Path) -> None:

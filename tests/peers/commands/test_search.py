@@ -71,6 +71,16 @@ def test_a_run_is_written_in_the_columns_of_trec(
     assert [line.split()[0] for line in lines] == ["q1"] * 3 + ["q2"] * 3
 
 
+@pytest.mark.parametrize("option", [("--sort", "date"), ("--facets",), ("--explain",), ("--cursor", "7")])
+def test_what_a_run_would_not_obey_is_refused(
+    gateway: FakeGateway, files: tuple[str | Path, ...], option: tuple[str, ...]
+) -> None:
+    result = result_of(gateway, *files, *option)
+    assert result.exit_code == 2
+    assert "a run has the best pages of each query" in result.stderr
+    assert gateway.searches == []
+
+
 def test_a_mesh_that_does_not_become_ready_is_not_asked(
     gateway: FakeGateway, files: tuple[str | Path, ...], tmp_path: Path
 ) -> None:

@@ -256,7 +256,10 @@ async def test_page_number_is_bounded(gateway: Starlette, backend: FakeBackend) 
 async def test_remarks_say_what_is_missing(gateway: Starlette) -> None:
     assert "66.6 % of the mesh answered in time" in (await ask(gateway, "/search?q=partly")).text
     assert "some of the words are enough" in (await ask(gateway, "/search?q=any+words")).text
-    assert "No page matches “zilch”." in (await ask(gateway, "/search?q=zilch")).text
+    nothing = (await ask(gateway, "/search?q=zilch")).text
+    assert "No page matches “zilch”." in nothing
+    assert "larger:" not in nothing
+    assert "tell no sizes or dates" in (await ask(gateway, "/search?q=zilch+larger:1G")).text
     assert "no more results" in (await ask(gateway, "/search?q=crawler&page=9")).text
 
 

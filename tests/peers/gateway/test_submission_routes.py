@@ -325,6 +325,19 @@ def test_a_code_of_a_slot_that_is_none_is_unknown() -> None:
     assert found.message == SubmissionFound(8, False)
 
 
+def test_a_door_of_the_mesh_is_not_asked_for_submissions() -> None:
+    """It is a member without weight, it comes first by its id, and it has nobody who would answer."""
+    table = SlotTable({"a door": 0, "ann": 100, "bob": 100}, 64, 2)
+    searcher = Searcher("ann")
+    view = Ownership("ann", table, ("a door", "ann", "bob"))
+    searcher.receive(Address("ann", "membership"), OwnershipChanged(view), 0.0)
+    [asked] = searcher.receive(Address("ann", "http"), ListSites(7, "", b""), 0.0)
+    assert asked.target == Address("ann", "submissions")
+    told = SubmissionsTold(asked.message.request, True)  # type: ignore[attr-defined]
+    [listed] = searcher.receive(asked.target, told, 0.1)
+    assert listed.message == SitesListed(7, ("ann", "bob"), "ann", told)
+
+
 def test_rows_of_a_member_that_are_none_are_left_out() -> None:
     """Of a URL without a host no status page could be made, and none says where the code of another is."""
     searcher, _ = searcher_of("ann", "bob")

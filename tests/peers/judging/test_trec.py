@@ -35,9 +35,11 @@ def test_the_order_of_a_run_is_that_of_its_ranks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["q Q0 a 1 1.0", "q Q0 a first 1.0 t"])
 def test_what_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "run").write_text(text)
-    with pytest.raises(ConfigError, match="no run"):
+    (tmp_path / "run").write_text(f"q Q0 a 1 1.0 t\n\n{text}\n")
+    with pytest.raises(ConfigError, match="no run: line 3 is not `query Q0 page rank score name`"):
         read_run(tmp_path / "run")
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_run(tmp_path / "absent")
 
 
 def test_qrels_of_trec_and_those_with_a_header_are_read(tmp_path: Path) -> None:

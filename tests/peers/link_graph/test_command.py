@@ -38,6 +38,14 @@ def test_all_parts_are_listed_up_to_the_limit(gateway: FakeGateway) -> None:
     assert (len(told["links"]), told["n_links"], told["is_exact"]) == (4, 5, True)
 
 
+def test_where_there_is_none_it_says_since_when_links_are_known(gateway: FakeGateway) -> None:
+    gateway.backlinks = {0: part(0, 0, None, n_links=0, n_domains=0)}
+    result = result_of(gateway, "backlinks", URL)
+    assert result.stdout == f"0 pages of 0 domains link to {URL}\n"
+    assert "`tianmesh policy undo --since` has those visited again" in result.stderr
+    assert json.loads(result_of(gateway, "backlinks", URL, "--json").stdout)["links"] == []
+
+
 def test_estimates_are_said_to_be_such_and_texts_do_not_steer_the_terminal(gateway: FakeGateway) -> None:
     gateway.backlinks = {0: part(0, 1, None, is_exact=False)}
     said = run(gateway, "backlinks", "www.example.org")

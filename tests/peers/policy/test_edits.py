@@ -318,7 +318,9 @@ def test_of_two_pins_of_one_slot_the_first_counts() -> None:
 
 @pytest.mark.parametrize("text", ["", "pages_max = 9\n", '[[pins]]\npeer = "ann"\nslot = 3\n'])
 def test_a_file_without_a_rule_would_stop_the_crawl_and_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="no rule, so nothing would be crawled"):
+    with pytest.raises(
+        ConfigError, match="no rule, so nothing would be crawled: add it to what `tianmesh policy show`"
+    ):
         read_policy(text, "p.toml")
 
 

@@ -74,7 +74,7 @@ def test_words_are_set_added_removed_and_listed_with_their_signer(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("add", "臺灣"), "are the same"),
+        (("add", "臺灣"), "is watched for already, as '台湾'"),
         (("add", "C++"), "signs do not count"),
         (("remove", "iron"), "not in the list"),
         (("set", "/nowhere"), "cannot read"),
@@ -129,6 +129,11 @@ def test_a_follower_goes_on_behind_the_last_notice_that_it_had(
     assert place.read_text() == "ann.3"
     result_of(gateway, "watch", "follow", "--after", f"@{place}", "--data", tmp_path)
     assert gateway.followed_from == ["", "ann.3"]
+    result = result_of(
+        gateway, "watch", "follow", "--after", f"@{tmp_path / 'no' / 'last'}", "--data", tmp_path
+    )
+    assert isinstance(result.exception, ConfigError)
+    assert "No such file or directory; give another file" in str(result.exception)
 
 
 def test_a_client_tells_a_refusal_from_a_gateway_that_is_away(gateway: FakeGateway) -> None:
