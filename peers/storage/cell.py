@@ -41,6 +41,8 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import ClassVar
 
+import numpy as np
+
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.port import DiskFilled, SpaceFound
@@ -353,6 +355,9 @@ class Cell(StoreActor):
         if (lost := kept & ~indexed).any():
             self._reindexing.mark_anew(encode_slots(lost), now)
         foreign = indexed & ~kept
+        for slot in np.flatnonzero(foreign).tolist():
+            # Its documents came, and its versions not, as while the disk was full: they are brought anew.
+            self._ledger.drop_adopted(slot)
         return [Send(self._indexer, ForgetSlots(encode_slots(foreign)))] if foreign.any() else []
 
     def _is_busy(self) -> bool:

@@ -369,8 +369,7 @@ class Ledger:
 
     def mark_slot(self, slot: int) -> int:
         """Mark the newest version of every page of a slot that has a document; return how many."""
-        for key, _ in self._table.scan_prefix(ADOPTED + pack_slot(slot)):
-            self.marks.drop_adopted(key[1:])
+        self.drop_adopted(slot)
         count = 0
         for key, value in self._table.scan_prefix(PLACE + pack_slot(slot)):
             place = place_in(value)
@@ -421,6 +420,11 @@ class Ledger:
         newest = self.newest(identity)
         if newest is None or newest.stamp < stamp:
             self.marks.adopt(identity, stamp, export)
+
+    def drop_adopted(self, slot: int) -> None:
+        """Forget which versions of a slot the index has got: it has lost them."""
+        for key, _ in self._table.scan_prefix(ADOPTED + pack_slot(slot)):
+            self.marks.drop_adopted(key[1:])
 
     # --- Forgetting slots
 

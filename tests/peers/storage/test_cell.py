@@ -1058,6 +1058,17 @@ def test_documents_of_a_slot_that_is_half_forgotten_are_deleted_at_the_start() -
     assert again.tell(owned(ME, replicas=1, peers=(ME,))) == [Send(INDEXER, ForgetSlots(SLOT_SET))]
 
 
+def test_documents_that_came_without_their_versions_count_no_more_when_they_are_deleted_at_the_start(
+    alone: Driven,
+) -> None:
+    identity = identity_of(SLOT, URL)
+    alone.cell._ledger.adopt(identity, seen(5.0), b"exported")
+    again = Driven(alone.table)
+    again.tell(SlotsIndexed(SLOT_SET), SEGMENTS)
+    assert again.tell(owned(ME, replicas=1, peers=(ME,))) == [Send(INDEXER, ForgetSlots(SLOT_SET))]
+    assert again.cell._ledger.marks.take_adopted(identity, seen(5.0)) is None
+
+
 def test_pages_of_slots_that_the_index_has_lost_are_indexed_anew_after_the_start(alone: Driven) -> None:
     alone.store(page())
     alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
