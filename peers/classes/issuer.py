@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
-from mesh.keys.decree import CLASSES, DECREE_BYTES_MAX, NUMBER_MAX
-from mesh.keys.key_file import load_administrator
+from mesh.keys.decree import CLASSES, DECREE_BYTES_MAX
 from peers.engine.pages.class_model import ClassModel, model_in
-from peers.policy.policy_issuer import ruling_of
+from peers.policy.decree_issuer import DecreeIssuer, ruling_of
+
+CALLED: Final = "model of the classes"
 
 
 def read_model(file: Path) -> bytes:
@@ -39,7 +40,31 @@ def classes_in_force(client: GatewayClient) -> tuple[Mapping[str, Any], ClassMod
     Raises:
       GatewayError: another version wrote it.
     """
-    ruling = ruling_of(client.decrees(CLASSES, "")["decrees"], time.time())
+    return _with_model(ruling_of(client.decrees(CLASSES, "")["decrees"], time.time()))
+
+
+def issue_classes(client: GatewayClient, key: Path, body: bytes) -> int:
+    """Sign a model and have the mesh obey it; return its number.
+
+    Raises:
+      ConfigError, GatewayError: as `DecreeIssuer.issue` does.
+    """
+    return DecreeIssuer(client, key, CLASSES, CALLED).issue(body)
+
+
+def end_classes(client: GatewayClient, key: Path) -> int:
+    """Have the pages of the mesh in no classes; return the number of the decree that is over at once.
+
+    Raises as `issue_classes` does, and GatewayError where there are none.
+    """
+    issuer = DecreeIssuer(client, key, CLASSES, CALLED)
+    in_force = _with_model(ruling_of(issuer.read(), time.time()))
+    if in_force is None:
+        raise GatewayError("the pages of this mesh are in no classes")
+    return issuer.issue(bytes.fromhex(in_force[0]["body"]), valid_until=time.time())
+
+
+def _with_model(ruling: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], ClassModel] | None:
     if ruling is None:
         return None
     try:
@@ -48,31 +73,3 @@ def classes_in_force(client: GatewayClient) -> tuple[Mapping[str, Any], ClassMod
         raise GatewayError(
             f"classes {ruling['number']} are of another version of tianmesh: {error}"
         ) from error
-
-
-def issue_classes(client: GatewayClient, key: Path, body: bytes) -> int:
-    """Sign a model and have the mesh obey it; return its number.
-
-    Raises:
-      ConfigError: there is no usable key.
-      GatewayError: the mesh does not take it.
-    """
-    return _issue(client, key, body, valid_until=float("inf"))
-
-
-def end_classes(client: GatewayClient, key: Path) -> int:
-    """Have the pages of the mesh in no classes; return the number of the decree that is over at once.
-
-    Raises as `issue_classes` does, and GatewayError where there are none.
-    """
-    in_force = classes_in_force(client)
-    if in_force is None:
-        raise GatewayError("the pages of this mesh are in no classes")
-    return _issue(client, key, bytes.fromhex(in_force[0]["body"]), valid_until=time.time())
-
-
-def _issue(client: GatewayClient, key: Path, body: bytes, valid_until: float) -> int:
-    administrator = load_administrator(key)
-    number = min(client.next_number(CLASSES, ""), NUMBER_MAX)
-    client.publish(administrator.decree(CLASSES, "", number, body, valid_until=valid_until))
-    return number

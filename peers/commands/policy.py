@@ -38,9 +38,10 @@ from peers.options import (
 )
 from peers.policy import edits
 from peers.policy.crawl_order import Order
+from peers.policy.decree_issuer import ruling_of
 from peers.policy.guide_pages import guide_by_pages
 from peers.policy.policy_file import difference, read_policy, write_policy
-from peers.policy.policy_issuer import PolicyIssuer, policy_of_decree, ruling_of
+from peers.policy.policy_issuer import PolicyIssuer, policy_of_decree
 from peers.policy.rule_explanations import explained
 from peers.policy.rules import OF_SEEDS, Policy, Rule
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
 from mesh.keys.decree import POLICY, Signer
-from mesh.keys.key_file import load_administrator
 from peers.policy import edits
+from peers.policy.decree_issuer import DecreeIssuer, ruling_of
 from peers.policy.rules import OF_SEEDS, Policy, Rule, policy_bytes, policy_in
 
 NAMED_MAX: Final = 5  # domains in a sentence
@@ -26,20 +26,17 @@ class PolicyIssuer:
     """Reads and replaces the policy of one mesh."""
 
     def __init__(self, client: GatewayClient, key: Path | Signer) -> None:
-        """Args: key: of the signer, or its file, which is read only when there is something to sign."""
-        self._client = client
-        self._key = key
-        self._expected: int | None = None  # number of the next policy, when the last one was read
+        """Args: key: as for `DecreeIssuer`."""
+        self._issuer = DecreeIssuer(client, key, POLICY, "policy")
 
     @property
     def client(self) -> GatewayClient:
         """The gateway by which it reaches the mesh."""
-        return self._client
+        return self._issuer.client
 
     def decrees(self) -> tuple[Mapping[str, Any], ...]:
         """All decrees of a policy that are known, the lowest number first, replaced ones too."""
-        told = self._client.decrees(POLICY, "")
-        return (*told["past"], *told["decrees"])
+        return self._issuer.all()
 
     def in_force(self) -> Policy | None:
         """The policy of now, which the next one that is issued replaces; None when there is none.
@@ -47,7 +44,8 @@ class PolicyIssuer:
         Raises:
           GatewayError: it was written by a newer version.
         """
-        return self._in_force(self._ask())
+        ruling = ruling_of(self._issuer.read(), time.time())
+        return None if ruling is None else policy_of_decree(ruling)
 
     def to_change(self) -> Policy | None:
         """The same, when the next one that is issued is a change of it; an end of it is one of its rules.
@@ -55,43 +53,27 @@ class PolicyIssuer:
         Raises:
           GatewayError: as above; or another one is to come, which would never come after that change.
         """
-        told = self._ask()
-        coming = [decree["number"] for decree in told["decrees"] if decree["effective_from"] > time.time()]
+        decrees = self._issuer.read()
+        coming = [decree["number"] for decree in decrees if decree["effective_from"] > time.time()]
         if coming:
             raise GatewayError(
                 f"policy {max(coming)} is to come (`tianmesh policy show --history`), and would be replaced "
                 "before that: put both into one file and `tianmesh policy set` it"
             )
-        policy, ruling = self._in_force(told), ruling_of(told["decrees"], time.time())
-        until = None if ruling is None else ruling["valid_until"]
-        return policy if policy is None or until is None else edits.ending(policy, until)
-
-    def _ask(self) -> Mapping[str, Any]:
-        told = self._client.decrees(POLICY, "")
-        self._expected = told["next_number"]
-        return told
-
-    @staticmethod
-    def _in_force(told: Mapping[str, Any]) -> Policy | None:
-        ruling = ruling_of(told["decrees"], time.time())
-        return None if ruling is None else policy_of_decree(ruling)
+        ruling = ruling_of(decrees, time.time())
+        if ruling is None:
+            return None
+        policy, until = policy_of_decree(ruling), ruling["valid_until"]
+        return policy if until is None else edits.ending(policy, until)
 
     def issue(self, policy: Policy, *, effective_from: float = 0.0, valid_until: float = inf) -> int:
         """Sign a policy and have the mesh obey it; return its number.
 
         Raises:
-          ConfigError: there is no usable key.
-          GatewayError: the mesh does not take it, or has another policy since it was asked for one.
+          ConfigError, GatewayError: as `DecreeIssuer.issue` does.
         """
-        administrator = load_administrator(self._key) if isinstance(self._key, Path) else self._key
-        number = self._client.next_number(POLICY, "")
-        if self._expected not in (None, number):
-            raise GatewayError("somebody has changed the policy just now: look at it and try again")
-        self._expected = None
         body = policy_bytes(replace(policy, issued_at=round(time.time())))
-        times = {"effective_from": effective_from, "valid_until": valid_until}
-        self._client.publish(administrator.decree(POLICY, "", number, body, **times))
-        return number
+        return self._issuer.issue(body, effective_from=effective_from, valid_until=valid_until)
 
     def undo(
         self, since: datetime, until: datetime, reason: str, peer: str | None = None
@@ -163,14 +145,6 @@ class PolicyIssuer:
 def _some(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - NAMED_MAX:,} more" if len(texts) > NAMED_MAX else ""
     return ", ".join(texts[:NAMED_MAX]) + more
-
-
-def ruling_of(decrees: Iterable[Mapping[str, Any]], now: float) -> Mapping[str, Any] | None:
-    """Return the decree in the answer of /api/decrees that is to be obeyed now."""
-    begun = [decree for decree in decrees if decree["effective_from"] <= now]
-    ruling = max(begun, key=lambda decree: int(decree["number"]), default=None)
-    until = None if ruling is None else ruling["valid_until"]
-    return None if until is not None and until <= now else ruling
 
 
 def policy_of_decree(decree: Mapping[str, Any]) -> Policy:

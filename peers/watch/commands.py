@@ -27,7 +27,7 @@ from peers.options import (
     printable,
     reader_of,
 )
-from peers.policy.policy_issuer import ruling_of
+from peers.policy.decree_issuer import ruling_of
 from peers.user_state import replace_whole
 from peers.watch.issuer import WatchIssuer, list_of_decree
 from peers.watch.list_file import added, entry_in, line_of, read_list
