@@ -42,7 +42,7 @@ from peers.gateway.model.time_words import utc
 from peers.gateway.site.click_links import ClickLinks
 from peers.gateway.site.date_range import date_range
 from peers.gateway.site.sections import section_url
-from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
+from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html, linked_within
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
 
@@ -499,6 +499,7 @@ def stored_page_view(
     *,
     is_sample: bool = False,
     has_graph: bool = False,
+    as_of: str = "",
 ) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
@@ -508,6 +509,7 @@ def stored_page_view(
       stored_links: as they are written, those that are marked; None where nobody wants to know.
       is_sample: whether the reader may want the page as a sample of a class; the command for that is shown.
       has_graph: whether the mesh keeps which pages link to it.
+      as_of: what is to be said of the day whose version it is.
     """
     asked = {"url": url, "q": query} if query else {"url": url}
     return render(
@@ -527,6 +529,7 @@ def stored_page_view(
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=address_of(url),
         has_live=not is_of_files(url),
+        as_of=as_of,
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
@@ -537,6 +540,22 @@ def stored_page_view(
         # A URL is hostile, and this goes into a shell.
         collect=f"tianmesh classes collect CLASS {quoted(url)} --into samples.tsv" if is_sample else "",
     )
+
+
+def page_at_day(
+    reader: Reader, url: str, fetched_at: float, at_s: float, page: PageSnapshot, ways: str
+) -> str:
+    """The version of a page of some day in its frame; its links lead to other pages as of then.
+
+    Args:
+      at_s: the end of that day.
+      ways: what stands before the URL of a page in the address of its version of that day.
+    """
+    if page.kind is DisplayKind.HTML:
+        page = linked_within(url, page, ways)
+    day = f"{utc(at_s):%Y-%m-%d}" if utc(at_s) else "?"
+    as_of = reader.say("stored_as_of" if fetched_at <= at_s else "stored_as_of_later", date=day)
+    return stored_page_view(reader, url, fetched_at, 0.0, page, as_of=as_of)
 
 
 def _has_file(page: PageSnapshot) -> bool:
