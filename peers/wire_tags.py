@@ -75,6 +75,7 @@ from peers.handover.wire_messages import (
 from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.index.wire_messages import (
+    AskPast,
     CompleteTyped,
     CountTerms,
     ExcerptsRead,
@@ -223,5 +224,6 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        143: AskPast,
     }
 )
