@@ -36,6 +36,9 @@ moderation = false
 
 [link_graph]
 links_per_page = 1000
+
+[search_history]
+days = 365
 """
 
 from __future__ import annotations
@@ -68,6 +71,7 @@ from peers.policy.rules import (
     Policy,
     Private,
     Rule,
+    SearchHistoryRules,
     SynonymGroup,
     Undo,
     UserWordLine,
@@ -92,6 +96,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     query_log: QueryLogRules | None = None
     submissions: SubmissionRules | None = None
     link_graph: LinkGraphRules | None = None
+    search_history: SearchHistoryRules | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:
