@@ -121,9 +121,10 @@ def hrefs_in(markup: str, limit: int) -> tuple[str, ...]:
 
 
 def with_hrefs(markup: str, written: Mapping[str, str]) -> str:
-    """Return a page with other links: by how each is written, as a browser has it, what stands there instead.
+    """Return a page with other links.
 
-    What is put in goes between double quotes, and has none.
+    Args:
+      written: the new link by the old one, as a browser reads that; it is put in between double quotes.
     """
     parts = markup.split("<")
     for number, part in enumerate(parts):

@@ -41,6 +41,7 @@ from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.click_links import ClickLinks
 from peers.gateway.site.date_range import date_range
+from peers.gateway.site.memento import digits_of
 from peers.gateway.site.sections import section_url
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html, linked_within
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
@@ -301,6 +302,8 @@ _REMARK_TEXTS: Final = {
     Oddity.CUT_SHORT: "remark_cut_short",
     Oddity.TOO_COMPLEX: "remark_too_complex",
     Oddity.NO_CURSOR: "remark_no_cursor",
+    Oddity.AS_OF: "remark_as_of",
+    Oddity.NO_PAST: "remark_no_past",
 }
 _STATE_TEXTS: Final = {
     PeerState.CUT_OFF: "state_cut_off",
@@ -605,9 +608,9 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str, query: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
-    cached = reader.link("/page", url=hit.url, q=query)
+    cached = _way_to_version(hit) if hit.as_of else reader.link("/page", url=hit.url, q=query)
     return _Result(
-        url=cached if is_of_files(hit.url) else hit.url,
+        url=cached if is_of_files(hit.url) or hit.as_of else hit.url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
@@ -630,6 +633,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def _way_to_version(hit: FoundPage) -> str:
+    """Return where a page is shown as it was, with links to others as of the day that was asked for."""
+    at_s = hit.as_of if not hit.until or hit.until > hit.as_of else hit.fetched_at
+    return f"/at/{digits_of(at_s)}/{hit.url}"
 
 
 def _files(hit: FoundPage) -> list[ListedFile]:
@@ -672,6 +681,10 @@ def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
     """Facts about a page beside its text, without those that a reader takes for granted."""
+    if hit.as_of:
+        yield reader.say("as_of", date=_day(reader, hit.as_of))
+    if hit.until:
+        yield reader.say("as_of_until", date=_day(reader, hit.until))
     changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
     if published is not None:
         yield _day_text(reader, published)
