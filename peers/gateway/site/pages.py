@@ -165,6 +165,7 @@ class _Result(NamedTuple):
     address: str
     about: list[str]  # date, type, language
     fetched: str
+    until: str  # of a page as it was, since when it is no more; "" for now
     cached: str
     score: str
     explanation: list[str]  # lines
@@ -625,6 +626,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         address=address_of(hit.url),
         about=list(_about(reader, hit)),
         fetched=_fetched(reader, hit.fetched_at, today),
+        until=reader.say("as_of_until", date=_day(reader, hit.until)) if hit.until else "",
         cached=cached,
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
@@ -683,8 +685,6 @@ def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
     """Facts about a page beside its text, without those that a reader takes for granted."""
     if hit.as_of:
         yield reader.say("as_of", date=_day(reader, hit.as_of))
-    if hit.until:
-        yield reader.say("as_of_until", date=_day(reader, hit.until))
     changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
     if published is not None:
         yield _day_text(reader, published)
