@@ -192,7 +192,7 @@ class Entities(StoreActor):
             return SealedTold(message.request)
         row = self.row_of(message.public, ownership)
         is_kept = row is not None and is_of_its_time(row, self._today, KEPT_DAYS_MAX)
-        return SealedTold(message.request, is_on=True, rows=(row,) if row is not None and is_kept else ())
+        return SealedTold(message.request, is_on=True, row=row if is_kept else None)
 
     # --- Rows
 

@@ -1,4 +1,4 @@
-"""An entity as its owner registers it: the book's eight fields, excluded words, and what feedback has taught.
+"""An entity as its owner registers it: the book's eight fields, excluded words, and the lessons of feedback.
 
 Source: Li, Yan, Wang 2004, section 12.2. All of it is sealed before it leaves the machine of its owner.
 """
@@ -65,7 +65,7 @@ def profile_bytes(profile: Profile) -> bytes:
 
 
 def profile_in(content: bytes) -> Profile:
-    """Read what was sealed.
+    """Read the content of a row.
 
     Raises:
       ValueError: another version wrote it.

@@ -30,9 +30,9 @@ from peers.entities.mentions import (
 )
 from peers.entities.profile import FIELDS, Profile
 from peers.entities.relations import LOOSE, organisations_in, posts_in, relation
-from peers.entities.tone import Lexicon, Tone, tone_of
+from peers.entities.tone import Tone, ToneModel, tone_of
 from peers.text.folding import fold
-from peers.text.function_words import function_words
+from peers.text.function_words import FUNCTION_WORDS_OF
 from peers.text.segmentation import words_of
 
 # Each with the weight that it has for everybody.
@@ -82,7 +82,7 @@ class PageScore(NamedTuple):
 
 
 def score_page(
-    profile: Profile, page: PageText, lexicon: Lexicon, weights: Sequence[float] = ()
+    profile: Profile, page: PageText, model: ToneModel, weights: Sequence[float] = ()
 ) -> PageScore | None:
     """Score a page; None where it has no name of the entity, or speaks of a namesake.
 
@@ -101,7 +101,7 @@ def score_page(
     chosen = weights or profile.weights or tuple(PRIOR.values())
     parts = tuple(map(Part, FEATURES, values, chosen))
     score = round(max(-SCORE_MAX, min(SCORE_MAX, sum(part.points for part in parts))))
-    return PageScore(score, parts, tone_of(own, lexicon), own[0].text if own else both.title)
+    return PageScore(score, parts, tone_of(own, model), own[0].text if own else both.title)
 
 
 def _values(profile: Profile, page: FoldedPage, own: list[Mention], *, is_in_title: bool) -> list[float]:
@@ -152,8 +152,10 @@ def _share_found(texts: tuple[str, ...], page: str) -> float:
             found += 1.0
             continue
         words = content_words(text)
-        found += WORD_SHARE * sum(pattern_of((word,)).search(page) is not None for word in words) / max(
-            len(words), 1
+        found += (
+            WORD_SHARE
+            * sum(pattern_of((word,)).search(page) is not None for word in words)
+            / max(len(words), 1)
         )
     return found / len(texts)
 
@@ -168,4 +170,4 @@ def content_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _empty() -> frozenset[str]:
-    return frozenset(function_words("zh")) | frozenset(function_words("en"))
+    return FUNCTION_WORDS_OF["zh"] | FUNCTION_WORDS_OF["en"]

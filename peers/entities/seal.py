@@ -1,4 +1,4 @@
-"""Seal and open what the mesh keeps of an entity, with keys that follow from one secret.
+"""Seal and open the row of an entity, with keys that follow from one secret.
 
 Content is filled up to a multiple of 1 KiB, so that its length tells little, and sealed by ChaCha20-Poly1305
 (RFC 8439) together with name, number and last day: no peer can show an old content under a new number.
@@ -36,7 +36,7 @@ class RowKey:
     """
 
     def __init__(self, secret: bytes) -> None:
-        """Args: secret: 32 bytes that only the owner has; whoever has them reads and changes the row."""
+        """Args: secret: 32 bytes that only the owner has; with them, anybody reads and changes the row."""
         assert len(secret) == KEY_BYTES, len(secret)
         self._signing = SigningKey.of_secret(_derived(secret, b"entity signs"))
         self._cipher = ChaCha20Poly1305(_derived(secret, b"entity seals"))

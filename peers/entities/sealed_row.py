@@ -1,4 +1,4 @@
-"""What the mesh has of an entity: bytes that only its owner reads, under a public key that is its name.
+"""The row of an entity in the mesh: bytes that only its owner reads, under a public key that is its name.
 
     "e" public key(32) -> SealedRow
 
@@ -78,7 +78,7 @@ def row_bytes(row: SealedRow) -> bytes:
 
 
 def row_in(value: bytes) -> SealedRow:
-    """Read a row, whoever wrote it.
+    """Read a row, from any writer.
 
     Raises:
       ValueError: it is none.

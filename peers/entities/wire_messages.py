@@ -38,7 +38,7 @@ class SealedTold(Message, frozen=True, array_like=True, tag=163):
 
     request: Count
     is_on: bool = False  # by the policy that the peer goes by
-    rows: Annotated[tuple[SealedRow, ...], Meta(max_length=1)] = ()
+    row: SealedRow | None = None
 
 
 # Why something is not done, as messages name it.

@@ -62,7 +62,8 @@ class RowLookup(Errand):
             return None
         self._round.settle(source.peer)
         self._is_on = self._is_on or message.is_on
-        self._rows += [row for row in message.rows if is_row(self._public, row)]
+        if message.row is not None and is_row(self._public, message.row):
+            self._rows.append(message.row)
         return self._end_if_over(now)
 
     def wake(self, now: float) -> list[Send]:
