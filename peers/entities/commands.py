@@ -24,8 +24,8 @@ from peers.entities.feed import (
 )
 from peers.entities.feed import TEXT_CHARS_MAX as SENTENCE_CHARS_MAX
 from peers.entities.feed import TITLE_CHARS_MAX as FEED_TITLE_CHARS_MAX
-from peers.entities.learning import fitted, pair_order
-from peers.entities.owner import OPTION, Kept, Owner
+from peers.entities.feedback import fitted, pair_order
+from peers.entities.owner import OPTION, KeptEntity, Owner
 from peers.entities.pages import PAGES_MAX, ScoredPage, page_at, pages_of
 from peers.entities.profile import TEXT_CHARS_MAX, TEXTS_MAX, GradedPage, Profile, digest_of, with_grade
 from peers.entities.score import PRIOR, PageScore, score_page
@@ -335,7 +335,7 @@ def _checked(fields: dict[str, Any]) -> Profile:
         ) from error
 
 
-def _feed_secret(owner: Owner, kept: Kept) -> bytes:
+def _feed_secret(owner: Owner, kept: KeptEntity) -> bytes:
     """Return the secret of an entity's feed, which is kept with it from the first time on."""
     if kept.profile.feed:
         return kept.profile.feed

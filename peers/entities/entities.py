@@ -10,9 +10,8 @@ from __future__ import annotations
 from math import inf
 from typing import ClassVar, Final
 
-from mesh.actors.actor import Address, Message, Send, Statistics
-from mesh.actors.ownership import Ownership, OwnershipChanged
-from mesh.membership.model.messages import DecreesInForce
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.tables.table import Table
 from peers.entities.sealed_row import (
     SealedRow,
@@ -36,17 +35,13 @@ from peers.entities.wire_messages import (
     SealedKept,
     SealedTold,
 )
-from peers.handover.item_store import ItemStore, key_of
-from peers.handover.keeper import Keeper
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
-from peers.handover.mirror import Mirror, Pledge
-from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.policy.decreed import policy_of
+from peers.handover.item_store import Item, ItemStore
+from peers.handover.mirror import Pledge
+from peers.handover.optional_store import OptionalStoreActor
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
 from peers.policy.entity_rules import KEPT_DAYS_MAX, ROWS_MAX, EntityRules
-from peers.policy.rules import DAY_S
+from peers.policy.rules import DAY_S, Policy
 
-SWEEP_ROWS: Final = 1_000  # looked through in a turn
-SWEEP_PAUSE_S: Final = 0.05
 SWEEP_S: Final = 3_600.0  # between two passes over all rows
 # Of other peers, with old slots of ours, twice as many are taken as a policy can let a peer have.
 ROWS_OF_OTHERS_MAX: Final = 2 * ROWS_MAX
@@ -62,95 +57,61 @@ class EntityStatistics(HolderStatistics, frozen=True):
     dropped: int  # count: rows whose day has passed, or that no policy wants any more
 
 
-class Entities(StoreActor):
+class Entities(OptionalStoreActor):
     """Neighbours: gateways, the entities of others of the team."""
 
     name: ClassVar[str] = "entities"
     keeps: ClassVar = StoreDeclaration("entities", name, is_optional=True)
+    rows_section: ClassVar[bytes] = b"e"
     remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {KeepSealed, ReadSealed}
 
     def __init__(self, me: str, table: Table, life: int = 1) -> None:
-        """Begin without looking at the table: most meshes keep no entities.
-
-        Args:
-          table: the section of this actor.
-          life: of the peer, see `mesh.tables.lives`.
-        """
-        self._me, self._table, self._life = me, table, life
-        self.is_dormant = True
-        self._ownership: Ownership | None = None
+        """Begin dormant, see `OptionalStoreActor`."""
+        super().__init__(me, table, life)
         self._rules: EntityRules | None = None
-        self._now = 0.0
-        self._swept_to, self._sweep_at = b"", inf
         self._n_rows = self._n_swept = 0
         self._n_taken = self._n_refused = self._n_dropped = 0
 
-    def _begin(self) -> None:
-        """Take up the rows in the table."""
-        self._store = ItemStore(self._table, join, changed=self._changed, accepts=self._accepts)
-        self._mirror = Mirror(self._me, self.name, self._store, self._life)
-        self._keeper = Keeper(self._me, self.keeps, self._store, life=self._life, mirror=self._mirror)
-        self.is_dormant = False
+    def _is_wanted(self, policy: Policy) -> bool:
+        return policy.entities is not None
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        self._now = now
-        sends: list[Send] = []
-        match message:
-            case KeepSealed():
-                sends = self._answer(source, message)
-            case ReadSealed():
-                sends = [Send(source, self._told(message))]
-            case DecreesInForce():
-                sends = self._hear_policy(message, now)
-            case SynchroniseSlots(task=task, slots=slots) if self._rules is None:
-                # That no entities are kept here must keep no slot from changing hands.
-                sends = [Send(source, SlotsSynchronised(task, slots))]
-            case OwnershipChanged(ownership):
-                self._ownership = ownership
-                if not self.is_dormant:
-                    self._keeper.change_ownership(ownership, now)
-            case _ if not self.is_dormant:
-                sends = self._keeper.receive(source, message, now)
-            case _:
-                pass  # others have heard of the policy already, and repeat what they say
-        return sends + self._end_turn(now) if not self.is_dormant else sends
+    def _open_store(self, rows: Table) -> ItemStore:
+        return ItemStore(rows, join, changed=self._changed, accepts=self._accepts)
 
-    def wake(self, now: float) -> list[Send]:
-        self._now = now
-        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
-        if self._sweep_at <= now:
-            self._sweep(now)
-        return sends + self._end_turn(now)
-
-    def wake_at(self) -> float:
-        return min(self._keeper.wake_at(), self._sweep_at)
-
-    @property
-    def has_news(self) -> bool:
-        return self._keeper.has_news
-
-    def before_commit(self, now: float) -> list[Send]:
-        return self._keeper.before_commit(now) + self._redeem()
-
-    def observe(self) -> Statistics:
-        if self.is_dormant:
-            return Statistics()
+    def _observe(self, store: StoreStatistics) -> EntityStatistics:
         return EntityStatistics(
-            store=self._keeper.observe(),
-            is_on=self._rules is not None,
+            store=store,
+            is_on=self._is_on,
             rows=self._n_rows,
             taken=self._n_taken,
             refused=self._n_refused,
             dropped=self._n_dropped,
         )
 
-    def _end_turn(self, now: float) -> list[Send]:
-        return self._redeem() + self._keeper.end_turn(now)
+    def _handle(self, source: Address, message: Message) -> list[Send]:
+        match message:
+            case KeepSealed():
+                return self._answer(source, message)
+            case ReadSealed():
+                return [Send(source, self._told(message))]
+            case _:
+                return super()._handle(source, message)
 
-    def _redeem(self) -> list[Send]:
-        if not self._mirror.has_pledges:
-            return []
-        return [send for pledge in self._mirror.redeem() for send in pledge.sends]
+    def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
+        self._rules, self._n_swept = self._policy.entities, 0
+        super()._follow_policy(before, was_on=was_on)
+
+    def _look_at(self, item: Item) -> None:
+        """Delete a row whose day has passed, and count the others."""
+        if self._is_on and row_in(item.value).until_day >= self._today:
+            self._n_swept += 1
+            return
+        self._store.drop(item.slot, item.name)
+        self._n_dropped += 1
+
+    def _next_sweep_at(self) -> float:
+        self._n_rows, self._n_swept = self._n_swept, 0
+        return self._now + SWEEP_S if self._is_on else inf
 
     # --- Gateways
 
@@ -220,40 +181,6 @@ class Entities(StoreActor):
             return False
         return is_of_its_time(row, self._today, KEPT_DAYS_MAX) and is_row(public, row)
 
-    # --- Policy and time
-
     @property
     def _today(self) -> int:
         return int(self._now // DAY_S)
-
-    def _hear_policy(self, message: DecreesInForce, now: float) -> list[Send]:
-        policy = policy_of(message)
-        if policy is None:
-            return []
-        before, self._rules = self._rules, policy.entities
-        if self.is_dormant:
-            if self._rules is None and next(self._table.scan(b"", limit=1), None) is None:
-                return []
-            self._begin()
-            if self._ownership is not None:
-                self._keeper.change_ownership(self._ownership, now)
-        if self._rules is None or before is None:
-            self._swept_to, self._sweep_at, self._n_swept = b"", now, 0
-        if self._rules is not None and before is None:
-            return [Send(Address(self._me, "handover"), UseStore())]
-        return []
-
-    def _sweep(self, now: float) -> None:
-        """Delete some rows whose day has passed, or all where the policy wants none, and count the rest."""
-        items = self._store.items_after(self._swept_to, SWEEP_ROWS)
-        for item in items:
-            if self._rules is None or row_in(item.value).until_day < self._today:
-                self._store.drop(item.slot, item.name)
-                self._n_dropped += 1
-            else:
-                self._n_swept += 1
-        if len(items) == SWEEP_ROWS:
-            self._swept_to, self._sweep_at = key_of(items[-1]), now + SWEEP_PAUSE_S
-            return
-        self._n_rows, self._n_swept, self._swept_to = self._n_swept, 0, b""
-        self._sweep_at = inf if self._rules is None else now + SWEEP_S

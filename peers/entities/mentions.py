@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from peers.entities.relations import Span
+from peers.entities.relations import Occurrence
 from peers.text.folding import fold
 
 PAGE_CHARS_MAX: Final = 200_000  # of a page that are looked at
@@ -32,7 +32,7 @@ class Mention(NamedTuple):
     """A sentence with a name; folded."""
 
     text: str
-    names: list[Span]
+    names: list[Occurrence]
 
 
 class FoldedPage(NamedTuple):
@@ -53,9 +53,9 @@ def pattern_of(texts: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(_whole, words)) or r"(?!)")
 
 
-def spans_in(texts: tuple[str, ...], folded_text: str) -> list[Span]:
+def spans_in(texts: tuple[str, ...], folded_text: str) -> list[Occurrence]:
     """Return the places of some texts in a folded one, in their order."""
-    return [Span(*match.span()) for match in pattern_of(texts).finditer(folded_text)]
+    return [Occurrence(*match.span()) for match in pattern_of(texts).finditer(folded_text)]
 
 
 def mentions_in(names: tuple[str, ...], text: str) -> list[Mention]:
@@ -64,12 +64,12 @@ def mentions_in(names: tuple[str, ...], text: str) -> list[Mention]:
     start = end = 0
     for match in pattern_of(names).finditer(text):
         if mentions and match.start() < end:
-            mentions[-1].names.append(Span(match.start() - start, match.end() - start))
+            mentions[-1].names.append(Occurrence(match.start() - start, match.end() - start))
             continue
         if len(mentions) == MENTIONS_MAX:
             break
         start, end = _sentence_around(text, match.start(), match.end(), end)
-        mentions.append(Mention(text[start:end], [Span(match.start() - start, match.end() - start)]))
+        mentions.append(Mention(text[start:end], [Occurrence(match.start() - start, match.end() - start)]))
     return mentions
 
 

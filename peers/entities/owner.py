@@ -44,7 +44,7 @@ class KeyFile(msgspec.Struct, forbid_unknown_fields=True):
     ] = {}
 
 
-class Kept(NamedTuple):
+class KeptEntity(NamedTuple):
     """An entity as the mesh keeps it."""
 
     key: RowKey
@@ -88,7 +88,7 @@ class Owner:
             self._write()
             raise
 
-    def read(self, label: str) -> Kept:
+    def read(self, label: str) -> KeptEntity:
         """Return an entity.
 
         Raises:
@@ -102,11 +102,11 @@ class Owner:
                 "over, or it is in another mesh; `tianmesh entities forget` takes it out of the file"
             )
         try:
-            return Kept(key, row, profile_in(key.open(row)))
+            return KeptEntity(key, row, profile_in(key.open(row)))
         except ValueError as error:
             raise ConfigError(f"cannot read {label!r}: {error}") from error
 
-    def write(self, kept: Kept, profile: Profile) -> None:
+    def write(self, kept: KeptEntity, profile: Profile) -> None:
         """Replace an entity. GatewayError: somebody has changed it meanwhile."""
         self._keep(kept.key, kept.row, profile_bytes(profile))
 

@@ -60,31 +60,31 @@ BETWEEN_CHARS_MAX: Final = 24
 CLOSE, LOOSE = 1.0, 0.4
 
 
-class Span(NamedTuple):
+class Occurrence(NamedTuple):
     """A stretch of a sentence."""
 
     start: int
     end: int
 
 
-def posts_in(sentence: str) -> list[Span]:
+def posts_in(sentence: str) -> list[Occurrence]:
     """Return the posts in a folded sentence, in their order."""
-    return [Span(*match.span()) for match in POST.finditer(sentence)]
+    return [Occurrence(*match.span()) for match in POST.finditer(sentence)]
 
 
-def organisations_in(sentence: str) -> list[Span]:
+def organisations_in(sentence: str) -> list[Occurrence]:
     """Return the organisations in a folded sentence, in their order."""
-    return [Span(*match.span()) for match in ORGANISATION.finditer(sentence)]
+    return [Occurrence(*match.span()) for match in ORGANISATION.finditer(sentence)]
 
 
-def relation(sentence: str, names: list[Span], texts: list[Span]) -> float:
+def relation(sentence: str, names: list[Occurrence], texts: list[Occurrence]) -> float:
     """Return how closely one of some texts belongs to one of some names: CLOSE, LOOSE, 0.0 without either."""
     if not names or not texts:
         return 0.0
     return CLOSE if any(_is_close(sentence, name, text) for name in names for text in texts) else LOOSE
 
 
-def _is_close(sentence: str, one: Span, other: Span) -> bool:
+def _is_close(sentence: str, one: Occurrence, other: Occurrence) -> bool:
     first, second = sorted((one, other))
     between = sentence[first.end : second.start]
     return len(between) <= BETWEEN_CHARS_MAX and len(_FILLER.sub("", between)) <= OTHERS_BETWEEN_MAX

@@ -8,7 +8,7 @@
     (6) score = round(1000 sum_i w_i v_i), a signed integer of 32 bits
 
 Source: Li, Yan, Wang 2004, section 12.2; it gives no weights. Those here are ours: relations help most there
-(table 12-3), tags least. `learning` changes them by feedback.
+(table 12-3), tags least. `feedback` changes them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ OTHERS_FULL: Final = 20  # organisations and posts in the sentences with a name
 WORD_SHARE: Final = 0.5  # of a text of a field whose words alone are there
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """One addend of a score."""
 
     name: str
@@ -72,7 +72,7 @@ class PageScore(NamedTuple):
     """A page that speaks of the entity."""
 
     score: int
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     tone: Tone
     sentence: str  # the first with a name, folded
 
@@ -99,7 +99,7 @@ def score_page(
     if _is_of_namesake(profile, both, mentions, own, values):
         return None
     chosen = weights or profile.weights or tuple(PRIOR.values())
-    parts = tuple(map(Part, FEATURES, values, chosen))
+    parts = tuple(map(ScorePart, FEATURES, values, chosen))
     score = round(max(-SCORE_MAX, min(SCORE_MAX, sum(part.points for part in parts))))
     return PageScore(score, parts, tone_of(own, model), own[0].text if own else both.title)
 

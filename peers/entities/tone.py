@@ -53,7 +53,7 @@ class ToneModel(NamedTuple):
 
 
 class Tone(NamedTuple):
-    """What is said of an entity in a page."""
+    """The tone of a page about an entity."""
 
     sign: int  # 1 good, -1 bad, 0 neither
     share: float  # of the sentences with a name, that say so

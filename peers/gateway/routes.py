@@ -88,8 +88,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_health(api),
             Route("/robots.txt", api.robots),
             Route("/openapi.json", api.openapi),
-            *_routes_of_judging(backend, access),
-            *_routes_of_entities(backend, access),
+            *_routes_loaded_late(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
@@ -179,6 +178,10 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
         Route("/timemap/json/{url:path}", stored.time_map),
         Route("/web/{at}id_/{url:path}", stored.original),
     ]
+
+
+def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
+    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access)]
 
 
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:

@@ -272,15 +272,13 @@ class Searcher(Actor):
                 | FindBacklinks()
                 | GatherStatus()
                 | CheckReadiness()
-                | AddSeeds()
-                | DrainOrder()
             ):
+                return self._begin(message, now)
+            case AddSeeds() | DrainOrder() | KeepRow() | FindRow():
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
             case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
-                return self._begin(message, now)
-            case KeepRow() | FindRow():
                 return self._begin(message, now)
             case DecreesInForce(kind=kind):
                 (self._change_classes if kind == CLASSES else self._change_policy)(message)

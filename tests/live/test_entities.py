@@ -22,9 +22,7 @@ within_domain = true
 [entities]
 days = 30
 """
-LONG: Final = (
-    "李晓明教授是北京大学计算机系的教师，研究搜索引擎。学生都喜欢李晓明，评价很好，非常精彩。"
-)
+LONG: Final = "李晓明教授是北京大学计算机系的教师，研究搜索引擎。学生都喜欢李晓明，评价很好，非常精彩。"
 TALK: Final = "代表们讨论了很多问题。" * 20
 TEXTS: Final = {
     "/": "".join(

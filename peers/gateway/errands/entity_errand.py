@@ -42,7 +42,7 @@ class RowErrand(OwnerOrders):
 
 
 class RowLookup(Errand):
-    """Answers one `FindRow` by one `RowFound`: of what the members of the team have, the row that counts."""
+    """Answers one `FindRow` by one `RowFound`: the rows of the team, joined."""
 
     def __init__(self, number: int, me: str, order: FindRow, ownership: Ownership) -> None:
         super().__init__(number, me, order.ticket)
