@@ -61,6 +61,8 @@ weights = { title = 1.0 }
 
 [submissions]
 
+[entities]
+
 [link_graph]
 """
 TOPICS: Final = (b"", b"membership", b"indexer", b"searcher", b"controller", b"x" * 300)
