@@ -56,6 +56,7 @@ from peers.crawler.model.wire_messages import (
     UrlExplained,
     UrlsHastened,
 )
+from peers.entities.wire_messages import KeepSealed, ReadSealed, SealedKept, SealedTold
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
 from peers.handover.wire_messages import (
@@ -223,5 +224,10 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        # Sealed rows of entities; 143 to 159 are others'
+        160: KeepSealed,
+        161: SealedKept,
+        162: ReadSealed,
+        163: SealedTold,
     }
 )

@@ -55,6 +55,8 @@ from peers.gateway.model.messages import (
     PagesHastened,
     ReadinessTold,
     RequestRefused,
+    RowAnswered,
+    RowFound,
     Searched,
     SearchPages,
     SeedsAdded,
@@ -232,6 +234,8 @@ class Http:
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
             case LogFound() | NoticesGathered() | SiteAnswered() | SubmissionFound() | SitesListed():
+                self._hand_over(message.ticket, message)
+            case RowAnswered() | RowFound():
                 self._hand_over(message.ticket, message)
             case BacklinksFound():
                 self._hand_over(message.ticket, message)

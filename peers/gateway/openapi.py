@@ -25,12 +25,15 @@ from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
     DrainRequest,
+    EntityRulesJson,
     Failure,
     Imported,
     InvitedJson,
     JudgingJson,
     JudgingRequest,
     Published,
+    RowJson,
+    RowKeptJson,
     Seeded,
     Seeds,
 )
@@ -109,6 +112,13 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_ENTITY: Final = _Parameter(
+    "name",
+    "its public key, 64 hexadecimal digits",
+    {"type": "string"},
+    is_required=True,
+    place="path",
+)
 _INVITED: Final = tuple(
     _Parameter(name, "as the link has it", {"type": "string"}, is_required=True, place="path")
     for name in ("pool", "assessor", "code")
@@ -536,6 +546,35 @@ _OPERATIONS: Final = (
         takes=(JudgeRequest,),
         is_for_administrators=True,
         failures=(400, 404, 413),
+    ),
+    _Operation("/api/entities", "get", "For how long entities are kept", EntityRulesJson, failures=(404,)),
+    _Operation(
+        "/api/entities/{name}",
+        "get",
+        "An entity, sealed by its owner",
+        RowJson,
+        (_ENTITY,),
+        failures=(400, 404),
+    ),
+    _Operation(
+        "/api/entities/{name}",
+        "post",
+        "Keep an entity that its owner has sealed and signed",
+        RowKeptJson,
+        (_ENTITY,),
+        takes=(RowJson,),
+        failures=(400, 403, 404, 409, 413),
+    ),
+    _Operation(
+        "/feed/{secret}",
+        "get",
+        "The feed of an entity, by the address that its owner has made",
+        "application/atom+xml",
+        (
+            _Parameter("secret", "as the address has it", {"type": "string"}, is_required=True, place="path"),
+            _LANGUAGE,
+        ),
+        failures=(404,),
     ),
     _Operation(
         "/judge/{pool}/{assessor}/{code}",

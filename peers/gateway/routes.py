@@ -40,6 +40,7 @@ from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
+    from peers.gateway.entity_routes import EntityRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
 
 
@@ -87,7 +88,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_health(api),
             Route("/robots.txt", api.robots),
             Route("/openapi.json", api.openapi),
-            *_routes_of_judging(backend, access),
+            *_routes_loaded_late(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
@@ -179,6 +180,10 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
     ]
 
 
+def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
+    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access)]
+
+
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
     @cache
     def routes() -> JudgementRoutes:
@@ -196,6 +201,30 @@ def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
     return [
         Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
         Route("/api/judging", judging, methods=["GET", "POST"]),
+    ]
+
+
+def _routes_of_entities(backend: Backend, access: ClientAccess) -> list[Route]:
+    @cache
+    def routes() -> EntityRoutes:
+        # Loaded where somebody has the mesh keep entities.
+        from peers.gateway.entity_routes import EntityRoutes
+
+        return EntityRoutes(backend, access)
+
+    async def rules(request: Request) -> Response:
+        return await routes().rules(request)
+
+    async def row(request: Request) -> Response:
+        return await routes().row(request)
+
+    async def feed(request: Request) -> Response:
+        return await routes().feed(request)
+
+    return [
+        Route("/api/entities", rules),
+        Route("/api/entities/{name}", row, methods=["GET", "POST"]),
+        Route("/feed/{secret}", feed),
     ]
 
 

@@ -27,10 +27,12 @@ from peers.crawler.model.wire_messages import (
     UrlsHastened,
 )
 from peers.engine.queries.query_parser import NO_CLASSES
+from peers.entities.wire_messages import SealedKept, SealedTold
 from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.backlinks.backlinks_lookup import BacklinksLookup
 from peers.gateway.errands.drain_errand import DrainErrand
+from peers.gateway.errands.entity_errand import RowErrand, RowLookup
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.hasten_errand import HastenErrand
 from peers.gateway.errands.history_roundup import HistoryRoundup
@@ -57,6 +59,7 @@ from peers.gateway.model.messages import (
     DrainOrder,
     FindBacklinks,
     FindPage,
+    FindRow,
     FindSubmission,
     FindVersions,
     GatherHistory,
@@ -64,6 +67,7 @@ from peers.gateway.model.messages import (
     GatherStatus,
     HastenPages,
     JudgeSite,
+    KeepRow,
     ListSites,
     MeterRead,
     PagesFound,
@@ -131,6 +135,8 @@ Order: TypeAlias = (
     | JudgeSite
     | FindSubmission
     | ListSites
+    | KeepRow
+    | FindRow
 )
 
 
@@ -185,6 +191,8 @@ class Searcher(Actor):
             LogTold,
             SubmissionAnswered,
             SubmissionsTold,
+            SealedKept,
+            SealedTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
@@ -249,6 +257,8 @@ class Searcher(Actor):
                 | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
+                | SealedKept(request=request)
+                | SealedTold(request=request)
                 | BacklinksListed(request=request)
                 | GroupAnswered(request=request)
             ):
@@ -262,9 +272,9 @@ class Searcher(Actor):
                 | FindBacklinks()
                 | GatherStatus()
                 | CheckReadiness()
-                | AddSeeds()
-                | DrainOrder()
             ):
+                return self._begin(message, now)
+            case AddSeeds() | DrainOrder() | KeepRow() | FindRow():
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
@@ -424,6 +434,10 @@ class Searcher(Actor):
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():
                 return SubmissionList(number, self._me, order, view.ownership)
+            case KeepRow():
+                return RowErrand(number, self._me, order, lambda: view.ownership)
+            case FindRow():
+                return RowLookup(number, self._me, order, view.ownership)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1

@@ -50,6 +50,7 @@ from mesh.slot_limits import SLOTS_MAX
 from mesh.urls import host_of
 from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.entity_rules import EntityRules
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import UrlSet, host_in
@@ -311,6 +312,7 @@ class Policy(
     query_log: QueryLogRules | None = None  # None: searches are not logged
     submissions: SubmissionRules | None = None  # None: nobody can submit a site
     link_graph: LinkGraphRules | None = None  # None: which pages link to which is not kept
+    entities: EntityRules | None = None  # None: nobody can register an entity
 
     def __post_init__(self) -> None:
         if any(rule.until is not None for rule in self.take_downs):

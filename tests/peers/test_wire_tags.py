@@ -145,6 +145,10 @@ TAGS = {
     "BacklinksListed": 140,
     "NoticesWanted": 141,
     "NoticesTold": 142,
+    "KeepSealed": 160,
+    "SealedKept": 161,
+    "ReadSealed": 162,
+    "SealedTold": 163,
 }
 
 RETIRED_TAGS = {10, 32, 33}

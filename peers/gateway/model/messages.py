@@ -11,6 +11,7 @@ from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Remark
 from peers.engine.rescoring.explanation import Explanation
+from peers.entities.sealed_row import SealedRow
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts, ListedEntry
@@ -478,3 +479,33 @@ class SitesListed(Message, frozen=True):
     peers: tuple[str, ...]  # that have parts, in order
     peer: str  # whose this is
     told: SubmissionsTold
+
+
+class KeepRow(Message, frozen=True):
+    """HTTP to searcher: have the mesh keep this row of an entity. Answered by `RowAnswered`."""
+
+    ticket: int
+    public: bytes
+    row: SealedRow
+
+
+class RowAnswered(Message, frozen=True):
+    """Searcher to HTTP: the row is where it belongs, or why it is not."""
+
+    ticket: int
+    refusal: str = ""
+
+
+class FindRow(Message, frozen=True):
+    """HTTP to searcher: which row of an entity has this name? Answered by `RowFound`."""
+
+    ticket: int
+    public: bytes
+
+
+class RowFound(Message, frozen=True):
+    """Searcher to HTTP."""
+
+    ticket: int
+    is_on: bool  # entities are kept, as a peer has said that keeps the slot
+    row: SealedRow | None = None
