@@ -84,7 +84,18 @@ from peers.index.wire_messages import (
     TermsCounted,
     TypedCompleted,
 )
-from peers.link_graph.wire_messages import BacklinksListed, GraphNoted, GraphTold, ListBacklinks
+from peers.link_graph.wire_messages import (
+    BacklinksListed,
+    GraphNoted,
+    GraphTold,
+    ListBacklinks,
+    ListRanks,
+    RanksBegun,
+    RanksHeard,
+    RanksHeld,
+    RanksListed,
+    RanksTold,
+)
 from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold
 from peers.storage.wire_messages import (
     CheckPages,
@@ -223,5 +234,12 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        # Ranks of pages; 143 to 149 are others'
+        150: RanksTold,
+        151: RanksHeld,
+        152: RanksBegun,
+        153: RanksHeard,
+        154: ListRanks,
+        155: RanksListed,
     }
 )
