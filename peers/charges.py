@@ -72,7 +72,7 @@ def _backlinks(message: ListBacklinks) -> tuple[Quota, float]:
 
 
 def _statements(message: RanksTold) -> tuple[Quota, float]:
-    """About 1 for what a link has of a message of links."""
+    """About 1 for 128 bytes, the size of a link in a message of links."""
     size = sum(len(part.names) + len(part.values) for part in message.parts)
     return Quota.LINKS, 1.0 + len(message.parts) + size / 128
 

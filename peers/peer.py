@@ -162,8 +162,7 @@ async def _run(
             QuestionsPort(me, reader, config.mesh.slot_count),
             Meter(me, lambda: vitals.measure(), lambda status: vitals_of(status, http.search_classes())),
             http,
-            MemoryKeeper(giver_back()),
-            Background(me),
+            *(MemoryKeeper(giver_back()), Background(me)),
         ]
         ports += [TraceRecorder(folder / config.web.trace)] if config.web.trace else []
         runtime = member.assemble(actors, ports, WIRE, None, FOLLOWERS, conduct_of(), pins_of, _PAUSED)

@@ -53,7 +53,7 @@ class Background:
         self._orders.send_nowait((source, message))
 
     async def run(self, deliver: Deliver) -> None:
-        """Carry out work until cancelled; what is under way then is left to itself."""
+        """Carry out work until cancelled; the work that is under way then is left to itself."""
         async for source, order in self._waiting:
             result = await run_in_background(order.work, abandon_on_cancel=True)
             deliver(self._here, source.actor, CarriedOut(order.ticket, result))

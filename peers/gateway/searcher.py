@@ -61,6 +61,7 @@ from peers.gateway.model.messages import (
     FindVersions,
     GatherHistory,
     GatherNotices,
+    GatherRanks,
     GatherStatus,
     HastenPages,
     JudgeSite,
@@ -87,7 +88,7 @@ from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
-from peers.link_graph.wire_messages import BacklinksListed
+from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
@@ -121,6 +122,7 @@ Order: TypeAlias = (
     | GatherStatus
     | GatherHistory
     | GatherNotices
+    | GatherRanks
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -178,6 +180,7 @@ class Searcher(Actor):
             PagesChecked,
             VersionsListed,
             BacklinksListed,
+            RanksListed,
             StatusWanted,
             StatusTold,
             HistoryTold,
@@ -250,6 +253,7 @@ class Searcher(Actor):
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
                 | BacklinksListed(request=request)
+                | RanksListed(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
@@ -260,6 +264,7 @@ class Searcher(Actor):
                 | FindPage()
                 | FindVersions()
                 | FindBacklinks()
+                | GatherRanks()
                 | GatherStatus()
                 | CheckReadiness()
                 | AddSeeds()
@@ -402,6 +407,11 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
+            case GatherRanks():
+                from peers.gateway.backlinks.rank_roundup import RankRoundup  # with the first
+
+                silent = view.punctuality.silent
+                return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():

@@ -451,7 +451,7 @@ class MeshGraph(StoreActor):
         return source_row_in(items[0].value).url if items else ""
 
     def _take_result(self, done: CarriedOut, now: float) -> list[Send]:
-        """Go on with what the background has come to."""
+        """Go on with a result of the background."""
         if done.ticket == _LISTING:
             source, listed = cast(tuple[Address, BacklinksListed], done.result)
             return [Send(source, listed)]

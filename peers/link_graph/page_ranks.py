@@ -1,6 +1,6 @@
 """The part of the link graph's actor that ranks pages, if the policy says `ranks = true`.
 
-Theory of operation. What changes is gathered (`rank_work.Happened`) and given to a thread, which works it in
+Theory of operation. What changes is gathered (`rank_work.RankNews`) and given to a thread, which works it in
 and comes back with what is to be told to others, and a view of the ranks. Meanwhile the next is gathered. So
 ranks are behind by a few seconds, and by as long as that takes when it takes long.
 
@@ -24,8 +24,8 @@ from mesh.actors.port import BACKGROUND, CarryOut
 from peers.link_graph.rank_exchange import RankMessage, SumsHeld, SumsTold
 from peers.link_graph.rank_work import (
     NOTHING_RANKED,
-    Happened,
     LinkedTo,
+    RankNews,
     RankOutcome,
     RankView,
     RankWork,
@@ -68,10 +68,9 @@ class PageRanks:
           ticket: of its work.
           links_max: see `graph_rules.LinkGraphRules.ranks_links_max`.
         """
-        self._me, self._actor, self._life = me, actor, life
-        self.ticket, self.links_max = ticket, links_max
+        self._here, self._life, self.ticket = Address(me, actor), life, ticket
         self._work = RankWork(me, links_max)  # left alone while it is being worked on
-        self._happened = Happened()
+        self._news = RankNews()
         self._began_at: float | None = None  # the work that is under way
         self._next_at = -inf  # no sooner is there other work
         self._due_at = inf  # by then there is work even if nothing happens
@@ -81,11 +80,16 @@ class PageRanks:
         self._ownership: Ownership | None = None
 
     @property
+    def links_max(self) -> int:
+        """Return how many links it takes into account at most."""
+        return self._work.links_max
+
+    @property
     def is_settled(self) -> bool:
         """Is there nothing to be worked out, to be told, or to be heard of?"""
         return (
             self._began_at is None
-            and self._happened.is_nothing
+            and self._news.is_nothing
             and self._due_at == inf
             and not self._unheard
             and self._ownership is not None
@@ -94,37 +98,39 @@ class PageRanks:
     @property
     def is_full(self) -> bool:
         """Do so many pages wait that no more should be looked through?"""
-        return len(self._happened.pages) >= WAITING_MAX
+        return len(self._news.pages) >= WAITING_MAX
 
     def follow(self, ownership: Ownership) -> None:
         """Go by other owners."""
         if self._ownership is None:
-            self._unheard = dict.fromkeys(sorted(ownership.alive - {self._me}), -inf)
+            self._unheard = dict.fromkeys(sorted(ownership.alive - {self._here.peer}), -inf)
         else:
             self._unheard = {peer: at for peer, at in self._unheard.items() if peer in ownership.alive}
-            self._unheard |= dict.fromkeys(sorted(ownership.alive - self._ownership.alive - {self._me}), -inf)
-        self._ownership = self._happened.ownership = ownership
+            self._unheard |= dict.fromkeys(
+                sorted(ownership.alive - self._ownership.alive - {self._here.peer}), -inf
+            )
+        self._ownership = self._news.ownership = ownership
 
     def note_page(self, slot: int, mark: bytes, row: SourceRow) -> None:
         """Take in the links of a page of one of our slots."""
-        self._happened.pages[slot, name_of_mark(mark)] = LinkedTo(row.url, row.targets)
+        self._news.pages[slot, name_of_mark(mark)] = LinkedTo(row.url, row.targets)
 
     def forget_page(self, slot: int, mark: bytes) -> None:
-        self._happened.pages[slot, name_of_mark(mark)] = None
+        self._news.pages[slot, name_of_mark(mark)] = None
 
     def rank_of(self, slot: int, mark: bytes) -> float | None:
         """Return the rank of a page of one of our slots; None of one that is unknown."""
         return self.view.rank_of(slot, name_of_mark(mark))
 
     def receive(self, source: Address, message: Message) -> list[Send]:
-        """Take what another peer says of ranks."""
+        """Take the word of another peer on ranks."""
         match message:
             case RanksTold(parts):
                 self._note_messages(source.peer, list(self._whole(source.peer, parts)))
             case RanksHeld(held):
                 self._note_messages(source.peer, list(self._held(held)))
             case RanksBegun(life):
-                self._happened.begun.append(source.peer)
+                self._news.begun.append(source.peer)
                 return [Send(source, RanksHeard(life))]
             case RanksHeard(life) if life == self._life:
                 self._unheard.pop(source.peer, None)
@@ -136,24 +142,24 @@ class PageRanks:
         for peer, at in self._unheard.items():
             if at <= now:
                 self._unheard[peer] = now + BEGUN_AGAIN_S
-                sends.append(Send(Address(peer, self._actor), RanksBegun(self._life)))
+                sends.append(Send(Address(peer, self._here.actor), RanksBegun(self._life)))
         if self._work_at() <= now:
-            happened, self._happened = self._happened, Happened()
+            news, self._news = self._news, RankNews()
             self._began_at, self._due_at = now, inf
-            work = partial(self._work.run, happened, now)
-            sends.append(Send(Address(self._me, BACKGROUND), CarryOut(self.ticket, work)))
+            work = partial(self._work.run, news, now)
+            sends.append(Send(Address(self._here.peer, BACKGROUND), CarryOut(self.ticket, work)))
         return sends
 
     def wake_at(self) -> float:
         return min(self._work_at(), min(self._unheard.values(), default=inf))
 
     def take_outcome(self, outcome: RankOutcome, now: float) -> list[Send]:
-        """Take what the work has come to; return what others are to hear of it."""
+        """Take the result of the work; return the messages to others that follow from it."""
         assert self._began_at is not None
         self._next_at = now + max(PAUSE_S, REST_SHARE * (now - self._began_at))
         self._began_at, self._due_at, self.view = None, outcome.wake_at, outcome.view
         return [
-            Send(Address(peer, self._actor), message)
+            Send(Address(peer, self._here.actor), message)
             for peer, messages in outcome.envelopes
             for message in _messages_of(messages)
         ]
@@ -161,13 +167,13 @@ class PageRanks:
     def _work_at(self) -> float:
         if self._began_at is not None or self._ownership is None:
             return inf
-        at = self._due_at if self._happened.is_nothing else -inf
+        at = self._due_at if self._news.is_nothing else -inf
         return max(at, self._next_at) if at < inf else inf
 
     def _note_messages(self, peer: str, messages: list[RankMessage]) -> None:
         """Keep messages until they are worked in; beyond a limit they are lost, and come again."""
-        if messages and len(self._happened.messages) < WAITING_MAX:
-            self._happened.messages.append((peer, messages))
+        if messages and len(self._news.messages) < WAITING_MAX:
+            self._news.messages.append((peer, messages))
 
     def _held(self, held: Iterable[HeldSums]) -> Iterator[RankMessage]:
         for each in held:

@@ -1,4 +1,4 @@
-"""The ranks that one peer works out in the background, from what has happened since the last time.
+"""The ranks that one peer works out in the background, from the news since the last time.
 
 Nothing here is kept on a disk: rows of pages are, and what other peers say they say again when a peer tells
 them that it has begun (`RanksBegun`). One thread at a time works on it; the actor holds views alone.
@@ -34,8 +34,8 @@ class LinkedTo(NamedTuple):
 
 
 @dataclass(slots=True)
-class Happened:
-    """What the work has to take into account, since the last time."""
+class RankNews:
+    """All that the work has to take into account, since the last time."""
 
     ownership: Ownership | None = None  # if it has changed
     begun: list[str] = field(default_factory=list)  # peers that have lost what they held
@@ -48,7 +48,7 @@ class Happened:
 
 
 class TopPage(NamedTuple):
-    """A page by what it is known by here."""
+    """A page by slot and name."""
 
     slot: int
     name: int
@@ -101,22 +101,22 @@ class RankWork:
 
     def __init__(self, me: str, links_max: int) -> None:
         self._me = me
-        self._links_max = links_max
+        self.links_max = links_max
         self._exchange: RankExchange | None = None
         self._hosts: dict[int, dict[int, str]] = {}  # of each visited page, by slot and name
         self._left_out: set[tuple[int, int]] = set()
         self._tops: dict[int, _SlotTop] = {}
 
-    def run(self, happened: Happened, now: float) -> RankOutcome:
-        """Take in what has happened, and rank anew all that it changes."""
-        exchange = self._follow(happened.ownership)
-        for peer in happened.begun:
+    def run(self, news: RankNews, now: float) -> RankOutcome:
+        """Take in the news, and rank anew all pages that they change."""
+        exchange = self._follow(news.ownership)
+        for peer in news.begun:
             exchange.note_begun(peer)
-        room = self._links_max - sum(ranks.n_links for ranks in exchange.slots.values())
-        for (slot, name), page in happened.pages.items():
+        room = self.links_max - sum(ranks.n_links for ranks in exchange.slots.values())
+        for (slot, name), page in news.pages.items():
             room -= self._note_page(exchange, slot, name, page, room)
         envelopes: list[RankEnvelope] = []
-        for peer, messages in happened.messages:
+        for peer, messages in news.messages:
             envelopes += exchange.receive(peer, messages)
         envelopes += exchange.wake(now)
         return RankOutcome(tuple(envelopes), self._view(exchange), exchange.wake_at())

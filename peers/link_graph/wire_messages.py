@@ -113,7 +113,7 @@ class RanksBegun(Message, frozen=True, array_like=True, tag=152):
 
 
 class RanksHeard(Message, frozen=True, array_like=True, tag=153):
-    """Answer to `RanksBegun`: what is told and held by others comes anew."""
+    """Answer to `RanksBegun`: statements and questions come anew."""
 
     life: Count
 

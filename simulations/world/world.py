@@ -597,7 +597,7 @@ _pack_time = Struct("<d").pack
 
 
 def _named(value: object) -> str:
-    """Stand for what is no plain value, as the work that a port is to carry out."""
+    """Stand for a value that cannot be encoded, as the work that a port is to carry out."""
     return type(value).__name__
 
 

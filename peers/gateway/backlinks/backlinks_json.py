@@ -26,6 +26,7 @@ class BacklinksJson(msgspec.Struct, frozen=True):
     start: int  # so many were left out at the beginning
     next: int | None  # `start` of the next part; null at the end
     links: list[BacklinkJson]
+    rank: float | None = None  # PageRank of the page, about 1 in the mean; null where pages are not ranked
 
 
 def backlinks_json(told: BacklinksListed, start: int) -> BacklinksJson:
@@ -37,6 +38,7 @@ def backlinks_json(told: BacklinksListed, start: int) -> BacklinksJson:
         start,
         next_start(told, start),
         [BacklinkJson(link.url, link.title, link.text, link.fetched_at) for link in told.links],
+        told.rank,
     )
 
 
