@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from peers.engine.queries.query import Sort
-from peers.gateway.backlinks.backlinks_json import BacklinksJson
-from peers.gateway.backlinks.ranks_json import RanksJson
+from peers.gateway.backlinks.backlinks_json import BacklinksJson, RanksJson
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson

@@ -19,7 +19,7 @@ from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
-from peers.gateway.backlinks.backlinks_json import backlinks_json
+from peers.gateway.backlinks.backlinks_json import backlinks_json, ranks_json
 from peers.gateway.backlinks.backlinks_page import backlinks_page
 from peers.gateway.model.messages import (
     BacklinksFound,
@@ -305,8 +305,6 @@ class BacklinkRoutes:
 
     async def ranks(self, request: Request) -> Response:
         """Return the pages and hosts of the mesh with the highest ranks."""
-        from peers.gateway.backlinks.ranks_json import ranks_json  # most gateways are never asked for it
-
         graph = self._backend.policy.link_graph
         if graph is None or not graph.ranks:
             raise Refusal(404, _UNRANKED_HINT)
