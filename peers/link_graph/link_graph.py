@@ -12,8 +12,8 @@ two words about a link the one about the later version of its page counts.
 
 If the policy says `ranks`, the owners of slots rank their pages as well, by PageRank (`page_ranks`).
 
-Nothing of a page is kept, nor taken from others, that the policy takes down. Without `[link_graph]` in the
-policy the actor is dormant, and the handover does not know of its store; what was kept is deleted.
+Nothing of a page is kept, nor taken from others, that the policy takes down; without `[link_graph]` in the
+policy, nothing at all.
 """
 
 from __future__ import annotations
@@ -23,19 +23,17 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from mesh.actors.actor import Address, Message, Send, Statistics
-from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.actors.port import BACKGROUND, CarriedOut, CarryOut
-from mesh.membership.model.messages import DecreesInForce
 from mesh.stamp import Stamp
-from mesh.tables.table import Table, TableSection
+from mesh.tables.table import Table
 from mesh.urls import fingerprint, has_host, host_of, is_canonical
 from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.handover.item_store import Item, ItemStore, key_at, key_of, slot_in
-from peers.handover.keeper import Keeper
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
-from peers.handover.mirror import Mirror, Pledge
-from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
+from peers.handover.mirror import Pledge
+from peers.handover.optional_store import SWEEP_PAUSE_S, OptionalStoreActor
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
 from peers.link_graph.source_row import (
     GoneLink,
     SourceRow,
@@ -85,18 +83,15 @@ from peers.link_graph.wire_messages import (
     RanksListed,
     RanksTold,
 )
-from peers.policy.decreed import policy_of
 from peers.policy.graph_rules import LinkGraphRules
-from peers.policy.rules import DAY_S, OF_SEEDS, Policy
+from peers.policy.rules import DAY_S, Policy
 
 if TYPE_CHECKING:
     from peers.link_graph.page_ranks import PageRanks
     from peers.link_graph.rank_work import RankOutcome
 
-ROWS_SECTION: Final = b"g"  # of the table of this actor
-SWEEP_ROWS: Final = 500  # looked through in a turn
+PURGE_ROWS: Final = 500  # looked through in a turn
 SKIP_ROWS: Final = 32  # read at a time where rows of targets are passed over
-SWEEP_PAUSE_S: Final = 0.05
 FULL_PAUSE_S: Final = 1.0  # as long as so many pages wait to be ranked
 SWEEP_S: Final = DAY_S  # between two passes over all rows
 AFTER_TARGETS: Final = b"u"  # a name behind those of all rows of a slot
@@ -120,7 +115,7 @@ class LinkGraphStatistics(HolderStatistics, frozen=True):
     unranked: int = 0  # gauge: pages whose links the limit of memory leaves out
 
 
-class MeshGraph(StoreActor):
+class MeshGraph(OptionalStoreActor):
     """Neighbours: the controller of this peer, the link graphs of others, and gateways."""
 
     name: ClassVar[str] = "link_graph"
@@ -136,19 +131,10 @@ class MeshGraph(StoreActor):
         ListRanks,
     }
 
-    def __init__(self, me: str, table: Table, life: int = 1) -> None:
-        """Begin without looking at the table: most meshes keep no graph.
+    rows_section: ClassVar = b"g"
 
-        Args:
-          table: the section of this actor.
-          life: of the peer, see `mesh.tables.lives`.
-        """
-        self._me, self._table, self._life = me, table, life
-        self.is_dormant = True
-        self._ownership: Ownership | None = None
-        self._policy: Policy = OF_SEEDS
-        self._now = 0.0
-        self._swept_to, self._sweep_at = b"", inf
+    def __init__(self, me: str, table: Table, life: int = 1) -> None:
+        super().__init__(me, table, life)
         self._counts = {"pages": 0, "taken": 0, "refused": 0, "dropped": 0}
         self._lost: list[tuple[str, tuple[GoneLink, ...]]] = []  # by page, in this turn
         self._is_behind = False  # do rows wait to be told, for want of room?
@@ -156,83 +142,53 @@ class MeshGraph(StoreActor):
         self._ranks: PageRanks | None = None
         self._n_ranks = 0  # so often ranks have begun
 
-    def _begin(self) -> None:
-        """Take up the rows in the table."""
-        rows = TableSection(self._table, ROWS_SECTION)
-        self._store = ItemStore(rows, self._join, changed=self._changed, accepts=self._accepts)
-        self._mirror = Mirror(self._me, self.name, self._store, self._life)
-        self._keeper = Keeper(self._me, self.keeps, self._store, life=self._life, mirror=self._mirror)
-        self._tellings = Tellings(self._me, self.name, self._life)
-        self.is_dormant = False
+    def _is_wanted(self, policy: Policy) -> bool:
+        return policy.link_graph is not None
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        self._now = now
-        sends: list[Send] = []
+    def _open_store(self, rows: Table) -> ItemStore:
+        return ItemStore(rows, self._join, changed=self._changed, accepts=self._accepts)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._tellings = Tellings(self._me, self.name, self._life)
+
+    def _handle(self, source: Address, message: Message) -> list[Send]:
         match message:
             case PagesLinked(pages):
                 if self._rules is not None:
                     for page in pages:
                         self._note_page(page, self._rules)
             case ListBacklinks():
-                sends = [self._list(source, message)]
-            case DecreesInForce():
-                sends = self._hear_policy(message, now)
-            case SynchroniseSlots(task=task, slots=slots) if self._rules is None:
-                # Peers that have started since the graph ended have no such store. That they do not answer
-                # must keep no slot from being crawled.
-                sends = [Send(source, SlotsSynchronised(task, slots))]
-            case OwnershipChanged(ownership):
-                self._ownership = ownership
-                if not self.is_dormant:
-                    self._follow_ranks()
-                    self._keeper.change_ownership(ownership, now)
-                    self._tellings.clear()
-                    if self._ranks is not None:
-                        self._ranks.follow(ownership)
-                    self._sweep_anew(now)  # what was another's to tell may be ours now
+                return [self._list(source, message)]
             case ListRanks():
-                sends = [Send(source, self._ranked(message))]
+                return [Send(source, self._ranked(message))]
             case _ if self.is_dormant:
                 pass  # others have heard of the policy already, and repeat what they say
             case GraphTold():
                 self._take(source, message)
             case GraphNoted(batch):
-                self._note_told(self._tellings.note_answer(source.peer, batch, now))
+                self._note_told(self._tellings.note_answer(source.peer, batch, self._now))
             case RanksTold() | RanksHeld() | RanksBegun() | RanksHeard():
-                sends = [] if self._ranks is None else self._ranks.receive(source, message)
+                return [] if self._ranks is None else self._ranks.receive(source, message)
             case CarriedOut():
-                sends = self._take_result(message, now)
+                return self._take_result(message)
             case _:
-                sends = self._keeper.receive(source, message, now)
-        return sends + self._end_turn(now) if not self.is_dormant else sends
+                return super()._handle(source, message)
+        return []
 
     def wake(self, now: float) -> list[Send]:
-        self._now = now
-        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
-        if self._sweep_at <= now:
-            self._sweep(now)
-        if self._ranks is not None and self._ranks.wake_at() <= now:
-            sends += self._ranks.wake(now)
-        return sends + self._end_turn(now)
+        sends = self._ranks.wake(now) if self._ranks is not None and self._ranks.wake_at() <= now else []
+        return sends + super().wake(now)
 
     def wake_at(self) -> float:
-        at = min(self._keeper.wake_at(), self._tellings.wake_at(), self._sweep_at)
+        at = min(super().wake_at(), self._tellings.wake_at())
         return at if self._ranks is None else min(at, self._ranks.wake_at())
 
-    @property
-    def has_news(self) -> bool:
-        return self._keeper.has_news
-
-    def before_commit(self, now: float) -> list[Send]:
-        return self._keeper.before_commit(now) + self._redeem()
-
-    def observe(self) -> Statistics:
-        if self.is_dormant:
-            return Statistics()
+    def _observe(self, store: StoreStatistics) -> LinkGraphStatistics:
         ranked = (0, 0, 0) if self._ranks is None else self._ranks.view[:3]
         return LinkGraphStatistics(
-            store=self._keeper.observe(),
-            is_on=self._rules is not None,
+            store=store,
+            is_on=self._is_on,
             told=self._tellings.n_told,
             untold=len(self._tellings) + self._is_behind,
             **self._counts,
@@ -245,15 +201,10 @@ class MeshGraph(StoreActor):
     def _rules(self) -> LinkGraphRules | None:
         return self._policy.link_graph
 
-    def _end_turn(self, now: float) -> list[Send]:
+    def _end_turn(self) -> list[Send]:
         if self._lost and self._ownership is not None:
             self._tell_lost(self._ownership)
-        return self._redeem() + self._tellings.wake(now) + self._keeper.end_turn(now)
-
-    def _redeem(self) -> list[Send]:
-        if not self._mirror.has_pledges:
-            return []
-        return [send for pledge in self._mirror.redeem() for send in pledge.sends]
+        return self._tellings.wake(self._now) + super()._end_turn()
 
     def _join(self, one: bytes, other: bytes) -> bytes:
         """Join two values of one name: see `handover.item_store`. ValueError for bytes that are none."""
@@ -324,7 +275,7 @@ class MeshGraph(StoreActor):
                 self._store.put(slot, key[2:], source_row_bytes(told_row(row)))
         if self._is_behind and len(self._tellings) < PAGES_MAX // 2:
             self._is_behind = False
-            self._sweep_anew(self._now)
+            self._sweep_anew()
 
     # --- Links to pages of our slots
 
@@ -450,39 +401,33 @@ class MeshGraph(StoreActor):
         items = self._store.items_below(slot, name_of_source(mark), 1)
         return source_row_in(items[0].value).url if items else ""
 
-    def _take_result(self, done: CarriedOut, now: float) -> list[Send]:
+    def _take_result(self, done: CarriedOut) -> list[Send]:
         """Go on with a result of the background."""
         if done.ticket == _LISTING:
             source, listed = cast(tuple[Address, BacklinksListed], done.result)
             return [Send(source, listed)]
         if self._ranks is None or done.ticket != self._ranks.ticket:
             return []  # of ranks that are not wanted any more
-        return self._ranks.take_outcome(cast("RankOutcome", done.result), now)
+        return self._ranks.take_outcome(cast("RankOutcome", done.result), self._now)
 
     # --- Policy and time
 
-    def _hear_policy(self, message: DecreesInForce, now: float) -> list[Send]:
-        policy = policy_of(message)
-        if policy is None:
-            return []
-        before, was_on, self._policy = self._policy, self._rules is not None, policy
-        is_on = policy.link_graph is not None
-        if self.is_dormant:
-            # What an earlier life kept is deleted when the graph has ended meanwhile.
-            if not is_on and next(self._table.scan(b"", limit=1), None) is None:
-                return []
-            self._begin()
-            if self._ownership is not None:
-                self._keeper.change_ownership(self._ownership, now)
+    def _follow(self, ownership: Ownership) -> None:
+        super()._follow(ownership)
+        self._tellings.clear()
+        self._follow_ranks()
+        if self._ranks is not None:
+            self._ranks.follow(ownership)
+        self._sweep_anew()  # what was another's to tell may be ours now
+
+    def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
         has_ranks = self._follow_ranks()
-        if was_on != is_on or has_ranks or before.rules != policy.rules:
-            self._purge_at = now
-            self._sweep_anew(now)
-        if not is_on:
+        if was_on != self._is_on or has_ranks or before.rules != self._policy.rules:
+            self._purge_at = self._now
+            self._sweep_anew()
+        if not self._is_on:
             self._tellings.clear()
             self._is_behind = False
-        # Also when it is not the first time, to compare.
-        return [Send(Address(self._me, "handover"), UseStore())] if is_on and not was_on else []
 
     def _follow_ranks(self) -> bool:
         """Begin or end to rank pages; return whether it begins."""
@@ -502,42 +447,45 @@ class MeshGraph(StoreActor):
         self._ranks.follow(ownership)
         return True
 
-    def _sweep(self, now: float) -> None:
-        """Look through some rows: tell those that are not told, and delete those that are not to be kept."""
+    def _sweep(self) -> None:
+        """Look through some rows: tell those that are not told, and delete those that are not to be kept.
+
+        Rows of targets are many, and are passed over where nothing is to be deleted.
+        """
         if self._ranks is not None and self._ranks.is_full:
-            self._sweep_at = now + FULL_PAUSE_S
+            self._sweep_at = self._now + FULL_PAUSE_S
             return
         if not self._swept_to:
-            self._is_purging = self._purge_at <= now
-        left = SWEEP_ROWS
+            self._is_purging = self._purge_at <= self._now
+        left = PURGE_ROWS
         while left > 0:
-            limit = SWEEP_ROWS if self._is_purging else SKIP_ROWS
+            limit = PURGE_ROWS if self._is_purging else SKIP_ROWS
             items = self._store.items_after(self._swept_to, limit)
             for item in items:
                 self._swept_to = key_of(item)
-                if self._rules is None:
-                    self._drop(item)
-                elif is_name_of_source(item.name):
-                    self._look_at_page(item)
-                elif self._is_purging:
-                    self._look_at_target(item)
-                else:
+                if is_name_of_target(item.name) and not self._is_purging:
                     self._swept_to = key_at(item.slot, AFTER_TARGETS)
                     break
+                self._look_at(item)
             else:
                 if len(items) < limit:
-                    self._end_sweep(now)
+                    self._end_sweep()
                     return
             left -= limit
-        self._sweep_at = now + SWEEP_PAUSE_S
+        self._sweep_at = self._now + SWEEP_PAUSE_S
 
-    def _end_sweep(self, now: float) -> None:
+    def _end_sweep(self) -> None:
         if self._is_purging:
-            self._purge_at = inf if self._rules is None else now + SWEEP_S
+            self._purge_at = self._now + SWEEP_S if self._is_on else inf
         self._swept_to, self._sweep_at = b"", self._purge_at
 
-    def _sweep_anew(self, now: float) -> None:
-        self._swept_to, self._sweep_at = b"", now
+    def _look_at(self, item: Item) -> None:
+        if not self._is_on:
+            self._drop(item)
+        elif is_name_of_source(item.name):
+            self._look_at_page(item)
+        else:
+            self._look_at_target(item)
 
     def _look_at_page(self, item: Item) -> None:
         row = source_row_in(item.value)
