@@ -85,7 +85,18 @@ from peers.index.wire_messages import (
     TermsCounted,
     TypedCompleted,
 )
-from peers.link_graph.wire_messages import BacklinksListed, GraphNoted, GraphTold, ListBacklinks
+from peers.link_graph.wire_messages import (
+    BacklinksListed,
+    GraphNoted,
+    GraphTold,
+    ListBacklinks,
+    ListRanks,
+    RanksBegun,
+    RanksHeard,
+    RanksHeld,
+    RanksListed,
+    RanksTold,
+)
 from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold
 from peers.storage.wire_messages import (
     CheckPages,
@@ -224,10 +235,17 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
-        # Sealed rows of entities; 143 to 159 are others'
-        160: KeepSealed,
-        161: SealedKept,
-        162: ReadSealed,
-        163: SealedTold,
+        # Ranks of pages
+        150: RanksTold,
+        151: RanksHeld,
+        152: RanksBegun,
+        153: RanksHeard,
+        154: ListRanks,
+        155: RanksListed,
+        # Sealed rows of entities
+        156: KeepSealed,
+        157: SealedKept,
+        158: ReadSealed,
+        159: SealedTold,
     }
 )

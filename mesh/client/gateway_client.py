@@ -230,6 +230,10 @@ class GatewayClient:
         """Return a part of the pages that link to one. Args: start: so many are left out at the beginning."""
         return self._ask("GET", f"/api/backlinks?{urlencode({'url': url, 'start': start})}")
 
+    def ranks(self, most: int) -> dict[str, Any]:
+        """Return the pages and hosts with the highest ranks, so many of each at most."""
+        return self._ask("GET", f"/api/graph/ranks?{urlencode({'limit': most})}")
+
     def submission(self, code: str) -> dict[str, Any]:
         """Return how a submission stands."""
         return self._ask("GET", f"/api/submit/{quote(code, safe='')}")

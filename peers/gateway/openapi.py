@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from peers.engine.queries.query import Sort
-from peers.gateway.backlinks.backlinks_json import BacklinksJson
+from peers.gateway.backlinks.backlinks_json import BacklinksJson, RanksJson
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
@@ -53,7 +53,7 @@ from peers.gateway.submitting.submission_json import (
 )
 from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
-from peers.link_graph.wire_messages import START_MAX
+from peers.link_graph.wire_messages import RANKED_MAX, START_MAX
 
 OPENAPI_VERSION: Final = "3.1.0"
 _JSON: Final = "application/json"
@@ -447,6 +447,21 @@ _OPERATIONS: Final = (
                 "start",
                 "leave out so many",
                 {"type": "integer", "minimum": 0, "maximum": START_MAX, "default": 0},
+            ),
+        ),
+        failures=(400, 404),
+    ),
+    _Operation(
+        "/api/graph/ranks",
+        "get",
+        "The pages and hosts of the mesh with the highest PageRank, if its policy has `ranks` in "
+        "`[link_graph]`",
+        RanksJson,
+        (
+            _Parameter(
+                "limit",
+                "so many of each at most",
+                {"type": "integer", "minimum": 1, "maximum": RANKED_MAX, "default": 100},
             ),
         ),
         failures=(400, 404),

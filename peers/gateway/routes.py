@@ -131,7 +131,11 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
 
 
 def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
-    return [Route("/backlinks", links.page), Route("/api/backlinks", links.told)]
+    return [
+        Route("/backlinks", links.page),
+        Route("/api/backlinks", links.told),
+        Route("/api/graph/ranks", links.ranks),
+    ]
 
 
 def _routes_of_health(api: ApiRoutes) -> list[Route]:

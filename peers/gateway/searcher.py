@@ -64,6 +64,7 @@ from peers.gateway.model.messages import (
     FindVersions,
     GatherHistory,
     GatherNotices,
+    GatherRanks,
     GatherStatus,
     HastenPages,
     JudgeSite,
@@ -91,7 +92,7 @@ from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
-from peers.link_graph.wire_messages import BacklinksListed
+from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
@@ -125,6 +126,7 @@ Order: TypeAlias = (
     | GatherStatus
     | GatherHistory
     | GatherNotices
+    | GatherRanks
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -184,6 +186,7 @@ class Searcher(Actor):
             PagesChecked,
             VersionsListed,
             BacklinksListed,
+            RanksListed,
             StatusWanted,
             StatusTold,
             HistoryTold,
@@ -260,6 +263,7 @@ class Searcher(Actor):
                 | SealedKept(request=request)
                 | SealedTold(request=request)
                 | BacklinksListed(request=request)
+                | RanksListed(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
@@ -270,6 +274,7 @@ class Searcher(Actor):
                 | FindPage()
                 | FindVersions()
                 | FindBacklinks()
+                | GatherRanks()
                 | GatherStatus()
                 | CheckReadiness()
             ):
@@ -412,6 +417,11 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
+            case GatherRanks():
+                from peers.gateway.backlinks.rank_roundup import RankRoundup  # with the first
+
+                silent = view.punctuality.silent
+                return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():

@@ -15,7 +15,7 @@ from peers.entities.sealed_row import SealedRow
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts, ListedEntry
-from peers.link_graph.wire_messages import BacklinksListed
+from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
@@ -102,6 +102,22 @@ class NoticesGathered(Message, frozen=True):
     told: tuple[tuple[str, NoticesTold], ...]
     silent: tuple[str, ...]  # peers that have not answered
     names: tuple[tuple[str, str], ...] = ()  # of members, by id
+
+
+class GatherRanks(Message, frozen=True):
+    """HTTP to searcher: ask all peers which pages have the highest ranks. Answered by `RanksGathered`."""
+
+    ticket: int
+    most: int  # of each peer
+    hidden: tuple[str, ...] = ()  # domains that are not shown to this reader
+
+
+class RanksGathered(Message, frozen=True):
+    """Searcher to HTTP: the answers of all peers, in the order of their ids."""
+
+    ticket: int
+    told: tuple[tuple[str, RanksListed], ...]
+    silent: tuple[str, ...]  # peers that have not answered
 
 
 class PagesFound(Message, frozen=True):

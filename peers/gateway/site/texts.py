@@ -309,6 +309,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "backlinks_none": "No page of the mesh is known to link to it. Links of a page are known from "
         "its first visit on since the mesh keeps them.",
         "backlinks_count": "Pages of the mesh that link to it: {n}. Their domains: {domains}.",
+        "backlinks_rank": "Its PageRank: {rank}; the mean of all pages is 1 at most.",
         "backlinks_about": "Pages of the mesh that link to it: about {n}. Their domains: about {domains}.",
         "backlinks_cut": "There may be more than are listed.",
         "backlinks_text": "Text of the link:",
@@ -723,6 +724,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "backlinks": "链接到此的网页",
         "backlinks_none": "尚未发现链接到它的网页。网页中的链接，自开始记录后首次抓取该网页时起可知。",
         "backlinks_count": "有 {n} 个网页链接到它，来自 {domains} 个域名。",
+        "backlinks_rank": "它的 PageRank：{rank}，全部网页的平均值不超过 1。",
         "backlinks_about": "约有 {n} 个网页链接到它，来自约 {domains} 个域名。",
         "backlinks_cut": "可能还有未列出的网页。",
         "backlinks_text": "链接文字：",
