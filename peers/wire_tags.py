@@ -85,7 +85,14 @@ from peers.index.wire_messages import (
     TypedCompleted,
 )
 from peers.link_graph.wire_messages import BacklinksListed, GraphNoted, GraphTold, ListBacklinks
-from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold
+from peers.query_log.wire_messages import (
+    ClicksTold,
+    ClicksWanted,
+    LogTold,
+    LogWanted,
+    SearchesNoted,
+    SearchesTold,
+)
 from peers.storage.wire_messages import (
     CheckPages,
     ListVersions,
@@ -223,5 +230,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        # Which pages readers open
+        143: ClicksWanted,
+        144: ClicksTold,
     }
 )

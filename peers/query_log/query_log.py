@@ -29,10 +29,22 @@ from peers.policy.decreed import policy_of
 from peers.policy.log_rules import QueryLogRules, query_digest
 from peers.policy.rules import DAY_S
 from peers.query_log.log_part import log_part
-from peers.query_log.log_row import LogRow, RowName, is_loggable, is_row, join, name_in, number_in, row_bytes
+from peers.query_log.log_row import (
+    LogRow,
+    RowName,
+    is_loggable,
+    is_row,
+    join,
+    name_in,
+    number_in,
+    row_bytes,
+    row_in,
+)
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.wire_messages import (
     ROWS_MAX,
+    ClicksTold,
+    ClicksWanted,
     LogTold,
     LogWanted,
     SearchesNoted,
@@ -44,6 +56,10 @@ ROWS_PER_TURN: Final = 1_000
 TURN_PAUSE_S: Final = 0.05
 # Of one member on a day, 12 a second: some 100 MB. Further ones are not kept.
 ROWS_OF_MEMBER_MAX: Final = 1_000_000
+# Of a query on a day, those that its weights are made of: of the clients with the least digests.
+# More would say little more, and are read within a search.
+ROWS_OF_DAY_MAX: Final = 100
+WEIGHED_MAX: Final = 2_000  # queries remembered: a few MB
 
 
 _ROWS: Final = ReportKind(ToldRow, attrgetter("number"), SearchesTold, items_max=ROWS_MAX)
@@ -69,6 +85,7 @@ class OwnQueryLog(StoreActor):
         SearchesTold,
         SearchesNoted,
         LogWanted,
+        ClicksWanted,
     }
 
     def __init__(self, me: str, table: Table, life: int = 1) -> None:
@@ -84,6 +101,9 @@ class OwnQueryLog(StoreActor):
         self._rules: QueryLogRules | None = None
         self._is_ruled = False  # is it known whether there is a log?
         self._swept_to, self._sweep_at = b"", inf
+        # Of queries that were searched today: the weights of their pages, and what they were made for.
+        self._weighed: dict[bytes, tuple[tuple[str, int], ...]] = {}
+        self._weighed_for: tuple[int, QueryLogRules, object] | None = None
         self._of_members: Counter[str] = Counter()  # rows of today
         self._today = 0
         self._n_taken = self._n_refused = self._n_dropped = 0
@@ -104,8 +124,8 @@ class OwnQueryLog(StoreActor):
         self._today = int(now // DAY_S)
         sends: list[Send] = []
         match message:
-            case ResultsShown(query, client, page, n_shown):
-                self._log(client, LogRow(query, ((page, n_shown),)), now)
+            case ResultsShown(query, client, page, n_shown, listed):
+                self._log(client, LogRow(query, ((page, n_shown),), (), (), (listed,) if listed else ()), now)
             case ResultClicked(query, client, rank, url, comparison, team):
                 credited = ((comparison, rank, team),) if comparison else ()
                 self._log(client, LogRow(query, (), ((rank, url),), credited), now)
@@ -121,6 +141,8 @@ class OwnQueryLog(StoreActor):
             case LogWanted(request, after):
                 part = log_part(self._store, after, self._is_told)
                 sends = [Send(source, LogTold(request, *part))]
+            case ClicksWanted(request, digest):
+                sends = [Send(source, ClicksTold(request, self._weights_of(digest)))]
             case DecreesInForce():
                 sends = self._hear_policy(message, now)
             case SynchroniseSlots(task=task, slots=slots) if self._rules is None:
@@ -227,6 +249,35 @@ class OwnQueryLog(StoreActor):
         return (
             ownership is not None and ownership.answerer_of(item.slot) == self._me and self._keeps(item.name)
         )
+
+    def _weights_of(self, digest: bytes) -> tuple[tuple[str, int], ...]:
+        """Return the weights of a query's pages; none where others answer for its slot."""
+        rules, ownership = self._rules, self._ownership
+        if rules is None or not rules.click_weight or ownership is None or self.is_dormant:
+            return ()
+        slot = number_in(digest) % ownership.table.slot_count
+        if ownership.answerer_of(slot) != self._me:
+            return ()
+        now_in_force = (self._today, rules, ownership.serving_epoch)
+        if self._weighed_for != now_in_force:
+            self._weighed, self._weighed_for = {}, now_in_force
+        weights = self._weighed.get(digest)
+        if weights is None:
+            weights = self._weighed[digest] = self._read_weights(slot, digest, rules)
+            if len(self._weighed) > WEIGHED_MAX:
+                del self._weighed[next(iter(self._weighed))]
+        return weights
+
+    def _read_weights(self, slot: int, digest: bytes, rules: QueryLogRules) -> tuple[tuple[str, int], ...]:
+        # Loaded where clicks have a weight.
+        from peers.query_log.click_weights import DAYS_COUNTED, click_weights
+
+        by_day = {}
+        for day in range(max(0, self._today - DAYS_COUNTED), self._today):
+            prefix = RowName(digest, day, b"").encoded
+            items = self._store.items_below(slot, prefix, ROWS_OF_DAY_MAX)
+            by_day[day] = [row_in(item.value) for item in items if self._keeps(item.name)]
+        return tuple(click_weights(by_day, self._today, rules.examined))
 
     # --- Rows that are not kept any more
 

@@ -150,6 +150,7 @@ class MergedHits:
             is_spread=task.is_spread,
             has_copies=task.query.has_copies,
             draft=self._draft,
+            clicked=task.clicked,
         )
         start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
@@ -283,7 +284,8 @@ class MergedHits:
             return None
         if not ranked.is_candidate or self._scale is None:
             return bm25f
-        candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
+        url, hit = ranked.hit.url, ranked.hit
+        candidate = Candidate(url, hit.score, hit.features, self._task.clicked.get(url, 0.0))
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
 
 
