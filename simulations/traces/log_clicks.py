@@ -1,4 +1,4 @@
-"""What the clicks of a mesh's log say: how far down readers look, and the worth of a ranking nobody saw. Pure.
+"""What the clicks of a log say: how far down readers look, and the worth of a ranking that nobody saw. Pure.
 
 The log tells a first page of results where five clients or more were shown it on a day, with their clicks by
 place. So all figures are of queries that many ask.

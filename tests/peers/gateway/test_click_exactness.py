@@ -162,7 +162,7 @@ def test_a_member_that_lies_about_clicks_moves_a_page_past_none_that_is_better_b
     mesh.index(documents(120))
     mesh.obey(ON)
     plain = order_of(mesh.search(mesh.answerer, QUERY, k=100))
-    mesh.lies = tuple((url, 1_000) for url, _ in reversed(plain[1:30:2])) + (("http://nowhere.test/", 1_000),)
+    mesh.lies = (("http://nowhere.test/", 1_000), *((url, 1_000) for url, _ in plain[1:30:2]))
     lied = mesh.search(mesh.asker, QUERY, k=100)
     assert {url for url, _ in order_of(lied)} == {url for url, _ in plain}, "no page comes in, none goes"
     before, place = dict(plain), {hit.url: n for n, hit in enumerate(lied.hits)}
