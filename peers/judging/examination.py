@@ -4,7 +4,7 @@ Theory of operation
 ===================
 A result that is clicked on twice as often at the first place as at the second says how much the second is
 looked at, whatever the result is worth. Such results are there without an experiment: two rankings draft
-lists of their own, and indexes change. Two models of readers are fitted.
+lists of their own, and indexes change. Three models of readers are fitted.
 
 *Position*: the share that looks at rank r is e(r), e(1) = 1, whatever stands there. Clicks k of result u on
 n times shown have the mean n e(r) a(u). With the worth a(u) eliminated, of the K(u) clicks on u those at r
@@ -15,11 +15,13 @@ are in proportion to n(u, r) e(r); the iteration
 goes to the most likely e, and its equations hold in the mean for any a. Ranks that no chain of moved results
 connects with the first one are not known.
 
+*Power*: e(r) = r^-n, which is one number, and so less noisy where few have read far down.
+
 *Cascade*: a reader goes down and stops after a click, with a probability that grows with the result's worth:
 of those that look at rank r of a list, 1 - a (s + t a) look at r + 1. The worths follow from the clicks, for
 given s and t, which are looked for on a grid by the same likelihood, in which the worths are eliminated.
 
-The model that explains the clicks of queries better that it was not fitted to is taken.
+The model is taken that explains the clicks best of queries that it was not fitted to.
 
 Sources: Agarwal et al., "Estimating position bias without intrusive interventions", WSDM 2019 (moved
 results); Hunter, "MM algorithms for generalized Bradley-Terry models", 2004 (the iteration); Guo, Liu, Wang,
@@ -41,12 +43,14 @@ ROUNDS_MAX: Final = 500
 CLOSE_ENOUGH: Final = 1e-6  # of shares, between two rounds
 CASCADE_ROUNDS: Final = 12  # from the top each settles one rank more, and there are ten
 GRID: Final = (0.0, 0.25, 0.5, 0.75, 1.0)  # of s and t
+POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 STEPS: Final = (2**-3, 2**-4, 2**-5)  # around the best of it: sums of these are exact
 SHARE_MIN: Final = 1e-3  # a rank that is looked at less is of no use for an estimate
 PRIOR: Final = 5.0  # looks at the usual result that count in each worth: few looks say little
 FOLDS: Final = 5
 SEED: Final = 1  # the same log has the same figures
 POSITION: Final = "position"
+POWER: Final = "power"
 CASCADE: Final = "cascade"
 
 Floats = npt.NDArray[np.float64]
@@ -62,13 +66,13 @@ class ShownList(NamedTuple):
 
 
 class Examination(NamedTuple):
-    """The share of readers that look at each result of each list, by the better of two models."""
+    """The share of readers that look at each result of each list, by the best of the models."""
 
-    model: str  # POSITION or CASCADE
+    model: str  # POSITION, POWER or CASCADE
     by_list: Floats  # a row a list, a column a rank; NaN where that is not known, and behind its end
     ranks: tuple[float | None, ...]  # mean over the lists, of the first one on; None where it is not known
     moved: int  # results that were shown in places of different shares
-    gain: float  # by which it explains a click left out better than the other model, mean log-likelihood
+    gain: float  # by which it explains a click left out better than the next model, mean log-likelihood
 
 
 class _Shown(NamedTuple):
@@ -94,12 +98,13 @@ class _Shown(NamedTuple):
 
 
 def examination_of(lists: Sequence[ShownList]) -> Examination:
-    """Fit both models to lists, and take the one that explains clicks left out better."""
+    """Fit all models to lists, and take the one that explains clicks left out best."""
     shown = _arrays_of(lists)
     explained = _explained_left_out(shown)
-    # Where nothing moved nothing tells them apart: then the one that supposes less of readers.
-    model = CASCADE if explained[CASCADE] > explained[POSITION] else POSITION
-    return _examination(shown, model, abs(explained[CASCADE] - explained[POSITION]))
+    # Where nothing moved nothing tells them apart: then the first, which supposes least of readers.
+    model = max(explained, key=explained.__getitem__)
+    second = max(value for name, value in explained.items() if name != model)
+    return _examination(shown, model, explained[model] - second)
 
 
 def examinations_redrawn(
@@ -171,24 +176,27 @@ def _position_shares(shown: _Shown) -> Floats:
         shares = after
         if is_close:
             break
-    expected = np.divide(at_rank, shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.where(known, np.minimum(_falling(shares, expected), 1.0), np.nan)
+    return np.where(known, np.minimum(shares, 1.0), np.nan)
 
 
-def _falling(shares: Floats, counts: Floats) -> Floats:
-    """Return the shares nearest to these that do not rise with the rank: neighbours that do are pooled.
+def _by_power(fitted: _Shown, shown: _Shown) -> Floats:
+    return np.broadcast_to(_power_shares(_power_of(fitted)), shown.results.shape)
 
-    Args:
-      counts: looks that each share is estimated from; 0 where it is not known.
-    """
-    pools: list[list[float]] = []  # share, looks, ranks
-    for share, count in zip(shares.tolist(), counts.tolist(), strict=True):
-        pools.append([share, count, 1])
-        while len(pools) > 1 and pools[-1][0] > pools[-2][0] and pools[-2][1] > 0:
-            (one, of_one, n_one), (other, of_other, n_other) = pools.pop(-2), pools.pop(-1)
-            total = of_one + of_other
-            pools.append([(one * of_one + other * of_other) / total, total, n_one + n_other])
-    return np.repeat([share for share, _, _ in pools], [int(n) for _, _, n in pools])
+
+def _power_shares(power: float) -> Floats:
+    return np.arange(1.0, LISTED_MAX + 1) ** -power
+
+
+def _power_of(shown: _Shown) -> float:
+    """Return the likeliest power: the best of a grid, and from there in ever smaller steps."""
+
+    def likelihood(power: float) -> float:
+        return _likelihood(shown, np.broadcast_to(_power_shares(power), shown.results.shape))
+
+    best = max(POWERS, key=likelihood)
+    for step in STEPS:
+        best = max((each for each in (best, best - step, best + step) if each >= 0), key=likelihood)
+    return best
 
 
 def _seen_by_rank(shown: _Shown) -> Floats:
@@ -291,5 +299,6 @@ def _part(shown: _Shown, chosen: npt.NDArray[np.bool_]) -> _Shown:
 
 _FITS: Final[dict[str, Callable[[_Shown, _Shown], Floats]]] = {
     POSITION: _by_position,
+    POWER: _by_power,
     CASCADE: _by_cascade,
 }

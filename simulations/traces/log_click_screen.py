@@ -38,9 +38,13 @@ def _sentences(found: LogClicks) -> list[str]:
     if not found.moved:
         said.append("no result was in several places, so nothing tells worth and place apart")
         return said
-    models = {"position": "the place alone", "cascade": "the results above, at which readers stop"}
+    models = {
+        "position": "the place alone",
+        "power": "a power of the rank",
+        "cascade": "the results above, at which readers stop",
+    }
     said.append(
-        f"{found.moved:,} results were in several places; how far readers look is better explained by "
+        f"{found.moved:,} results were in several places; how far readers look is best explained by "
         f"{models[found.model]}"
     )
     if line := policy_line(found):

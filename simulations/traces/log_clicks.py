@@ -33,7 +33,7 @@ class LogClicks(msgspec.Struct, frozen=True, omit_defaults=True):
     lists: int  # lists of results, each of one query and day, that five clients or more were shown
     clients: int  # that were shown them, by query and day
     clicks: int
-    model: str  # of readers, that explains clicks left out better: position or cascade
+    model: str  # of readers, that explains clicks left out best: position, power or cascade
     gain: float  # by which it does, mean log-likelihood of a click
     moved: int  # results that were at places of which different shares are looked at
     ranks: tuple[RankClicks, ...]
