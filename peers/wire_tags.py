@@ -97,7 +97,14 @@ from peers.link_graph.wire_messages import (
     RanksListed,
     RanksTold,
 )
-from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold
+from peers.query_log.wire_messages import (
+    ClicksTold,
+    ClicksWanted,
+    LogTold,
+    LogWanted,
+    SearchesNoted,
+    SearchesTold,
+)
 from peers.storage.wire_messages import (
     CheckPages,
     ListVersions,
@@ -235,6 +242,16 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        # The web as it was on a day
+        143: AskPast,
+        # Which pages readers open
+        144: ClicksWanted,
+        145: ClicksTold,
+        # How strongly topics are written about
+        146: VisitsTold,
+        147: VisitsNoted,
+        148: CountsWanted,
+        149: CountsTold,
         # Ranks of pages
         150: RanksTold,
         151: RanksHeld,

@@ -96,7 +96,7 @@ from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
-from peers.query_log.wire_messages import LogTold
+from peers.query_log.wire_messages import ClicksTold, LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
 from peers.watch.wire_messages import NoticesTold
@@ -192,6 +192,7 @@ class Searcher(Actor):
             HistoryTold,
             NoticesTold,
             LogTold,
+            ClicksTold,
             SubmissionAnswered,
             SubmissionsTold,
             SealedKept,
@@ -257,6 +258,7 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | ClicksTold(request=request)
                 | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
@@ -397,6 +399,12 @@ class Searcher(Actor):
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
+                if view.click_weight:
+                    # Loaded where clicks have a weight.
+                    from peers.gateway.search.clicked_search import ClickedSearch, goes_by_clicks
+
+                    if goes_by_clicks(order):
+                        return ClickedSearch(number, self._me, order, view)
                 reading = reading_of(order, view, order.text)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case SuggestTexts():
