@@ -149,8 +149,8 @@ async def _run(
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
         parts = crawl_settings(config), reader, life, handover_settings(config), settings
-        actors = make_actors(me, table, *parts, cell=cell, secret=token_bytes())
         authority = Authority(bytes.fromhex(config.mesh.root_key), config.mesh.digest())
+        actors = make_actors(me, table, *parts, cell=cell, secret=token_bytes(), authority=authority)
         told = reading_in(workshop), _visitor_of(config), fetcher.private_among, authority
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
         ports: list[Port] = [

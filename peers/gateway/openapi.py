@@ -531,11 +531,11 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/submissions",
         "post",
-        "Accept a submission, or refuse it",
+        "Accept a submission, or refuse it, as an administrator's key has signed",
         JudgedJson,
         takes=(JudgeRequest,),
         is_for_administrators=True,
-        failures=(400, 404, 413),
+        failures=(400, 404, 409, 413),
     ),
     _Operation(
         "/judge/{pool}/{assessor}/{code}",

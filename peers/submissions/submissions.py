@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message, Send, Statistics
 from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.keys.decree import REVOCATION, Authority
 from mesh.membership.model.messages import DecreesInForce
 from mesh.tables.table import Table, TableSection
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchedSite, WatchSites
@@ -38,7 +39,6 @@ from peers.submissions.submission import (
     KEPT_S,
     PROOF_S,
     TRIES_MAX,
-    WHY_CHARS_MAX,
     Submission,
     code_in_name,
     code_text,
@@ -50,9 +50,11 @@ from peers.submissions.submission import (
     row_in,
     slot_of_code,
 )
+from peers.submissions.verdict import AHEAD_S, WHY_CHARS_MAX, VerdictJudge
 from peers.submissions.wire_messages import (
     DOMAIN_FULL,
     ELSEWHERE,
+    FORGED,
     MESH_FULL,
     OFF,
     TOLD_MAX,
@@ -97,14 +99,23 @@ class Submissions(StoreActor):
         ReadSubmissions,
     }
 
-    def __init__(self, me: str, table: Table, life: int = 1, rows_max: int = ROWS_MAX) -> None:
+    def __init__(
+        self,
+        me: str,
+        table: Table,
+        life: int = 1,
+        rows_max: int = ROWS_MAX,
+        authority: Authority | None = None,
+    ) -> None:
         """Begin without looking at the table: most meshes take no submissions.
 
         Args:
           table: the section of this actor.
           life: of the peer, see `mesh.tables.lives`.
           rows_max: of submissions, smaller in tests.
+          authority: of the mesh, whose administrators judge; without it no verdict counts.
         """
+        self._verdicts = VerdictJudge(authority)
         self._rows_max = rows_max
         self._me, self._table, self._life = me, table, life
         self.is_dormant = True  # nobody has been able to submit anything in this life
@@ -141,6 +152,9 @@ class Submissions(StoreActor):
                 sends = [Send(source, self._told(message))]
             case SitesSeen(sites):
                 self._take_news(sites)
+            case DecreesInForce(kind, decrees) if kind == REVOCATION:
+                if self._verdicts.revoke(frozenset(decree.subject for decree in decrees)) and self._is_on:
+                    self._swept_to, self._sweep_at = b"", now  # what they had accepted
             case DecreesInForce():
                 sends = self._hear_policy(message, now)
             case SynchroniseSlots(task=task, slots=slots) if not self._is_on:
@@ -258,22 +272,21 @@ class Submissions(StoreActor):
         return ""
 
     def _judge(self, message: JudgeSubmission) -> str:
-        """Accept or refuse a submission, as an administrator has ordered it; return why not."""
-        ownership = self._ownership
-        slot = slot_of_code(message.code)
+        """Take an administrator's verdict on a submission; return why not."""
+        ownership, verdict = self._ownership, message.verdict
+        slot = slot_of_code(verdict.code)
         if ownership is None or not self._is_on:
             return OFF
         if slot >= ownership.table.slot_count:
             return UNKNOWN
         if ownership.owner_of(slot) != ownership.me:
             return ELSEWHERE
-        row = self.row_of(message.code)
+        row = self.row_of(verdict.code)
         if row is None:
             return UNKNOWN
-        verdict, pages_max = 1 if message.is_accepted else 2, max(row.pages_max, message.pages)
-        if self._put(
-            message.code, replace(row, verdict=verdict, verdict_why=message.why, pages_max=pages_max)
-        ):
+        if not self._verdicts.counts(verdict, verdict.code, self._now):
+            return FORGED
+        if self._put(verdict.code, replace(row, verdict=verdict)):
             self._judged += 1
         return ""
 
@@ -283,18 +296,31 @@ class Submissions(StoreActor):
             return SubmissionsTold(message.request)
         if message.code:
             row = self.row_of(message.code) if len(message.code) > 2 else None
-            found = () if row is None else (_told(message.code, row),)
+            found = () if row is None else (self._told_row(message.code, row),)
             return SubmissionsTold(message.request, is_on=True, rows=found)
         rows: list[ToldSubmission] = []
         items = self._store.items_after(message.after, TOLD_MAX)
         for item in items:
             code = code_in_name(item.name)
             if code is not None and ownership.owner_of(item.slot) == ownership.me:
-                rows.append(_told(code, row_in(item.value)))
+                rows.append(self._told_row(code, row_in(item.value)))
         after = key_of(items[-1]) if len(items) == TOLD_MAX else b""
         return SubmissionsTold(message.request, is_on=True, rows=tuple(rows), next=after)
 
+    def _told_row(self, code: bytes, row: Submission) -> ToldSubmission:
+        return ToldSubmission(slot_of_code(code), code, replace(self._standing(row), admitted=()))
+
     # --- Rows
+
+    def _standing(self, row: Submission) -> Submission:
+        """Return a row as it counts now: by the keys that are in the mesh, and by its policy."""
+        rules, verdict = self._policy.submissions, row.verdict
+        if verdict is not None and self._verdicts.is_void(verdict):
+            verdict = None
+        is_moderated = row.is_moderated or (rules is not None and rules.moderation)
+        if verdict is row.verdict and is_moderated == row.is_moderated:
+            return row
+        return replace(row, verdict=verdict, is_moderated=is_moderated)
 
     def row_of(self, code: bytes) -> Submission | None:
         """Return a row as it stands here; None where it is not known."""
@@ -313,7 +339,7 @@ class Submissions(StoreActor):
         for seen in sites:
             row = self.row_of(seen.code)
             if row is not None:
-                self._put(seen.code, _with_news(row, seen))
+                self._put(seen.code, _with_news(row, seen, self._standing(row)))
 
     def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
         """Note that a row has changed here, by us or by another peer."""
@@ -323,6 +349,7 @@ class Submissions(StoreActor):
             self._count(code, row)
 
     def _count(self, code: bytes, row: Submission) -> None:
+        row = self._standing(row)
         self._known.add(code)
         (self._open.add if row.is_open else self._open.discard)(code)
 
@@ -335,8 +362,9 @@ class Submissions(StoreActor):
 
     def _news(self) -> Send:
         """Return the changes of which the controller has not heard so far."""
-        sites = tuple(_watched(code, row) for code, row in self._changes.items() if _is_watched(row))
-        gone = tuple(code for code, row in self._changes.items() if not _is_watched(row))
+        rows = {code: self._standing(row) for code, row in self._changes.items()}
+        sites = tuple(_watched(code, row) for code, row in rows.items() if _is_watched(row))
+        gone = tuple(code for code, row in rows.items() if not _is_watched(row))
         news = WatchSites(sites, (*self._gone, *gone))
         self._changes.clear()
         self._gone.clear()
@@ -350,7 +378,8 @@ class Submissions(StoreActor):
         try:
             if (code := code_in_name(name)) is not None:
                 row = row_in(value)
-                return is_of_its_time(row, self._now) and is_row(slot, code, row, ownership.slot_of)
+                is_sound = is_of_its_time(row, self._now) and is_row(slot, code, row, ownership.slot_of)
+                return is_sound and self._has_sound_verdict(code, row)
             if (day := day_in_name(name)) is not None:
                 codes_in(value)
                 is_in_place = slot_of_domain(day[0], ownership.table.slot_count) == slot
@@ -358,6 +387,16 @@ class Submissions(StoreActor):
         except ValueError:
             pass
         return False
+
+    def _has_sound_verdict(self, code: bytes, row: Submission) -> bool:
+        """Is its verdict, if it has one, one of an administrator? If the mesh has expelled him since, too:
+
+        then it does not count, but copies of a row have to agree.
+        """
+        verdict = row.verdict
+        if verdict is None:
+            return True
+        return verdict.signed_s <= self._now + AHEAD_S and self._verdicts.is_signed(verdict, code)
 
     # --- Policy and time
 
@@ -369,10 +408,10 @@ class Submissions(StoreActor):
         policy = policy_of(message)
         if policy is None:
             return []
-        was_on, self._policy = self._is_on, policy
+        was_on, rules, self._policy = self._is_on, self._policy.submissions, policy
         self._is_on = policy.submissions is not None
         sends: list[Send] = []
-        if self._is_on and not was_on:
+        if self._is_on and (not was_on or policy.submissions != rules):
             self._swept_to, self._sweep_at = b"", now
         if self._is_on and self.is_dormant:
             self._begin()
@@ -414,15 +453,16 @@ class Submissions(StoreActor):
             self._dropped += 1
             return
         self._count(code, row)
-        if row.is_open and row.needs_proof and not row.is_proven and row.made_s + PROOF_S < now:
+        is_unproven = row.needs_proof and not row.is_proven and row.made_s + PROOF_S < now
+        if is_unproven and self._standing(row).is_open:
             self._put(code, replace(row, end=2, end_why=row.tried_why or "unproven"))
-        elif _is_watched(row) and code not in self._changes:
+        elif code not in self._changes:
             self._changes[code] = row
 
 
 def _is_watched(row: Submission) -> bool:
-    """Does the crawl have to know of it?"""
-    return row.is_judged and (row.is_open or row.is_limited)
+    """Does the crawl have to know of it? Of a limit also when an administrator refuses the site later."""
+    return row.is_limited or (row.is_judged and row.is_open)
 
 
 def _watched(code: bytes, row: Submission) -> WatchedSite:
@@ -430,21 +470,21 @@ def _watched(code: bytes, row: Submission) -> WatchedSite:
         code,
         code_text(code),
         row.url,
-        row.is_open,
+        row.is_open and row.is_judged,
         row.needs_proof,
         row.is_begun,
         row.is_proven,
-        row.is_known,
-        row.pages_max,
+        row.is_known or row.is_unlimited,
+        row.pages_limit if row.is_judged else len(row.admitted),
         row.tries,
         row.visited,
         frozenset(row.admitted),
     )
 
 
-def _with_news(row: Submission, seen: SiteSeen) -> Submission:
-    """Return a row with the news of its site."""
-    left = row.pages_max - len(row.admitted)
+def _with_news(row: Submission, seen: SiteSeen, standing: Submission) -> Submission:
+    """Return a row with the news of its site. Args: standing: the row as it counts."""
+    left = standing.pages_limit - len(row.admitted) if standing.is_judged else 0
     further = [mark for mark in seen.admitted if mark not in row.admitted][: max(left, 0)]
     end, end_why = max((row.end, row.end_why), (seen.end, seen.end_why[:WHY_CHARS_MAX]))
     tried = min(seen.tries, TRIES_MAX), seen.tried_why[:WHY_CHARS_MAX]
@@ -461,10 +501,6 @@ def _with_news(row: Submission, seen: SiteSeen) -> Submission:
         end_why=end_why,
         admitted=tuple(sorted({*row.admitted, *further})) if further else row.admitted,
     )
-
-
-def _told(code: bytes, row: Submission) -> ToldSubmission:
-    return ToldSubmission(slot_of_code(code), code, replace(row, admitted=()))
 
 
 def _join(one: bytes, other: bytes) -> bytes:
