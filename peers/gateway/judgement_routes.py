@@ -20,6 +20,7 @@ from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend
 from peers.gateway.judging.judgement_page import GRADE_TEXTS, SCRIPT_SOURCE, judgement_page
+from peers.gateway.judging.pools_page import pools_page
 from peers.gateway.requests import Refusal, body_of, fields_in, now_s, reader_of
 from peers.gateway.site.command_json import (
     AssessorJson,
@@ -29,6 +30,7 @@ from peers.gateway.site.command_json import (
     JudgingRequest,
 )
 from peers.gateway.site.pages import Reader, message_page
+from peers.gateway.why.why_page import sign_in_page
 from peers.judging.assessor_link import AssessorLink, key_of, link_in
 from peers.judging.desk import Desk
 from peers.judging.judgement_files import JudgementFiles, fault_of, is_name
@@ -90,6 +92,15 @@ class JudgementRoutes:
         return self._files, invited, _path_of(invited, code)
 
     # --- Administrators
+
+    async def pools(self, request: Request) -> Response:
+        """Show how far the people are that judge, to administrators; to others only where to sign in."""
+        reader, files = reader_of(request), self._files
+        if not self._access.may_see(request):
+            return responses.form(sign_in_page(reader, is_wrong=False, is_known=False), 403)
+        if files is None:
+            return responses.html(message_page(reader, reader.say("judge_no_pools")), 404)
+        return responses.html(await self._backend.render(lambda: pools_page(reader, _pools_in(files))))
 
     async def judging(self, request: Request) -> Response:
         """Tell of the pools and of the judgements on one, or take a pool and invite people to judge it."""
@@ -182,6 +193,18 @@ def _told(files: JudgementFiles, name: str, assessor: str) -> JudgingJson:
         given = {query: dict(of_query) for query, of_query in judgements.items()}
         told.append(AssessorJson(each, 0 if desk is None else desk.judged_count, given))
     return JudgingJson(name, len(pool.queries), len(pool.pages), tuple(told))
+
+
+def _pools_in(files: JudgementFiles) -> list[JudgingJson | str]:
+    """Return how far each pool is; of one that cannot be read the name alone."""
+    told: list[JudgingJson | str] = []
+    for name in files.pools():
+        try:
+            told.append(_told(files, name, ""))
+        except Refusal as refusal:
+            logger.error("%s", refusal.detail)
+            told.append(name)
+    return told
 
 
 def _invite(files: JudgementFiles, body: bytes, key: bytes) -> InvitedJson:

@@ -203,8 +203,12 @@ class SubmissionRoutes:
             place = b"\0" * (PLACE_BYTES_MAX + 1)
         if len(peer) > MEMBER_CHARS_MAX or len(place) > PLACE_BYTES_MAX:
             raise Refusal(400, "give the id of a peer, and after as `next` of its last answer says")
+        return responses.json(await self.part(peer, place))
+
+    async def part(self, peer: str, place: bytes) -> SubmissionsJson:
+        """Return a part of all submissions, as `ListSites` asks for it. Busy, Refused."""
         listed = await self._backend.ask(lambda ticket: ListSites(ticket, peer, place), SitesListed)
-        return responses.json(await self._backend.render(lambda: self._listed(listed)))
+        return await self._backend.render(lambda: self._listed(listed))
 
     def _listed(self, listed: SitesListed) -> SubmissionsJson:
         rows = tuple(replace(each, row=self._checked(each.code, each.row)) for each in listed.told.rows)
@@ -212,18 +216,23 @@ class SubmissionRoutes:
 
     async def _judge(self, request: Request) -> Response:
         verdict = _verdict_in(await body_of(request, JUDGE_BYTES_MAX, "shorten it"))
+        refusal = await self.judge(request, verdict)
+        if refusal == FORGED:
+            raise Refusal(409, _FORGED_HINT)
+        if refusal:
+            raise Refusal(404, _OFF_HINT if refusal == OFF else "no submission has this code")
+        return responses.json(JudgedJson(code_text(verdict.code), verdict.is_accepted))
+
+    async def judge(self, request: Request, verdict: Verdict) -> str:
+        """Have the mesh take a verdict; return why it does not, one of `REFUSALS`. Busy, Refused."""
         if not self._counts(verdict, verdict.code):
-            raise Refusal(409, _FORGED_HINT)
+            return FORGED
         answered = await self._backend.ask(lambda ticket: JudgeSite(ticket, verdict), SiteAnswered)
-        if answered.refusal == FORGED:
-            raise Refusal(409, _FORGED_HINT)
-        if answered.refusal:
-            hint = _OFF_HINT if answered.refusal == OFF else "no submission has this code"
-            raise Refusal(404, hint)
-        code, done = code_text(verdict.code), "accepted" if verdict.is_accepted else "refused"
-        told = verdict.signer.hex(), self._access.client_of(request), verdict.why
-        logger.info("a submission was %s code=%s signer=%s client=%s why=%r", done, code, *told)
-        return responses.json(JudgedJson(code, verdict.is_accepted))
+        if not answered.refusal:
+            code, done = code_text(verdict.code), "accepted" if verdict.is_accepted else "refused"
+            told = verdict.signer.hex(), self._access.client_of(request), verdict.why
+            logger.info("a submission was %s code=%s signer=%s client=%s why=%r", done, code, *told)
+        return answered.refusal
 
 
 def _url_in(body: bytes) -> str:
