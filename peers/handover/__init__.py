@@ -9,6 +9,7 @@ The actor is `handover`, over `slot_state`: which slots are held here, filled, c
   that were equal and need not be, `separated_owners` of which slots the data may not come here
 
 A `store` is a declaration, all that a further one costs; `item_store` is one of values under names. Its actor
-delegates to a `keeper`. Two stores find by `exchange` what one of them lacks (`slot_digests`) and move it by
-`incoming_transfers` and `outgoing_transfers` in parts (`part_checksum`); a `mirror` sends changes at once.
+delegates to a `keeper`. A policy says whether there is an `optional_store`. Two stores find by `exchange`
+what one of them lacks (`slot_digests`) and move it by `incoming_transfers` and `outgoing_transfers` in parts
+(`part_checksum`); a `mirror` sends changes at once.
 """

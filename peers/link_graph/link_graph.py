@@ -10,8 +10,8 @@ the targets (`target_row`), and answer when their team has it. Then the page's r
 whoever owns the slot after a crash or a hand-over goes on, at worst with links that are told already, and of
 two words about a link the one about the later version of its page counts.
 
-Nothing of a page is kept, nor taken from others, that the policy takes down. Without `[link_graph]` in the
-policy the actor is dormant, and the handover does not know of its store; what was kept is deleted.
+Nothing of a page is kept, nor taken from others, that the policy takes down; without `[link_graph]` in the
+policy, nothing at all.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from __future__ import annotations
 from math import inf
 from typing import ClassVar, Final
 
-from mesh.actors.actor import Address, Message, Send, Statistics
-from mesh.actors.ownership import Ownership, OwnershipChanged
-from mesh.membership.model.messages import DecreesInForce
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.stamp import Stamp
-from mesh.tables.table import Table, TableSection
+from mesh.tables.table import Table
 from mesh.urls import fingerprint, has_host, host_of, is_canonical
 from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.handover.item_store import Item, ItemStore, key_at, key_of, slot_in
-from peers.handover.keeper import Keeper
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
-from peers.handover.mirror import Mirror, Pledge
-from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
+from peers.handover.mirror import Pledge
+from peers.handover.optional_store import SWEEP_PAUSE_S, OptionalStoreActor
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
 from peers.link_graph.source_row import (
     GoneLink,
     SourceRow,
@@ -66,14 +64,11 @@ from peers.link_graph.target_row import (
 )
 from peers.link_graph.tellings import PAGES_MAX, Tellings
 from peers.link_graph.wire_messages import LISTED_MAX, BacklinksListed, GraphNoted, GraphTold, ListBacklinks
-from peers.policy.decreed import policy_of
 from peers.policy.graph_rules import LinkGraphRules
-from peers.policy.rules import DAY_S, OF_SEEDS, Policy
+from peers.policy.rules import DAY_S, Policy
 
-ROWS_SECTION: Final = b"g"  # of the table of this actor
-SWEEP_ROWS: Final = 500  # looked through in a turn
+PURGE_ROWS: Final = 500  # looked through in a turn
 SKIP_ROWS: Final = 32  # read at a time where rows of targets are passed over
-SWEEP_PAUSE_S: Final = 0.05
 SWEEP_S: Final = DAY_S  # between two passes over all rows
 AFTER_TARGETS: Final = b"u"  # a name behind those of all rows of a slot
 AHEAD_S: Final = DAY_S  # by which clocks of members differ at most
@@ -91,7 +86,7 @@ class LinkGraphStatistics(HolderStatistics, frozen=True):
     dropped: int  # count: rows that the policy or a limit does not let stay
 
 
-class MeshGraph(StoreActor):
+class MeshGraph(OptionalStoreActor):
     """Neighbours: the controller of this peer, the link graphs of others, and gateways."""
 
     name: ClassVar[str] = "link_graph"
@@ -102,88 +97,50 @@ class MeshGraph(StoreActor):
         ListBacklinks,
     }
 
-    def __init__(self, me: str, table: Table, life: int = 1) -> None:
-        """Begin without looking at the table: most meshes keep no graph.
+    rows_section: ClassVar = b"g"
 
-        Args:
-          table: the section of this actor.
-          life: of the peer, see `mesh.tables.lives`.
-        """
-        self._me, self._table, self._life = me, table, life
-        self.is_dormant = True
-        self._ownership: Ownership | None = None
-        self._policy: Policy = OF_SEEDS
-        self._now = 0.0
-        self._swept_to, self._sweep_at = b"", inf
+    def __init__(self, me: str, table: Table, life: int = 1) -> None:
+        super().__init__(me, table, life)
         self._counts = {"pages": 0, "taken": 0, "refused": 0, "dropped": 0}
         self._lost: list[tuple[str, tuple[GoneLink, ...]]] = []  # by page, in this turn
         self._is_behind = False  # do rows wait to be told, for want of room?
         self._is_purging, self._purge_at = False, -inf  # are rows of targets looked through, too? when again?
 
-    def _begin(self) -> None:
-        """Take up the rows in the table."""
-        rows = TableSection(self._table, ROWS_SECTION)
-        self._store = ItemStore(rows, self._join, changed=self._changed, accepts=self._accepts)
-        self._mirror = Mirror(self._me, self.name, self._store, self._life)
-        self._keeper = Keeper(self._me, self.keeps, self._store, life=self._life, mirror=self._mirror)
-        self._tellings = Tellings(self._me, self.name, self._life)
-        self.is_dormant = False
+    def _is_wanted(self, policy: Policy) -> bool:
+        return policy.link_graph is not None
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        self._now = now
-        sends: list[Send] = []
+    def _open_store(self, rows: Table) -> ItemStore:
+        return ItemStore(rows, self._join, changed=self._changed, accepts=self._accepts)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._tellings = Tellings(self._me, self.name, self._life)
+
+    def _handle(self, source: Address, message: Message) -> list[Send]:
         match message:
             case PagesLinked(pages):
                 if self._rules is not None:
                     for page in pages:
                         self._note_page(page, self._rules)
             case ListBacklinks():
-                sends = [Send(source, self._listed(message))]
-            case DecreesInForce():
-                sends = self._hear_policy(message, now)
-            case SynchroniseSlots(task=task, slots=slots) if self._rules is None:
-                # Peers that have started since the graph ended have no such store. That they do not answer
-                # must keep no slot from being crawled.
-                sends = [Send(source, SlotsSynchronised(task, slots))]
-            case OwnershipChanged(ownership):
-                self._ownership = ownership
-                if not self.is_dormant:
-                    self._keeper.change_ownership(ownership, now)
-                    self._tellings.clear()
-                    self._sweep_anew(now)  # what was another's to tell may be ours now
+                return [Send(source, self._listed(message))]
             case _ if self.is_dormant:
                 pass  # others have heard of the policy already, and repeat what they say
             case GraphTold():
                 self._take(source, message)
             case GraphNoted(batch):
-                self._note_told(self._tellings.note_answer(source.peer, batch, now))
+                self._note_told(self._tellings.note_answer(source.peer, batch, self._now))
             case _:
-                sends = self._keeper.receive(source, message, now)
-        return sends + self._end_turn(now) if not self.is_dormant else sends
-
-    def wake(self, now: float) -> list[Send]:
-        self._now = now
-        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
-        if self._sweep_at <= now:
-            self._sweep(now)
-        return sends + self._end_turn(now)
+                return super()._handle(source, message)
+        return []
 
     def wake_at(self) -> float:
-        return min(self._keeper.wake_at(), self._tellings.wake_at(), self._sweep_at)
+        return min(super().wake_at(), self._tellings.wake_at())
 
-    @property
-    def has_news(self) -> bool:
-        return self._keeper.has_news
-
-    def before_commit(self, now: float) -> list[Send]:
-        return self._keeper.before_commit(now) + self._redeem()
-
-    def observe(self) -> Statistics:
-        if self.is_dormant:
-            return Statistics()
+    def _observe(self, store: StoreStatistics) -> LinkGraphStatistics:
         return LinkGraphStatistics(
-            store=self._keeper.observe(),
-            is_on=self._rules is not None,
+            store=store,
+            is_on=self._is_on,
             told=self._tellings.n_told,
             untold=len(self._tellings) + self._is_behind,
             **self._counts,
@@ -193,15 +150,10 @@ class MeshGraph(StoreActor):
     def _rules(self) -> LinkGraphRules | None:
         return self._policy.link_graph
 
-    def _end_turn(self, now: float) -> list[Send]:
+    def _end_turn(self) -> list[Send]:
         if self._lost and self._ownership is not None:
             self._tell_lost(self._ownership)
-        return self._redeem() + self._tellings.wake(now) + self._keeper.end_turn(now)
-
-    def _redeem(self) -> list[Send]:
-        if not self._mirror.has_pledges:
-            return []
-        return [send for pledge in self._mirror.redeem() for send in pledge.sends]
+        return self._tellings.wake(self._now) + super()._end_turn()
 
     def _join(self, one: bytes, other: bytes) -> bytes:
         """Join two values of one name: see `handover.item_store`. ValueError for bytes that are none."""
@@ -263,7 +215,7 @@ class MeshGraph(StoreActor):
                 self._store.put(slot, key[2:], source_row_bytes(told_row(row)))
         if self._is_behind and len(self._tellings) < PAGES_MAX // 2:
             self._is_behind = False
-            self._sweep_anew(self._now)
+            self._sweep_anew()
 
     # --- Links to pages of our slots
 
@@ -370,61 +322,55 @@ class MeshGraph(StoreActor):
 
     # --- Policy and time
 
-    def _hear_policy(self, message: DecreesInForce, now: float) -> list[Send]:
-        policy = policy_of(message)
-        if policy is None:
-            return []
-        before, was_on, self._policy = self._policy, self._rules is not None, policy
-        is_on = policy.link_graph is not None
-        if self.is_dormant:
-            # What an earlier life kept is deleted when the graph has ended meanwhile.
-            if not is_on and next(self._table.scan(b"", limit=1), None) is None:
-                return []
-            self._begin()
-            if self._ownership is not None:
-                self._keeper.change_ownership(self._ownership, now)
-        if was_on != is_on or before.rules != policy.rules:
-            self._purge_at = now
-            self._sweep_anew(now)
-        if not is_on:
+    def _follow(self, ownership: Ownership) -> None:
+        super()._follow(ownership)
+        self._tellings.clear()
+        self._sweep_anew()  # what was another's to tell may be ours now
+
+    def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
+        if was_on != self._is_on or before.rules != self._policy.rules:
+            self._purge_at = self._now
+            self._sweep_anew()
+        if not self._is_on:
             self._tellings.clear()
             self._is_behind = False
-        # Also when it is not the first time, to compare.
-        return [Send(Address(self._me, "handover"), UseStore())] if is_on and not was_on else []
 
-    def _sweep(self, now: float) -> None:
-        """Look through some rows: tell those that are not told, and delete those that are not to be kept."""
+    def _sweep(self) -> None:
+        """Look through some rows: tell those that are not told, and delete those that are not to be kept.
+
+        Rows of targets are many, and are passed over where nothing is to be deleted.
+        """
         if not self._swept_to:
-            self._is_purging = self._purge_at <= now
-        left = SWEEP_ROWS
+            self._is_purging = self._purge_at <= self._now
+        left = PURGE_ROWS
         while left > 0:
-            limit = SWEEP_ROWS if self._is_purging else SKIP_ROWS
+            limit = PURGE_ROWS if self._is_purging else SKIP_ROWS
             items = self._store.items_after(self._swept_to, limit)
             for item in items:
                 self._swept_to = key_of(item)
-                if self._rules is None:
-                    self._drop(item)
-                elif is_name_of_source(item.name):
-                    self._look_at_page(item)
-                elif self._is_purging:
-                    self._look_at_target(item)
-                else:
+                if is_name_of_target(item.name) and not self._is_purging:
                     self._swept_to = key_at(item.slot, AFTER_TARGETS)
                     break
+                self._look_at(item)
             else:
                 if len(items) < limit:
-                    self._end_sweep(now)
+                    self._end_sweep()
                     return
             left -= limit
-        self._sweep_at = now + SWEEP_PAUSE_S
+        self._sweep_at = self._now + SWEEP_PAUSE_S
 
-    def _end_sweep(self, now: float) -> None:
+    def _end_sweep(self) -> None:
         if self._is_purging:
-            self._purge_at = inf if self._rules is None else now + SWEEP_S
+            self._purge_at = self._now + SWEEP_S if self._is_on else inf
         self._swept_to, self._sweep_at = b"", self._purge_at
 
-    def _sweep_anew(self, now: float) -> None:
-        self._swept_to, self._sweep_at = b"", now
+    def _look_at(self, item: Item) -> None:
+        if not self._is_on:
+            self._drop(item)
+        elif is_name_of_source(item.name):
+            self._look_at_page(item)
+        else:
+            self._look_at_target(item)
 
     def _look_at_page(self, item: Item) -> None:
         row = source_row_in(item.value)

@@ -2,7 +2,7 @@
 
 Nothing here asks a web server. The controller of the peer is told which sites there are (`WatchSites`), once
 the living team knows the same, and tells what it sees of them (`SitesSeen`), which goes into the rows.
-Without `[submissions]` in the policy there is nothing, nor does the handover know of this store.
+Without `[submissions]` in the policy there is nothing.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ from typing import ClassVar, Final
 
 from msgspec.structs import replace
 
-from mesh.actors.actor import Address, Message, Send, Statistics
-from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
 from mesh.keys.decree import REVOCATION, Authority
 from mesh.membership.model.messages import DecreesInForce
-from mesh.tables.table import Table, TableSection
+from mesh.tables.table import Table
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchedSite, WatchSites
 from peers.handover.item_store import Item, ItemStore, key_of
-from peers.handover.keeper import Keeper
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
-from peers.handover.mirror import Mirror, Pledge
-from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.policy.decreed import policy_of
-from peers.policy.rules import DAY_S, OF_SEEDS, Policy
+from peers.handover.mirror import Pledge
+from peers.handover.optional_store import OptionalStoreActor
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
+from peers.policy.rules import DAY_S, Policy
 from peers.policy.submission_rules import SITE_PAGES_MAX
 from peers.submissions.domain_day import (
     codes_bytes,
@@ -69,8 +67,6 @@ from peers.submissions.wire_messages import (
     ToldSubmission,
 )
 
-SWEEP_ROWS: Final = 1_000  # looked through in a turn
-SWEEP_PAUSE_S: Final = 0.05
 # Of the slots kept here, old ones too; some 30 MB without the pages admitted. Then no more are taken.
 ROWS_MAX: Final = 100_000
 SWEEP_S: Final = 3_600.0  # between two passes over all rows
@@ -87,7 +83,7 @@ class SubmissionStatistics(HolderStatistics, frozen=True):
     dropped: int  # count: rows that were old
 
 
-class Submissions(StoreActor):
+class Submissions(OptionalStoreActor):
     """Neighbours: gateways, the controller of this peer, the submissions of others of the team."""
 
     name: ClassVar[str] = "submissions"
@@ -99,6 +95,9 @@ class Submissions(StoreActor):
         ReadSubmissions,
     }
 
+    rows_section: ClassVar = b"s"
+    keeps_unused_rows: ClassVar = True  # who ends submissions for a day would lose all limits of sites
+
     def __init__(
         self,
         me: str,
@@ -107,94 +106,46 @@ class Submissions(StoreActor):
         rows_max: int = ROWS_MAX,
         authority: Authority | None = None,
     ) -> None:
-        """Begin without looking at the table: most meshes take no submissions.
+        """Begin as all optional stores do.
 
         Args:
-          table: the section of this actor.
-          life: of the peer, see `mesh.tables.lives`.
           rows_max: of submissions, smaller in tests.
           authority: of the mesh, whose administrators judge; without it no verdict counts.
         """
+        super().__init__(me, table, life)
         self._verdicts = VerdictJudge(authority)
         self._rows_max = rows_max
-        self._me, self._table, self._life = me, table, life
-        self.is_dormant = True  # nobody has been able to submit anything in this life
-        self._ownership: Ownership | None = None
-        self._policy: Policy = OF_SEEDS
-        self._is_on = False
-        self._now = 0.0
         self._changes: dict[bytes, Submission] = {}  # by code, of which the controller has not heard
         self._gone: list[bytes] = []
         self._open: set[bytes] = set()  # codes
         self._known: set[bytes] = set()  # of these and of those at their end
-        self._swept_to, self._sweep_at = b"", inf
         self._taken = self._refused = self._judged = self._dropped = 0
 
-    def _begin(self) -> None:
-        """Take up the rows in the table: sites may be submitted now, or could be a moment ago."""
-        me, rows = self._me, TableSection(self._table, b"s")
-        self._store = ItemStore(rows, _join, changed=self._changed, accepts=self._accepts)
-        self._mirror = Mirror(me, self.name, self._store, self._life)
-        self._keeper = Keeper(me, self.keeps, self._store, life=self._life, mirror=self._mirror)
-        self.is_dormant = False
+    def _is_wanted(self, policy: Policy) -> bool:
+        return policy.submissions is not None
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        self._now = now
-        sends: list[Send] = []
+    def _open_store(self, rows: Table) -> ItemStore:
+        return ItemStore(rows, _join, changed=self._changed, accepts=self._accepts)
+
+    def _handle(self, source: Address, message: Message) -> list[Send]:
         match message:
             case ClaimDomain():
-                sends = self._answer(source, message.request, self._claim(message))
+                return self._answer(source, message.request, self._claim(message))
             case SubmitSite():
-                sends = self._answer(source, message.request, self._submit(message))
+                return self._answer(source, message.request, self._submit(message))
             case JudgeSubmission():
-                sends = self._answer(source, message.request, self._judge(message))
+                return self._answer(source, message.request, self._judge(message))
             case ReadSubmissions():
-                sends = [Send(source, self._told(message))]
+                return [Send(source, self._told(message))]
             case SitesSeen(sites):
                 self._take_news(sites)
-            case DecreesInForce(kind, decrees) if kind == REVOCATION:
-                if self._verdicts.revoke(frozenset(decree.subject for decree in decrees)) and self._is_on:
-                    self._swept_to, self._sweep_at = b"", now  # what they had accepted
-            case DecreesInForce():
-                sends = self._hear_policy(message, now)
-            case SynchroniseSlots(task=task, slots=slots) if not self._is_on:
-                # Peers that have started since submissions ended have no such store. That they do not answer
-                # must keep no slot from being crawled.
-                sends = [Send(source, SlotsSynchronised(task, slots))]
-            case OwnershipChanged(ownership):
-                self._ownership = ownership
-                if not self.is_dormant:
-                    self._keeper.change_ownership(ownership, now)
-                    self._forget_others(ownership)
-                    self._swept_to, self._sweep_at = b"", now  # what was another's to do may be ours now
-            case _ if not self.is_dormant:
-                sends = self._keeper.receive(source, message, now)
+                return []
             case _:
-                pass  # others have heard of the policy already, and repeat what they say
-        return sends + self._end_turn(now) if not self.is_dormant else sends
+                return super()._handle(source, message)
 
-    def wake(self, now: float) -> list[Send]:
-        self._now = now
-        sends = self._keeper.wake(now) if self._keeper.wake_at() <= now else []
-        if self._sweep_at <= now:
-            self._sweep(now)
-        return sends + self._end_turn(now)
-
-    def wake_at(self) -> float:
-        return min(self._keeper.wake_at(), self._sweep_at)
-
-    @property
-    def has_news(self) -> bool:
-        return self._keeper.has_news
-
-    def before_commit(self, now: float) -> list[Send]:
-        return self._keeper.before_commit(now) + self._redeem()
-
-    def observe(self) -> Statistics:
-        if self.is_dormant:
-            return Statistics()
+    def _observe(self, store: StoreStatistics) -> SubmissionStatistics:
         return SubmissionStatistics(
-            store=self._keeper.observe(),
+            store=store,
             is_on=self._is_on,
             open=len(self._open),
             taken=self._taken,
@@ -203,18 +154,13 @@ class Submissions(StoreActor):
             dropped=self._dropped,
         )
 
-    def _end_turn(self, now: float) -> list[Send]:
-        sends = self._redeem() + self._keeper.end_turn(now)
+    def _end_turn(self) -> list[Send]:
+        sends = super()._end_turn()
         if self._mirror.has_any_pledge and (self._changes or self._gone):
             self._mirror.pledge(Pledge(sends=(self._news(),)))  # behind what is older, and waits for the team
         elif self._changes or self._gone:
             sends.append(self._news())
         return sends
-
-    def _redeem(self) -> list[Send]:
-        if not self._mirror.has_pledges:
-            return []
-        return [send for pledge in self._mirror.redeem() for send in pledge.sends]
 
     # --- Gateways
 
@@ -404,40 +350,32 @@ class Submissions(StoreActor):
     def _today(self) -> int:
         return int(self._now // DAY_S)
 
-    def _hear_policy(self, message: DecreesInForce, now: float) -> list[Send]:
-        policy = policy_of(message)
-        if policy is None:
-            return []
-        was_on, rules, self._policy = self._is_on, self._policy.submissions, policy
-        self._is_on = policy.submissions is not None
-        sends: list[Send] = []
-        if self._is_on and (not was_on or policy.submissions != rules):
-            self._swept_to, self._sweep_at = b"", now
-        if self._is_on and self.is_dormant:
-            self._begin()
-            if self._ownership is not None:
-                self._keeper.change_ownership(self._ownership, now)
-        if self._is_on and not was_on:
-            sends = [
-                Send(Address(self._me, "handover"), UseStore())
-            ]  # if it is not the first time, to compare
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        if not isinstance(message, DecreesInForce) or message.kind != REVOCATION:
+            return super().receive(source, message, now)
+        self._now = now
+        if self._verdicts.revoke(frozenset(decree.subject for decree in message.decrees)) and self._is_on:
+            self._sweep_anew()  # sites that they had accepted wait again
+        return []
+
+    def _follow(self, ownership: Ownership) -> None:
+        super()._follow(ownership)
+        self._forget_others(ownership)
+        if self._is_on:
+            self._sweep_anew()  # what was another's to do may be ours now
+
+    def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
+        if self._is_on and (not was_on or before.submissions != self._policy.submissions):
+            self._sweep_anew()
         if was_on and not self._is_on:
             self._changes.clear()
             self._gone += sorted(self._known)  # of no others has the crawl heard in this life
             self._sweep_at = inf
-        return sends
 
-    def _sweep(self, now: float) -> None:
-        """Look through some rows: forget old ones, end those without a proof, and tell the others again."""
-        items = self._store.items_after(self._swept_to, SWEEP_ROWS)
-        for item in items:
-            self._look_at(item, now)
-        if len(items) == SWEEP_ROWS:
-            self._swept_to, self._sweep_at = key_of(items[-1]), now + SWEEP_PAUSE_S
-        else:
-            self._swept_to, self._sweep_at = b"", now + SWEEP_S
+    def _next_sweep_at(self) -> float:
+        return self._now + SWEEP_S
 
-    def _look_at(self, item: Item, now: float) -> None:
+    def _look_at(self, item: Item) -> None:
         code, day = code_in_name(item.name), day_in_name(item.name)
         if day is not None and not is_kept(day[1], self._today):
             self._store.drop(item.slot, item.name)
@@ -445,7 +383,7 @@ class Submissions(StoreActor):
         if code is None or self._ownership is None or not self._ownership.kept[item.slot]:
             return
         row = row_in(item.value)
-        if row.made_s + KEPT_S < now:
+        if row.made_s + KEPT_S < self._now:
             self._store.drop(item.slot, item.name)
             self._open.discard(code)
             self._known.discard(code)
@@ -453,7 +391,7 @@ class Submissions(StoreActor):
             self._dropped += 1
             return
         self._count(code, row)
-        is_unproven = row.needs_proof and not row.is_proven and row.made_s + PROOF_S < now
+        is_unproven = row.needs_proof and not row.is_proven and row.made_s + PROOF_S < self._now
         if is_unproven and self._standing(row).is_open:
             self._put(code, replace(row, end=2, end_why=row.tried_why or "unproven"))
         elif code not in self._changes:

@@ -14,7 +14,7 @@ from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.actors import CELL_SECTION, LINK_GRAPH_SECTION
 from peers.handover.item_store import slot_in
-from peers.link_graph.link_graph import ROWS_SECTION
+from peers.link_graph.link_graph import MeshGraph
 from peers.link_graph.source_row import SourceRow, is_name_of_source, marks_in, source_row_in
 from peers.link_graph.target_row import (
     SOURCES_MAX,
@@ -93,4 +93,4 @@ def _targets(rows: Mapping[bytes, bytes | None]) -> dict[bytes, list[TargetRow]]
 
 
 def _rows_of(machine: Machine) -> TableSection:
-    return TableSection(TableSection(machine.disk.table, LINK_GRAPH_SECTION), ROWS_SECTION)
+    return TableSection(TableSection(machine.disk.table, LINK_GRAPH_SECTION), MeshGraph.rows_section)

@@ -227,21 +227,19 @@ def test_a_row_that_comes_while_there_is_no_log_here_yet_is_told_again_and_not_l
     assert seen(log).taken == 1
 
 
-@pytest.mark.parametrize("is_ruled", [False, True])
-def test_a_member_that_has_heard_of_a_log_gets_its_answers_from_one_that_has_not(*, is_ruled: bool) -> None:
+def test_changes_of_a_member_that_has_heard_of_a_log_are_taken_once_it_is_heard_of_here() -> None:
     view = Ownership("ann", SlotTable({"ann": 100, "bob": 100}, SLOTS, 2), ("ann", "bob"))
     log = OwnQueryLog("ann", MemoryTable())
     log.receive(Address("ann", "membership"), OwnershipChanged(view), 0.0)
-    if is_ruled:
-        hear(log, None)
     row = told()
-    changes = encode([Item(row.number % SLOTS, row.name, row.value)])
-    sends = log.receive(OTHER, ItemsChanged(3, 0.0, changes), 0.0)
-    assert to(sends, ItemsKept) == [ItemsKept(3, int(is_ruled))]
-    assert to(sends, UseStore), "else nobody tells it which slots are complete, and it has no answers"
-    assert seen(log).store.items_merged == 1 - is_ruled
-    assert to(hear(log, KEPT), UseStore)
-    assert seen(log).store.slots_filled == 1 - is_ruled
+    changes = ItemsChanged(3, 0.0, encode([Item(row.number % SLOTS, row.name, row.value)]))
+    assert log.receive(OTHER, changes, 0.0) == [], "they are said again"
+    hear(log, None)
+    assert log.receive(OTHER, changes, 0.0) == []
+    assert log.is_dormant
+    assert to(hear(log, KEPT), UseStore), "what was not said again meanwhile is found by comparison"
+    assert to(log.receive(OTHER, changes, 0.0), ItemsKept) == [ItemsKept(3, 0)]
+    assert seen(log).store.items_merged == 1
 
 
 def test_while_there_is_no_log_a_gateway_leaves_no_trace_in_the_table() -> None:
