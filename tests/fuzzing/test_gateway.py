@@ -47,7 +47,8 @@ from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
 from peers.policy.rules import EVERYTHING, Policy
 from peers.policy.submission_rules import SubmissionRules
-from peers.submissions.submission import CODE_BYTES, code_text
+from peers.submissions.submission import code_text
+from peers.submissions.verdict import CODE_BYTES
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.fuzzing.hostile_mesh import HostileMesh
 from tests.patience import PATIENCE_S

@@ -19,6 +19,7 @@ from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
+from peers.submissions.verdict import Verdict
 from peers.submissions.wire_messages import SubmissionsTold
 from peers.watch.wire_messages import NOTICES_TOLD_MAX, NoticesTold
 
@@ -448,13 +449,10 @@ class SubmitUrl(Message, frozen=True):
 
 
 class JudgeSite(Message, frozen=True):
-    """HTTP to searcher: an administrator accepts a submission, or refuses it. Answered by `SiteAnswered`."""
+    """HTTP to searcher: an administrator has judged a submission. Answered by `SiteAnswered`."""
 
     ticket: int
-    code: bytes
-    is_accepted: bool
-    why: str = ""
-    pages: int = 0  # at most; 0 for what the policy said
+    verdict: Verdict
 
 
 class SiteAnswered(Message, frozen=True):

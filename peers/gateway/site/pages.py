@@ -95,6 +95,7 @@ class Reader(NamedTuple):
 
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
+    takes_sites: bool = False  # that people submit, where the policy of the mesh says so
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
