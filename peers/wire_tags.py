@@ -76,6 +76,7 @@ from peers.handover.wire_messages import (
 from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.index.wire_messages import (
+    AskPast,
     CompleteTyped,
     CountTerms,
     ExcerptsRead,

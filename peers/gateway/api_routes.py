@@ -384,6 +384,7 @@ Disallow: /bot?
 Disallow: /timegate/
 Disallow: /timemap/
 Disallow: /web/
+Disallow: /at/
 Disallow: /cdx
 Disallow: /api/
 Disallow: /metrics

@@ -145,6 +145,7 @@ _YACY: Final = (
     _Parameter("contentdom", "what is searched", {"enum": ["text", "all"], "default": "text"}),
 )
 
+_DAY: Final = {"type": "string", "pattern": "^[0-9]{4}([0-9]{4}([0-9]{6})?)?$", "examples": ["20261125"]}
 _DIGITS: Final = {"type": "string", "pattern": "^[0-9]{1,14}$", "examples": ["20261125120000", "2026"]}
 _CDX: Final = (
     _URL._replace(about="with or without scheme; `*.` before a name or `*` at the end are a matchType"),
@@ -499,6 +500,14 @@ _OPERATIONS: Final = (
         "application/octet-stream",
         (_Parameter("at", "the time", _DIGITS, is_required=True, place="path"), _ORIGINAL),
         failures=(400, 403, 404, 502),
+    ),
+    _Operation(
+        "/at/{day}/{url}",
+        "get",
+        "The version of a page of the end of a day, whose links lead to those of other pages",
+        _HTML,
+        (_Parameter("day", "or a year, or a second", _DAY, is_required=True, place="path"), _ORIGINAL),
+        failures=(400, 403, 404, 502, 503),
     ),
     _Operation(
         "/cdx",

@@ -202,6 +202,7 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
         Route("/timemap/link/{url:path}", stored.time_map),
         Route("/timemap/json/{url:path}", stored.time_map),
         Route("/web/{at}id_/{url:path}", stored.original),
+        Route("/at/{day}/{url:path}", stored.at_day),
     ]
 
 

@@ -145,10 +145,11 @@ TAGS = {
     "BacklinksListed": 140,
     "NoticesWanted": 141,
     "NoticesTold": 142,
-    "KeepSealed": 160,
-    "SealedKept": 161,
-    "ReadSealed": 162,
-    "SealedTold": 163,
+    "AskPast": 143,
+    "KeepSealed": 156,
+    "SealedKept": 157,
+    "ReadSealed": 158,
+    "SealedTold": 159,
 }
 
 RETIRED_TAGS = {10, 32, 33}

@@ -68,6 +68,9 @@ class FoundPage(msgspec.Struct, frozen=True):
     section_id: str = ""  # that leads there behind #; "" where the heading has none
     synopsis: str = ""  # how it is called what the query names, in lines; "" where the page does not say
     entries: tuple[ListedEntry, ...] = ()  # of a directory, those that show why it was found
+    # Of a page as it was, until when that was asked for, and when it was replaced or gone; 0.0 for neither.
+    as_of: float = 0.0
+    until: float = 0.0
 
 
 class Relaxed(msgspec.Struct, frozen=True):
