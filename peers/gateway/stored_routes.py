@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.errors import CorruptionError
-from mesh.urls import canonical
+from mesh.urls import canonical_with_ftp
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
@@ -357,4 +357,4 @@ def _urls_in(request: Request) -> tuple[str, ...]:
     if not text or len(text) > URL_PARAMETER_CHARS_MAX:
         return ()
     typed = (text,) if "://" in text else both_schemes(f"https://{text}")[::-1]
-    return tuple(url for each in typed if (url := canonical(each)) is not None)
+    return tuple(url for each in typed if (url := canonical_with_ftp(each)) is not None)
