@@ -248,11 +248,6 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Which pages readers open
         144: ClicksWanted,
         145: ClicksTold,
-        # How strongly topics are written about
-        146: VisitsTold,
-        147: VisitsNoted,
-        148: CountsWanted,
-        149: CountsTold,
         # Ranks of pages
         150: RanksTold,
         151: RanksHeld,
