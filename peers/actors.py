@@ -44,7 +44,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Actor
-from mesh.keys.decree import CLASSES, POLICY, REVOCATION, WATCH
+from mesh.keys.decree import CLASSES, POLICY, REVOCATION, WATCH, Authority
 from mesh.tables.table import Table, TableSection
 from peers.copies.copies import Copies
 from peers.crawler.addresses.lessor import Lessor
@@ -89,7 +89,7 @@ FOLLOWERS: Final = {
         *("controller", "cell", "auditor", "searcher", "historian", "importer"),
         *("query_log", "submissions", "link_graph", "entities", "http"),
     ),
-    REVOCATION: ("http",),
+    REVOCATION: ("http", "submissions"),
     CLASSES: ("questions", "searcher", "http"),
     WATCH: ("parser", "watch", "http"),
 }
@@ -110,6 +110,7 @@ def make_actors(
     cell: CellSettings | None = None,
     secret: bytes = b"",
     tuning: Tuning | None = None,
+    authority: Authority | None = None,
 ) -> list[Actor]:
     """Make the actors of a peer, which go on from the state that the table keeps.
 
@@ -124,6 +125,7 @@ def make_actors(
       secret: that nobody else knows, in this life; by it the pages are drawn that are looked at once more.
       further: makes holders of stores that a peer does not have by itself.
       tuning: limits of the controller; None for the defaults.
+      authority: of the mesh, that tells what administrators have signed; without it that counts for nothing.
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
     section = TableSection(table, CELL_SECTION)
@@ -133,7 +135,7 @@ def make_actors(
         Cell(me, section, KeptTexts(frontier), cell, life, Sampling(settings.audit_rate, secret)),
         Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
-        Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life),
+        Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life, authority=authority),
         MeshGraph(me, TableSection(table, LINK_GRAPH_SECTION), life),
         Entities(me, TableSection(table, ENTITIES_SECTION), life),
         *further(me, table, life),

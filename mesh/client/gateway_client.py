@@ -230,6 +230,10 @@ class GatewayClient:
         """Return a part of the pages that link to one. Args: start: so many are left out at the beginning."""
         return self._ask("GET", f"/api/backlinks?{urlencode({'url': url, 'start': start})}")
 
+    def ranks(self, most: int) -> dict[str, Any]:
+        """Return the pages and hosts with the highest ranks, so many of each at most."""
+        return self._ask("GET", f"/api/graph/ranks?{urlencode({'limit': most})}")
+
     def submission(self, code: str) -> dict[str, Any]:
         """Return how a submission stands."""
         return self._ask("GET", f"/api/submit/{quote(code, safe='')}")
@@ -254,10 +258,9 @@ class GatewayClient:
             if part["next"]:
                 parts.append((part["peer"], part["next"]))
 
-    def judge(self, code: str, *, is_accepted: bool, why: str = "", pages: int = 0) -> dict[str, Any]:
-        """Accept a submission or refuse it; return the answer of POST /api/submissions."""
-        order = {"code": code, "accept": is_accepted, "why": why, "pages": pages}
-        return self._ask("POST", "/api/submissions", json.dumps(order).encode())
+    def judge(self, verdict: bytes) -> dict[str, Any]:
+        """Hand in a signed verdict on a submission; return the answer of POST /api/submissions."""
+        return self._ask("POST", "/api/submissions", json.dumps({"verdict": verdict.hex()}).encode())
 
     def entity_days(self) -> int:
         """Return for how many days the mesh keeps an entity after a change. GatewayError: not at all."""

@@ -11,7 +11,7 @@ from mesh.wire_fields import Count
 from peers.entities.sealed_row import Public, SealedRow
 
 
-class KeepSealed(Message, frozen=True, array_like=True, tag=160):
+class KeepSealed(Message, frozen=True, array_like=True, tag=156):
     """From a gateway to the owner of a row's slot: the owner of its key has changed it. Repeated."""
 
     request: Count
@@ -19,21 +19,21 @@ class KeepSealed(Message, frozen=True, array_like=True, tag=160):
     row: SealedRow
 
 
-class SealedKept(Message, frozen=True, array_like=True, tag=161):
+class SealedKept(Message, frozen=True, array_like=True, tag=157):
     """Answer to `KeepSealed`: the living team has it, or why it has not."""
 
     request: Count
     refusal: Annotated[str, Meta(max_length=32)] = ""  # one of `REFUSALS`; "" when it is done
 
 
-class ReadSealed(Message, frozen=True, array_like=True, tag=162):
+class ReadSealed(Message, frozen=True, array_like=True, tag=158):
     """From a gateway to a peer of the team: which row has this name?"""
 
     request: Count
     public: Public
 
 
-class SealedTold(Message, frozen=True, array_like=True, tag=163):
+class SealedTold(Message, frozen=True, array_like=True, tag=159):
     """Answer to `ReadSealed`."""
 
     request: Count

@@ -105,6 +105,12 @@ class ClientAccess:
         own = self._backend.settings.admin_token
         return has_pass(request.headers.raw, own, now_s(), self._backend.rights)
 
+    def may_judge(self, request: Request) -> bool:
+        """May the reader of a page judge submissions, by a token to order or a pass given for one?"""
+        own = self._backend.settings.admin_token
+        passed = has_pass(request.headers.raw, own, now_s(), self._backend.rights, TokenRight.ORDERS)
+        return passed or self._is_admin(request)
+
     def _is_admin(self, request: Request) -> bool:
         """May the client give orders?"""
         token = self._judged(request).token

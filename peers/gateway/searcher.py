@@ -64,6 +64,7 @@ from peers.gateway.model.messages import (
     FindVersions,
     GatherHistory,
     GatherNotices,
+    GatherRanks,
     GatherStatus,
     HastenPages,
     JudgeSite,
@@ -91,11 +92,11 @@ from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
-from peers.link_graph.wire_messages import BacklinksListed
+from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
-from peers.query_log.wire_messages import LogTold
+from peers.query_log.wire_messages import ClicksTold, LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
 from peers.watch.wire_messages import NoticesTold
@@ -125,6 +126,7 @@ Order: TypeAlias = (
     | GatherStatus
     | GatherHistory
     | GatherNotices
+    | GatherRanks
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -184,11 +186,13 @@ class Searcher(Actor):
             PagesChecked,
             VersionsListed,
             BacklinksListed,
+            RanksListed,
             StatusWanted,
             StatusTold,
             HistoryTold,
             NoticesTold,
             LogTold,
+            ClicksTold,
             SubmissionAnswered,
             SubmissionsTold,
             SealedKept,
@@ -254,12 +258,14 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | ClicksTold(request=request)
                 | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
                 | SealedKept(request=request)
                 | SealedTold(request=request)
                 | BacklinksListed(request=request)
+                | RanksListed(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
@@ -270,6 +276,7 @@ class Searcher(Actor):
                 | FindPage()
                 | FindVersions()
                 | FindBacklinks()
+                | GatherRanks()
                 | GatherStatus()
                 | CheckReadiness()
             ):
@@ -392,6 +399,12 @@ class Searcher(Actor):
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
+                if view.click_weight:
+                    # Loaded where clicks have a weight.
+                    from peers.gateway.search.clicked_search import ClickedSearch, goes_by_clicks
+
+                    if goes_by_clicks(order):
+                        return ClickedSearch(number, self._me, order, view)
                 reading = reading_of(order, view, order.text)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case SuggestTexts():
@@ -412,6 +425,11 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
+            case GatherRanks():
+                from peers.gateway.backlinks.rank_roundup import RankRoundup  # with the first
+
+                silent = view.punctuality.silent
+                return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():

@@ -39,6 +39,9 @@ links_per_page = 1000
 
 [entities]
 days = 365
+
+[search_history]
+days = 365
 """
 
 from __future__ import annotations
@@ -72,6 +75,7 @@ from peers.policy.rules import (
     Policy,
     Private,
     Rule,
+    SearchHistoryRules,
     SynonymGroup,
     Undo,
     UserWordLine,
@@ -97,6 +101,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     submissions: SubmissionRules | None = None
     link_graph: LinkGraphRules | None = None
     entities: EntityRules | None = None
+    search_history: SearchHistoryRules | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:

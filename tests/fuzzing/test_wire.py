@@ -64,6 +64,9 @@ weights = { title = 1.0 }
 [entities]
 
 [link_graph]
+
+[search_history]
+days = 365
 """
 TOPICS: Final = (b"", b"membership", b"indexer", b"searcher", b"controller", b"x" * 300)
 

@@ -89,10 +89,8 @@ class JudgeErrand(_Orders):
     """Answers one `JudgeSite` by one `SiteAnswered`."""
 
     def __init__(self, number: int, me: str, order: JudgeSite, current: Current) -> None:
-        code, verdict = order.code, (order.is_accepted, order.why, order.pages)
-        steps: list[Step] = [
-            (slot_of_code(code), lambda request: JudgeSubmission(request, code, *verdict)),
-        ]
+        verdict, code = order.verdict, order.verdict.code
+        steps: list[Step] = [(slot_of_code(code), lambda request: JudgeSubmission(request, verdict))]
         super().__init__(number, me, order.ticket, code, steps, current)
 
 
