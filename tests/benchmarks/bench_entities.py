@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.bench_entities reviews.csv [--characters 2000]
 
-The pages are texts of a CSV file, put together to the wanted length, with a name in each `--every` characters.
+The pages are texts of a CSV file, put together to the wanted length, with a name each `--every` characters.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ def main() -> None:
     since = time.process_time()
     sentences = [found.tone.sentences for page in pages if (found := score_page(PROFILE, page, model))]
     seconds = time.process_time() - since
-    mean = sum(len(page.text) for page in pages) / len(pages)
+    length = sum(len(page.text) for page in pages) / len(pages)
+    mentions = sum(sentences) / len(sentences)
     print(
-        f"{len(sentences):,} pages of {mean:,.0f} characters with {sum(sentences) / len(sentences):.1f} sentences "
-        f"with a name: {len(pages) / seconds:,.0f} pages a second of CPU time"
+        f"{len(sentences):,} pages of {length:,.0f} characters, {mentions:.1f} sentences "
+        f"of each with a name: {len(pages) / seconds:,.0f} pages a second of CPU time"
     )
 
 

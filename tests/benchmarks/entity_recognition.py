@@ -56,8 +56,8 @@ def main() -> None:
         precision, recall = right / max(told, 1), right / max(there, 1)
         f1 = 2 * precision * recall / max(precision + recall, 1e-9)
         print(
-            f"{name}: {there:,} in {len(sentences):,} sentences, precision {precision:.3f}, recall {recall:.3f}, "
-            f"F1 {f1:.3f}; {len(sentences) / seconds:,.0f} sentences a second of CPU time"
+            f"{name}: {there:,} in {len(sentences):,} sentences, precision {precision:.3f}, recall "
+            f"{recall:.3f}, F1 {f1:.3f}; {len(sentences) / seconds:,.0f} sentences a second of CPU time"
         )
 
 
