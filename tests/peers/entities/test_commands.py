@@ -18,6 +18,7 @@ from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, is_row
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.webhooks.test_webhook import SECRET, receiving
 
 TEXTS = {
     "http://a.test/1": "北京大学教授李晓明讲课，学生都喜欢李晓明，很精彩。",
@@ -260,3 +261,33 @@ def test_secrets_in_addresses_are_read_back_and_others_are_none() -> None:
     assert secret_in(secret_text(secret)) == secret
     for text in ("", "x" * 52, "1" * 52, secret_text(secret)[:-1], secret_text(secret) + "a", "ä" * 52):
         assert secret_in(text) != secret
+
+
+def test_new_pages_are_posted_with_score_and_tone_and_a_namesake_s_is_not(
+    gateway: FakeGateway, keys: Path, tmp_path: Path
+) -> None:
+    told(gateway, keys, "add", "李晓明", "--exclude", "足球")
+    secret, state = tmp_path / "secret", tmp_path / "hook.json"
+    secret.write_text(SECRET)
+    whole = {"host": "a.test", "language": "zh", "type": "text/html", "date": 0.0, "published": ""}
+    gateway.hits = [{**hit, **whole} for hit in gateway.hits or ()]
+    posted, gateway.hits = gateway.hits[:1], gateway.hits[1:2]
+    options = ("--once", "--private", "--secret", f"@{secret}", "--state", state, "--keys", keys)
+    with receiving() as receiver:
+        command = ("entities", "follow", "李晓明", receiver.url, *options)
+        assert result_of(gateway, *command).exit_code == 0
+        assert receiver.posts == [], "the first answer is where it begins"
+        namesake = {**posted[0], "url": "http://a.test/n"}
+        gateway.pages[namesake["url"]] = {
+            **gateway.pages["http://a.test/1"],
+            "text": "足球运动员李晓明进球。",
+        }
+        gateway.hits = [*gateway.hits, *posted, namesake]
+        for _ in range(2):
+            assert result_of(gateway, *command).exit_code == 0
+        [(_, body)] = receiver.posts
+    [hit] = body["data"]["hits"]
+    assert hit["url"] == "http://a.test/1"
+    scored = told(gateway, keys, "score", "李晓明", "http://a.test/1")
+    assert hit["entity"]["score"] == scored["score"]
+    assert (hit["entity"]["name"], hit["entity"]["tone"]) == ("李晓明", 1)
