@@ -38,9 +38,13 @@ from peers.documents.formats import (
 from peers.documents.reader import read_document
 from peers.documents.titles import title_of
 
-# How the title of a page begins that may be a directory: of Apache and others, of Python's; of a text that is
-# the name of its file. In JSON nginx begins so.
-INDEX_TITLES: Final = ("Index of /", "Directory listing for /", "ls-lR")
+# How the title of a page begins that may be a directory: of Apache and others, of Python's, of npm's serve;
+# of a text that is the name of its file. In JSON nginx begins so.
+INDEX_TITLES: Final = ("Index of /", "Directory listing for /", "Files within ", "ls-lR")
+# IIS has its host before the path; Caddy and h5ai, without JavaScript, are known by their rows.
+HOST_AND_PATH: Final = " - /"
+CADDY_ROW: Final = b'<tr class="file">'
+H5AI_CELL: Final = b'<td class="fb-n">'
 JSON_BEGINNING: Final = b'[\r\n{ "name":"'
 
 # Where chapters of a book and entries of a feed are: their links to each other lead nowhere on the web.
@@ -105,7 +109,11 @@ def read_page(
             _directory(page, body, content_type, robots_tags) if body.startswith(JSON_BEGINNING) else page
         )
     page = parse_page(url, body, content_type, robots_tags, refresh, finds_ftp=finds_ftp)
-    if page.title.startswith(INDEX_TITLES):
+    if (
+        page.title.startswith(INDEX_TITLES)
+        or HOST_AND_PATH in page.title
+        or (url.endswith("/") and (CADDY_ROW in body or H5AI_CELL in body))
+    ):
         return PageContent(_directory(page, body, content_type, robots_tags))
     return PageContent(page)
 

@@ -72,7 +72,9 @@ def test_what_is_no_target_is_told(text: str) -> None:
         edits.target(text)
 
 
-@pytest.mark.parametrize("text", ["a.org/*", "gopher://a.org/*", "//a.org/*", "http:/a.org/*", "https://a b/*"])
+@pytest.mark.parametrize(
+    "text", ["a.org/*", "gopher://a.org/*", "//a.org/*", "http:/a.org/*", "https://a b/*"]
+)
 def test_pattern_that_matches_nothing_is_told_and_how_one_begins(text: str) -> None:
     with pytest.raises(ConfigError, match=r"begin a pattern with http://, https://, ftp:// or \*"):
         edits.target(text)

@@ -20,11 +20,15 @@ from tests.peers.crawler.parsing.directory_samples import (
     APACHE_PLAIN,
     APACHE_PRE,
     APACHE_TABLE,
+    CADDY,
+    H5AI,
+    IIS,
     LIGHTTPD,
     LS_LR,
     NGINX,
     NGINX_JSON,
     PYTHON,
+    SERVE,
     nginx_page,
 )
 
@@ -98,6 +102,45 @@ def test_each_server_lists_names_sizes_and_dates(body: str, known: list[Entry]) 
     assert entries_of(parsed) == sorted(known)
     assert parsed.document is not None
     assert parsed.document.title.rstrip("/").endswith(" /pub/linux") or " for /pub" in parsed.document.title
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        (
+            CADDY,
+            [
+                Entry("old/", date=at(2024, 1, 2, 10, 30, 1)),
+                Entry("linux 6.1.tar.xz", 134_728_520, date=at(2022, 12, 11, 22, 20, 59)),
+            ],
+        ),
+        (
+            IIS,
+            [
+                Entry("old/", date=at(2024, 1, 2, 10, 30)),
+                Entry("linux 6.1.tar.xz", 134_728_520, date=at(2022, 12, 11, 15, 20)),
+                Entry("README", 812, date=at(2023, 5, 31, 12, 5)),
+            ],
+        ),
+        (
+            H5AI,
+            [
+                Entry("old/", date=at(2024, 1, 2, 10, 30)),
+                Entry("linux 6.1.tar.xz", 134_728_000, True, at(2022, 12, 11, 22, 20)),
+            ],
+        ),
+        (SERVE, [Entry("old/"), Entry("linux 6.1.tar.xz")]),
+    ],
+    ids=["Caddy", "IIS", "h5ai", "serve"],
+)
+def test_servers_with_styles_of_their_own_are_read_as_well(body: str, known: list[Entry]) -> None:
+    parsed = read(body)
+    assert entries_of(parsed) == sorted(known)
+    assert "http://files.test/pub/linux/old/" in [link.url for link in parsed.links]
+    assert not any(link.url.endswith("tar.xz") for link in parsed.links)
+    elsewhere = read(body, "http://files.test/other/")
+    assert elsewhere.document is not None
+    assert elsewhere.document.type == "text/html"
 
 
 def test_nginx_lists_in_json_too() -> None:
