@@ -23,6 +23,7 @@ from mesh.urls import canonical_links
 from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX
 from peers.crawler.parsing.charset import decode_text
 from peers.crawler.parsing.dates import seconds_of
+from peers.crawler.parsing.link_lists import PACKED_LS
 from peers.crawler.parsing.parser import LINKS_MAX, Link, ParsedPage, resolved_links, robots_wish
 from peers.engine.pages.directory_entries import (
     ENTRIES_MAX,
@@ -56,6 +57,8 @@ _UNREAD: Final = (
     "tif tiff ttf txz vhd vmdk wav webm webp whl wim wma wmv woff woff2 xz z zip zst "
 )
 UNREAD_ENDINGS: Final = frozenset(_UNREAD.split())
+
+_CODECS: Final = ("utf-8", "gb18030")
 
 _LINK: Final = re.compile(r"<a(?=\s)", re.IGNORECASE)
 _LINK_END: Final = re.compile("</a>", re.IGNORECASE)
@@ -179,6 +182,8 @@ def entries_mark(page: ParsedPage) -> bytes:
 def is_left_unread(entry: Entry) -> bool:
     """Tell whether nothing would be read of a file, so that it is not worth a fetch."""
     ending = entry.name.rpartition(".")[2].lower()
+    if f"/{entry.name}" in PACKED_LS:  # see `packed_list`
+        return False
     return entry.size > DOCUMENT_BYTES_MAX or ending in UNREAD_ENDINGS
 
 
@@ -263,11 +268,11 @@ def name_of(address: str) -> str:
     return _text_of(unquote_to_bytes(address))
 
 
-def _text_of(octets: bytes) -> str:
+def _text_of(octets: bytes, codecs: Sequence[str] = _CODECS) -> str:
     if b"\xed" in octets:  # Python's http.server escapes each octet that is no UTF-8 as a surrogate
         with suppress(UnicodeError):
             octets = octets.decode(errors="surrogatepass").encode(errors="surrogateescape")
-    for codec in ("utf-8", "gb18030"):
+    for codec in codecs:
         try:
             return octets.decode(codec)
         except UnicodeDecodeError:
@@ -377,13 +382,17 @@ def _of_json(body: bytes) -> _Read | None:
     return _Read(tuple(entry for entry in entries if entry))
 
 
-def entry_named(path: str, size: int, date: int) -> Entry | None:
-    """Return an entry by its path, one character an octet; None for one that is none."""
+def entry_named(path: str, size: int, date: int, *, is_gb: bool = False) -> Entry | None:
+    """Return an entry by its path, one character an octet; None for one that is none.
+
+    Args:
+      is_gb: it is in GB 18030, though it might be taken for UTF-8.
+    """
     try:
         octets = path.encode("latin-1")
     except UnicodeEncodeError:  # by an escape of JSON
         octets = path.encode(errors="replace")
-    name = _text_of(octets)
+    name = _text_of(octets, ("gb18030",) if is_gb else _CODECS)
     if len(name) > NAME_CHARS_MAX or not name.isprintable() or ".." in name.split("/"):
         return None
     is_utf8 = octets == name.encode(errors="replace")

@@ -36,6 +36,7 @@ from peers.crawler.parsing.dates import page_date, published_at, seconds_of
 from peers.crawler.parsing.link_header import LINK, canonical_in_headers
 from peers.crawler.parsing.link_lists import (
     LIST_MEDIA_TYPES,
+    PACKED_LS,
     PACKED_MEDIA_TYPES,
     SNIFF_BYTES,
     Listed,
@@ -113,7 +114,7 @@ def extract(
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
     if media_type in ICON_MEDIA_TYPES:  # it was asked for as one
         return _icon(fetched, stamp, digest)
-    if media_type in PACKED_MEDIA_TYPES and not may_be_document(fetched.body[:SNIFF_BYTES]):
+    if media_type in PACKED_MEDIA_TYPES and not _may_be_read(fetched):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     is_feed = begins_like_feed(fetched.body) and not fetched.url.startswith(FTP)
     if not (is_feed or fetched.url.startswith(FTP)) and begins_like_list(
@@ -141,6 +142,10 @@ def extract(
         site_code=page.site_code,
         watched=None if find_watched is None else find_watched(page),
     )
+
+
+def _may_be_read(packed: PageFetched) -> bool:
+    return packed.url.endswith(PACKED_LS) or may_be_document(packed.body[:SNIFF_BYTES])
 
 
 def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | ParseFailed:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 from datetime import UTC, datetime
 from time import process_time
 from urllib.parse import unquote_to_bytes
 
 import pytest
+import zstandard
 
-from peers.crawler.model.messages import PageParsed
-from peers.crawler.parsing.directory_index import is_left_unread
+from peers.crawler.model.messages import PageParsed, ParseFailed
+from peers.crawler.parsing.directory_index import READ_CHARS_MAX, is_left_unread
 from peers.crawler.parsing.extraction import extract
+from peers.crawler.parsing.packed_list import unpacked
 from peers.engine.pages.directory_entries import ENTRIES_MAX, Entry, entries_in
 from peers.engine.pages.document import content_digest
 from peers.engine.pages.kinds import LISTING
@@ -167,6 +170,41 @@ def test_names_in_json_and_ls_lr_may_each_be_in_another_encoding() -> None:
     body = LS_LR.encode().replace("今年的".encode(), "今年的".encode("gbk"))
     last = entries_of(read(body, "http://files.test/pub/ls-lR", "text/plain"))[-1]
     assert (last.name, last.address) == ("linux/今年的.pdf", "linux/%BD%F1%C4%EA%B5%C4.pdf")
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("ls-lR.gz", gzip.compress(LS_LR.encode())),
+        ("ls-lR.xz", lzma.compress(LS_LR.encode())),
+        ("ls-lR.zst", zstandard.ZstdCompressor().compress(LS_LR.encode())),
+        ("ls-lR.gz", LS_LR.encode()),
+    ],
+)
+def test_a_packed_listing_is_read_whatever_its_server_calls_it(name: str, packed: bytes) -> None:
+    for media_type in ("application/gzip", "application/octet-stream", "application/x-xz", "text/plain"):
+        known = entries_of(read(packed, f"http://files.test/{name}", media_type))
+        assert known == entries_of(read(LS_LR, "http://files.test/ls-lR", "text/plain"))
+
+
+def test_a_packed_bomb_costs_what_is_read_of_a_listing() -> None:
+    line = b"-rw-r--r-- 1 f f 9 Jan 05 2024 a\n"
+    for packed in (
+        gzip.compress(line * 4_000_000, 1),
+        lzma.compress(line * 4_000_000, preset=0),
+        zstandard.ZstdCompressor().compress(line * 4_000_000),
+    ):
+        assert unpacked(packed) == (line * 200_000)[:READ_CHARS_MAX]
+
+
+def test_what_is_packed_otherwise_or_no_listing_is_not_read() -> None:
+    costly = lzma.compress(LS_LR.encode(), filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 28}])
+    assert unpacked(costly) == b""
+    for body in (costly, gzip.compress(b"a" * 999), b"\xfd7zXZ\0torn", b"PK\3\4"):
+        answer = fetched(
+            "http://files.test/ls-lR.gz", body=body, headers=(("Content-Type", "application/gzip"),)
+        )
+        assert isinstance(extract(answer, 1), ParseFailed)
 
 
 def test_a_listing_of_all_directories_has_paths_and_exact_sizes() -> None:

@@ -108,6 +108,14 @@ def test_names_are_read_in_utf8_else_as_chinese_servers_have_them(codec: str) ->
     assert below.title == "ftp.a.test/pub/软件/"
 
 
+def test_names_that_could_be_either_are_read_as_those_beside_them_are() -> None:
+    rows = [b"type=file; %s\r\n" % each.encode("gbk") for each in ("图片.rar", "年鉴.rar")]
+    assert [entry.name for entry in _entries(b"".join(rows), FACTS)] == ["图片.rar", "年鉴.rar"]
+    assert [entry.name for entry in _entries(rows[0], FACTS)] == ["ͼƬ.rar"]
+    mixed = b"".join(rows) + b"type=file; %s\r\n" % "讲义".encode()
+    assert [entry.name for entry in _entries(mixed, FACTS)] == ["ͼƬ.rar", "年鉴.rar", "讲义"]
+
+
 def test_links_lead_to_directories_alone_and_to_nothing_outside() -> None:
     body = (
         b"type=dir; a?b#c%2F\r\n"
