@@ -98,6 +98,12 @@ def test_files_are_found_by_name_once_the_policy_names_their_servers(tmp_path: P
                 assert _found(gateway, "secret") == []
             _, shown = get(lab.gateways()[0], "/search", q="netinst larger:2MB")
             assert 'href="ftp://ftp.a.test/pub/debian-12-netinst.iso"' in shown
+            status, copy = get(lab.gateways()[1], "/stored", url="ftp://ftp.a.test/pub/netinst.iso")
+            assert (status, "debian-12-netinst.iso" in copy) == (200, True)
+            told = tianmesh(
+                "why", "ftp://ftp.b.test/pub/", "--gateway", lab.gateways()[0], "--data", lab.folder
+            )
+            assert told.returncode == 0, told.stderr
     _judge(servers)
 
 

@@ -229,18 +229,17 @@ def body_bytes_max(media_type: str) -> int:
 
 
 def _records(fetched: PageFetched, stamp: Stamp, content: Content | None = None) -> bytes:
-    if fetched.url.startswith(FTP):
-        return _records_of_ftp(fetched, stamp)
     response = kept_response(fetched, stamp, "" if fetched.is_whole else "disconnect", content)
+    if fetched.url.startswith(FTP):
+        return response
     return response + request_record(fetched.url, fetched.request_head, stamp, fetched.ip)
 
 
-def _records_of_ftp(fetched: PageFetched, stamp: Stamp) -> bytes:
-    """Return the listing of a directory as it came, or that there is none."""
+def _kept_listing(fetched: PageFetched, stamp: Stamp, truncated: str) -> bytes:
+    """Return the record of the listing of an FTP server as it came, or that there is none."""
     if fetched.status not in PAGE_STATUSES:
         return absence_record(fetched.url, str(fetched.status), stamp)
     media_type = header_of(fetched, "content-type") or ""
-    truncated = "" if fetched.is_whole else "length"
     return resource_record(fetched.url, media_type, fetched.body, stamp, fetched.ip, truncated)
 
 
@@ -254,6 +253,8 @@ def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: C
       truncated: why the answer is not whole, as WARC calls it.
       content: what was read of a document.
     """
+    if fetched.url.startswith(FTP):
+        return _kept_listing(fetched, stamp, truncated)
     url, body, more = fetched.url, fetched.body, b""
     if len(body) > KEPT_BYTES_MAX:
         body, truncated = body[:CUT_BYTES], "length"

@@ -2,8 +2,9 @@
 
 MLSD has a form (RFC 3659, 7.2). LIST has none: servers write what `ls -l` writes, or what DIR of DOS wrote.
 Lines of neither are passed over, as greetings and totals are. Names are octets: what is no UTF-8 is read as
-GB 18030, and stays at the address of its octets; so are all names beside it, of which some could be either. Links lead to the directories below, and to no file: files
-are found by their names, and fetched by nobody. Symbolic links lead nowhere, as they may lead in circles.
+GB 18030, and stays at the address of its octets; so are all names beside it, of which some could be either.
+Links lead to the directories below, and to no file: files are found by their names, and fetched by nobody.
+Symbolic links lead nowhere, as they may lead in circles.
 
 Dates of `ls -l` are kept to the day: of a file it writes the minute for half a year, and then no more.
 """
