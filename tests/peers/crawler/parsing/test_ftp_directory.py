@@ -11,6 +11,7 @@ from peers.crawler.parsing.parser import NotHtml, ParsedPage
 from peers.engine.pages.directory_entries import ENTRIES_MAX, Entry, entries_in
 from peers.engine.pages.kinds import LISTING
 from peers.storage.archive.warc import parse_response, read_records
+from tests.helpers import fetched
 
 URL = "ftp://ftp.a.test/pub/"
 FACTS = "text/ftp-dir; format=mlsd"
@@ -178,6 +179,24 @@ def test_the_digest_is_of_the_entries_in_whatever_order() -> None:
     assert isinstance(two, PageParsed)
     assert isinstance(three, PageParsed)
     assert one.digest == two.digest != three.digest
+
+
+def test_links_of_pages_lead_to_ftp_servers_where_that_is_wanted() -> None:
+    markup = (
+        b"<title>t</title><a href='FTP://ftp.a.test/pub/x.iso?y#z'>the image</a><a href='/b'>b</a>"
+        b"<a rel=nofollow href='ftp://ftp.a.test/no/'>no</a><a href='ftp://ftp.a.test'>all</a>"
+    )
+    page = fetched("http://a.test/", body=markup, headers=(("Content-Type", "text/html"),))
+    plain, more = extract(page, 1), extract(page, 1, finds_ftp=True)
+    assert isinstance(plain, PageParsed)
+    assert isinstance(more, PageParsed)
+    assert [link.url for link in plain.links] == ["http://a.test/b"]
+    assert [(link.url, link.anchor) for link in more.links] == [
+        ("ftp://ftp.a.test/pub/", "the image"),
+        ("http://a.test/b", "b"),
+        ("ftp://ftp.a.test/", "all"),
+    ]
+    assert plain.document == more.document
 
 
 def test_a_directory_that_is_gone_is_a_version_without_an_answer() -> None:
