@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mesh.stamp import Stamp
+from mesh.urls import is_canonical
 from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.parsing.extraction import extract, parse_records
@@ -142,6 +145,37 @@ def test_more_entries_than_are_kept_are_told_of() -> None:
 def test_a_line_that_no_file_system_could_make_is_passed_over() -> None:
     assert _entries(b"type=file; " + b"a" * LINE_OCTETS_MAX, FACTS) == []
     assert _entries(b"-rw-r--r-- 1 f f 9 Jan 05 2024 " + b"a" * LINE_OCTETS_MAX) == []
+
+
+PIECES = st.one_of(
+    st.sampled_from(
+        [b"type=dir;", b"size=", b"modify=20240531120000;", b" ", b"\r\n", b"drwxr-xr-x 1 f f 9 May 31 2024 "]
+        + [
+            b"-rw-r--r-- 1 f f 9 Feb 29 12:00 ",
+            b"02-29-23  12:00AM <DIR> ",
+            b"..",
+            b"/",
+            b"a",
+            b"\xb0\xa1",
+            b"\0",
+        ]
+    ),
+    st.binary(max_size=5),
+)
+
+
+@given(
+    st.lists(PIECES, max_size=30).map(b"".join),
+    st.sampled_from([FACTS, LINES, "", "text/ftp-dir; on=9999-99-99"]),
+)
+def test_any_bytes_are_a_listing(body: bytes, content_type: str) -> None:
+    page = _page(body, content_type)
+    assert all(is_canonical(link.url) and link.url.startswith(URL) for link in page.links)
+    names = [entry.name for entry in entries_in(page.text, page.heading_ids)]
+    assert all(name.isprintable() and "/" not in name[:-1] for name in names)
+    parsed = extract(_fetched(body, content_type=content_type), 1)
+    assert isinstance(parsed, PageParsed)
+    assert parse_records(URL, Stamp(1, 1e9), parsed.records)[1] == parsed.document
 
 
 def _fetched(body: bytes, status: int = 200, content_type: str = FACTS) -> PageFetched:
