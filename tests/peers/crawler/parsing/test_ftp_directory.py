@@ -147,21 +147,22 @@ def test_a_line_that_no_file_system_could_make_is_passed_over() -> None:
     assert _entries(b"-rw-r--r-- 1 f f 9 Jan 05 2024 " + b"a" * LINE_OCTETS_MAX) == []
 
 
-PIECES = st.one_of(
-    st.sampled_from(
-        [b"type=dir;", b"size=", b"modify=20240531120000;", b" ", b"\r\n", b"drwxr-xr-x 1 f f 9 May 31 2024 "]
-        + [
-            b"-rw-r--r-- 1 f f 9 Feb 29 12:00 ",
-            b"02-29-23  12:00AM <DIR> ",
-            b"..",
-            b"/",
-            b"a",
-            b"\xb0\xa1",
-            b"\0",
-        ]
+PARTS = (
+    *(
+        b"type=dir;",
+        b"size=",
+        b"modify=20240531120000;",
+        b" ",
+        b"\r\n",
+        b"..",
+        b"/",
+        b"a",
+        b"\xb0\xa1",
+        b"\0",
     ),
-    st.binary(max_size=5),
+    *(b"drwxr-xr-x 1 f f 9 May 31 2024 ", b"-rw-r--r-- 1 f f 9 Feb 29 12:00 ", b"02-29-23  12:00AM <DIR> "),
 )
+PIECES = st.one_of(st.sampled_from(PARTS), st.binary(max_size=5))
 
 
 @given(
