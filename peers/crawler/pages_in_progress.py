@@ -207,10 +207,10 @@ class PagesInProgress:
         found it as it was; and once in a while a page is asked for as a whole.
         """
         before = taken.before
-        newest = self._versions.newest(state.slot, taken.url)
-        if before is None or not before.is_stored or newest is None or not newest.has_content:
+        if before is None or not before.is_stored:
             return "", ""
-        if newest.fetched_at < self._whole_before_s:
+        newest = self._versions.newest(state.slot, taken.url)
+        if newest is None or not newest.has_content or newest.fetched_at < self._whole_before_s:
             return "", ""
         since = before.visit - newest.visit
         is_that = since == 0 if before.outcome == "D200" else before.outcome == "D304" and since > 0

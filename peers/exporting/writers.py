@@ -18,6 +18,7 @@ import msgspec
 from isal import igzip
 
 from mesh.errors import ConfigError
+from mesh.tables.private_files import put_in_place
 from peers.exporting.rows import ExportedPage, LinkRow, Taken
 from peers.storage.archive.warc import ANSWERS, WarcRecord, parse_response, read_records, warcinfo_record
 
@@ -102,7 +103,7 @@ class Output:
             self.file.flush()
         else:
             self.file.close()
-            self._part.replace(self.path)
+            put_in_place(self._part, self.path)
 
 
 class RecordsWriter(ABC):

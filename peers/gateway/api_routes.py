@@ -114,7 +114,9 @@ class ApiRoutes:
         else:
             found = await self._backend.ask(order, PagesFound)
         found = asked.remarked(found)
-        return responses.json(found_json(query, found, self._backend.now() - began, related))
+        return responses.json(
+            found_json(query, found, self._backend.now() - began, related, self._backend.classes)
+        )
 
     async def suggest(self, request: Request) -> Response:
         """Return how a query may go on, as OpenSearch suggestions: [typed, [text, ..]]."""
@@ -382,6 +384,7 @@ Disallow: /bot?
 Disallow: /timegate/
 Disallow: /timemap/
 Disallow: /web/
+Disallow: /at/
 Disallow: /cdx
 Disallow: /api/
 Disallow: /metrics

@@ -42,7 +42,9 @@ class Refusal(Exception):
 def reader_of(request: Request) -> Reader:
     chosen = request.query_params.get("lang", "")
     language = language_of(request.headers.get("accept-language", ""), chosen)
-    return Reader(language, chosen == language)
+    backend = getattr(request.app.state, "backend", None)  # none in a test of a page alone
+    takes_sites = backend is not None and backend.policy.submissions is not None
+    return Reader(language, chosen == language, takes_sites)
 
 
 def may_compare(request: Request) -> bool:

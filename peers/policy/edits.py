@@ -192,9 +192,8 @@ def keeping_log(policy: Policy | None, days: int, today: date, *, clicks: bool) 
     if not days:
         return replace(policy, query_log=None)
     before = policy.query_log or QueryLogRules(days=days, forgotten_to=today - timedelta(days=1))
-    return replace(
-        policy, query_log=replace(before, days=days, clicks=clicks, second=before.second if clicks else None)
-    )
+    wants_clicks = {} if clicks else {"second": None, "click_weight": 0.0}
+    return replace(policy, query_log=replace(before, days=days, clicks=clicks, **wants_clicks))
 
 
 def forgetting(policy: Policy | None, query: str, to: date, today: date) -> Policy:

@@ -53,6 +53,7 @@ from mesh.slot_limits import SLOTS_MAX
 from mesh.urls import FTP, host_of
 from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.entity_rules import EntityRules
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import UrlSet, host_in
@@ -285,6 +286,18 @@ SynonymGroup: TypeAlias = Annotated[
 UserWordLine: TypeAlias = Annotated[str, Meta(min_length=2, max_length=64)]
 
 
+class SearchHistoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Versions of pages that have been replaced are indexed, too, so that searches can ask for a day."""
+
+    # After a version was replaced, it is found for so long. It has to be kept as long: see `version_days` and
+    # `versions_max` of each peer. An index grows by as much as all these versions take beside the pages.
+    days: Annotated[int, Meta(ge=1, le=36_500)]
+
+    @property
+    def keep_s(self) -> float:
+        return self.days * DAY_S
+
+
 class Policy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
 ):
@@ -314,6 +327,8 @@ class Policy(
     query_log: QueryLogRules | None = None  # None: searches are not logged
     submissions: SubmissionRules | None = None  # None: nobody can submit a site
     link_graph: LinkGraphRules | None = None  # None: which pages link to which is not kept
+    entities: EntityRules | None = None  # None: nobody can register an entity
+    search_history: SearchHistoryRules | None = None  # None: pages are searched as they are, not as they were
 
     def __post_init__(self) -> None:
         if any(rule.until is not None for rule in self.take_downs):
