@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.errors import CorruptionError
-from mesh.urls import canonical
+from mesh.urls import canonical_with_ftp
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
-from peers.gateway.backlinks.backlinks_json import backlinks_json
+from peers.gateway.backlinks.backlinks_json import backlinks_json, ranks_json
 from peers.gateway.backlinks.backlinks_page import backlinks_page
 from peers.gateway.model.messages import (
     BacklinksFound,
@@ -27,8 +27,10 @@ from peers.gateway.model.messages import (
     FindBacklinks,
     FindPage,
     FindVersions,
+    GatherRanks,
     LinksChecked,
     PageFound,
+    RanksGathered,
     VersionsFound,
 )
 from peers.gateway.requests import (
@@ -59,12 +61,15 @@ from peers.gateway.site.pages import Reader
 from peers.gateway.site.stored_page import DisplayKind, KeywordsJson, PageSnapshot, links_in
 from peers.gateway.site.versions_json import time_map_json, versions_json
 from peers.gateway.site.versions_page import difference_page, versions_page
-from peers.link_graph.wire_messages import START_MAX, BacklinksListed
+from peers.link_graph.wire_messages import RANKED_MAX, START_MAX, BacklinksListed
 
 logger = logging.getLogger(__name__)
 
 _OFF_HINT: Final = (
     "this mesh does not keep which pages link to which: its owner can add [link_graph] to the policy"
+)
+_UNRANKED_HINT: Final = (
+    "this mesh does not rank its pages: its owner can add ranks = true to [link_graph] of the policy"
 )
 
 
@@ -325,6 +330,15 @@ class BacklinkRoutes:
         start = number_in(request.query_params.get("start", "0"), "start", 0, START_MAX)
         return responses.json(backlinks_json(await self._most_linked(urls, start), start))
 
+    async def ranks(self, request: Request) -> Response:
+        """Return the pages and hosts of the mesh with the highest ranks."""
+        graph = self._backend.policy.link_graph
+        if graph is None or not graph.ranks:
+            raise Refusal(404, _UNRANKED_HINT)
+        most = number_in(request.query_params.get("limit", "100"), "limit", 1, RANKED_MAX)
+        found = await self._backend.ask(lambda ticket: GatherRanks(ticket, most), RanksGathered)
+        return responses.json(await self._backend.render(lambda: ranks_json(found, most)))
+
     async def _most_linked(self, urls: tuple[str, ...], start: int) -> BacklinksListed:
         """Return the links to that of some URLs to which most pages link; of equals the first. Busy."""
         lists = [await self._listed(url, start) for url in urls]
@@ -343,4 +357,4 @@ def _urls_in(request: Request) -> tuple[str, ...]:
     if not text or len(text) > URL_PARAMETER_CHARS_MAX:
         return ()
     typed = (text,) if "://" in text else both_schemes(f"https://{text}")[::-1]
-    return tuple(url for each in typed if (url := canonical(each)) is not None)
+    return tuple(url for each in typed if (url := canonical_with_ftp(each)) is not None)

@@ -10,6 +10,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
+from mesh.urls import FTP
 from peers.crawler.fetching.content_encoding import (
     BODY_BYTES_MAX,
     DOCUMENT_BYTES_MAX,
@@ -35,6 +36,7 @@ from peers.crawler.parsing.dates import page_date, published_at, seconds_of
 from peers.crawler.parsing.link_header import LINK, canonical_in_headers
 from peers.crawler.parsing.link_lists import (
     LIST_MEDIA_TYPES,
+    PACKED_LS,
     PACKED_MEDIA_TYPES,
     SNIFF_BYTES,
     Listed,
@@ -60,10 +62,12 @@ from peers.engine.pages.linkers import linker_of
 from peers.storage.archive.warc import (
     CONTENT_TYPE,
     WarcRecord,
+    absence_record,
     content_record,
     parse_response,
     read_records,
     request_record,
+    resource_record,
     response_record,
 )
 from peers.storage.messages import ParseRecords, RecordsParsed
@@ -83,17 +87,18 @@ def extract(
     visit: int,
     read: ReadDocument = read_document,
     find_watched: FindWatched | None = None,
+    *,
+    finds_ftp: bool = False,
 ) -> PageParsed | ParseFailed:
     """Undo its content codings, take a fetched page apart and pack it for the archive; about 1 ms.
 
     Args:
       read: what reads documents of other formats than HTML.
       find_watched: None where nothing is watched for.
+      finds_ftp: links to directories of FTP servers are wanted as well.
     """
-    content_type = header_of(fetched, "content-type")
-    media_type = named_media_type(content_type)
-    is_xml = media_type in LIST_MEDIA_TYPES
-    if fetched.status in PAGE_STATUSES and (is_xml or has_list_name(fetched.url)):
+    media_type = named_media_type(content_type := header_of(fetched, "content-type"))
+    if fetched.status in PAGE_STATUSES and (media_type in LIST_MEDIA_TYPES or has_list_name(fetched.url)):
         listed = pages_listed(fetched.url, fetched.body, fetched.codings, content_type)
         if listed is not None and not _is_feed(fetched):
             return _list(fetched.url, listed)
@@ -109,14 +114,16 @@ def extract(
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
     if media_type in ICON_MEDIA_TYPES:  # it was asked for as one
         return _icon(fetched, stamp, digest)
-    if media_type in PACKED_MEDIA_TYPES and not may_be_document(fetched.body[:SNIFF_BYTES]):
+    if media_type in PACKED_MEDIA_TYPES and not _may_be_read(fetched):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
-    is_feed = begins_like_feed(fetched.body)
-    if begins_like_list(fetched.body) and not is_feed:  # whatever its server calls it
+    is_feed = begins_like_feed(fetched.body) and not fetched.url.startswith(FTP)
+    if not (is_feed or fetched.url.startswith(FTP)) and begins_like_list(
+        fetched.body
+    ):  # whatever its server calls it
         return _list(fetched.url, pages_listed(fetched.url, fetched.body, "", content_type) or ())
     try:
         tags, refresh = headers_of(fetched, ROBOTS_TAG), header_of(fetched, "refresh") or ""
-        said = read_page(fetched.url, fetched.body, content_type, tags, read, refresh)
+        said = read_page(fetched.url, fetched.body, content_type, tags, read, refresh, finds_ftp=finds_ftp)
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
@@ -135,6 +142,10 @@ def extract(
         site_code=page.site_code,
         watched=None if find_watched is None else find_watched(page),
     )
+
+
+def _may_be_read(packed: PageFetched) -> bool:
+    return packed.url.endswith(PACKED_LS) or may_be_document(packed.body[:SNIFF_BYTES])
 
 
 def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | ParseFailed:
@@ -219,7 +230,17 @@ def body_bytes_max(media_type: str) -> int:
 
 def _records(fetched: PageFetched, stamp: Stamp, content: Content | None = None) -> bytes:
     response = kept_response(fetched, stamp, "" if fetched.is_whole else "disconnect", content)
+    if fetched.url.startswith(FTP):
+        return response
     return response + request_record(fetched.url, fetched.request_head, stamp, fetched.ip)
+
+
+def _kept_listing(fetched: PageFetched, stamp: Stamp, truncated: str) -> bytes:
+    """Return the record of the listing of an FTP server as it came, or that there is none."""
+    if fetched.status not in PAGE_STATUSES:
+        return absence_record(fetched.url, str(fetched.status), stamp)
+    media_type = header_of(fetched, "content-type") or ""
+    return resource_record(fetched.url, media_type, fetched.body, stamp, fetched.ip, truncated)
 
 
 def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: Content | None) -> bytes:
@@ -232,6 +253,8 @@ def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: C
       truncated: why the answer is not whole, as WARC calls it.
       content: what was read of a document.
     """
+    if fetched.url.startswith(FTP):
+        return _kept_listing(fetched, stamp, truncated)
     url, body, more = fetched.url, fetched.body, b""
     if len(body) > KEPT_BYTES_MAX:
         body, truncated = body[:CUT_BYTES], "length"
@@ -266,13 +289,14 @@ def parse_records(
       NotHtml: it is no page by the rules of this program, or a version that took a page away.
     """
     by_kind = {record.kind: record for record in read_records(records)}
-    if "response" not in by_kind:
+    answer = by_kind.get("response") or by_kind.get("resource")
+    if answer is None:
         if "metadata" in by_kind:  # see `warc.absence_record`
             raise NotHtml("nothing")
         raise CorruptionError(f"no response among the records of {url}")
-    response = parse_response(by_kind["response"])
+    response = parse_response(answer)
     if not stamp.fetched_at:
-        stamp = stamp._replace(fetched_at=seconds_of(by_kind["response"].headers.get("warc-date", "")))
+        stamp = stamp._replace(fetched_at=seconds_of(answer.headers.get("warc-date", "")))
     if response.status not in PAGE_STATUSES:
         raise NotHtml(str(response.status))
     kept = by_kind.get("metadata")

@@ -153,6 +153,7 @@ class MergedHits:
             is_spread=task.is_spread,
             has_copies=task.query.has_copies,
             draft=self._draft,
+            clicked=task.clicked,
         )
         start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
@@ -185,10 +186,20 @@ class MergedHits:
             next=self._next,
             order=task.order.order,
             corrected=mended.text if mended and mended.is_sure else "",
-            suggestion=mended.text if mended and not mended.is_sure else "",
+            suggestion=mended.text if mended and not mended.is_sure else self._listed_word(with_all),
             also_called=() if self._start else self._other_names(excerpt_of),
             teams=self._teams() if self._draft else (),
         )
+
+    def _listed_word(self, with_all: int | None) -> str:
+        """Return the query with a word that the policy lists, where no page has what sounds like it."""
+        words = self._task.view.user_words
+        has_none = bool(self._step.nowhere) or with_all == 0 or not self._total
+        if not words or not has_none or self._task.mended is not None or self._task.order.is_verbatim:
+            return ""
+        from peers.gateway.suggesting.listed_words import meant  # loaded where the policy has words
+
+        return meant(words, self._task.order.text)
 
     def _teams(self) -> tuple[int, ...]:
         return tuple(each.team for each in self.page if not self._is_denied(each))
@@ -289,7 +300,8 @@ class MergedHits:
             return None
         if not ranked.is_candidate or self._scale is None:
             return bm25f
-        candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
+        url, hit = ranked.hit.url, ranked.hit
+        candidate = Candidate(url, hit.score, hit.features, self._task.clicked.get(url, 0.0))
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
 
 

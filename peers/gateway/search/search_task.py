@@ -16,6 +16,7 @@ from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.correction import Mended
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.search.deduplication import needed_for
+from peers.gateway.search.hit_list import NOTHING_CLICKED
 from peers.gateway.search.page_words import with_telling_words
 from peers.gateway.search.plan import Share
 from peers.gateway.search.shared_state import SharedState
@@ -63,6 +64,8 @@ class SearchTask:
       may_mend: whether mistyped words are to be looked for.
       mended: the query that was meant, where that is another one (`correction`).
       hedges_left: times that others may still be asked for those that are late.
+      clicked: by URL, the weight of what readers of this query open, where the policy gives it one.
+      has_clicks: False when whoever keeps the log was silent.
       is_mended_by_all: False when some have not said which of their words are like those typed.
     """
 
@@ -101,6 +104,8 @@ class SearchTask:
         self.mended: Mended | None = None
         self.is_mended_by_all = True
         self.hedges_left = HEDGES_MAX
+        self.clicked: Mapping[str, float] = NOTHING_CLICKED
+        self.has_clicks = True
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0

@@ -36,6 +36,7 @@ class SharedState:
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
       synonyms, user_words: that it lists.
+      click_weight: of what readers open, 0 for none.
       class_names: of the classes of its pages.
       aggregated_from: peers that a question goes to, from which on aggregators ask most of them.
       mistrusted: aggregators that reported another answer than the member gave itself, and these members.
@@ -53,6 +54,7 @@ class SharedState:
         self.aggregated_from = aggregated_from
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
+        self.click_weight = _click_weight_of(policy)
         self.class_names = class_names
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
@@ -69,6 +71,7 @@ class SharedState:
         self.hedges = 0
         self.bridged = 0
         self.hedges_denied = 0
+        self._day = 0  # of the last search that went by clicks
         self.to_compare: SearchSlots | None = None  # what was searched last, if another member is to say so
 
     def refuse_hit(self, peer: str, offence: Offence) -> None:
@@ -117,7 +120,14 @@ class SharedState:
         """Show by this one; no page of results that was made under another."""
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
+        self.click_weight = _click_weight_of(policy)
         self.cache.clear()
+
+    def begin_day(self, day: int) -> None:
+        """Show no page of results that is ordered by the clicks up to another day."""
+        if self._day != day:
+            self._day = day
+            self.cache.clear()
 
     def change_classes(self, names: Set[str]) -> None:
         """Read queries by these; show no page of results that was made by others."""
@@ -160,6 +170,10 @@ class SharedState:
 def _asked(ownership: Ownership) -> Set[str]:
     """The live peers that serve slots."""
     return ownership.alive & ownership.slots_answered.keys()
+
+
+def _click_weight_of(policy: Policy) -> float:
+    return policy.query_log.click_weight if policy.query_log is not None else 0.0
 
 
 def _words_in(policy: Policy) -> UserWords:

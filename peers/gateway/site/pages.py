@@ -48,6 +48,7 @@ from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
 
 if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
     from peers.gateway.model.listed_file import ListedFile
 
 HITS_PER_PAGE: Final = 10
@@ -95,6 +96,7 @@ class Reader(NamedTuple):
 
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
+    takes_sites: bool = False  # that people submit, where the policy of the mesh says so
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
@@ -179,6 +181,7 @@ class _FacetValue(NamedTuple):
     name: str
     pages: str
     href: str  # of the query narrowed to it
+    below: tuple[_FacetValue, ...] = ()  # of a class, those below it
 
 
 class _Facet(NamedTuple):
@@ -344,6 +347,7 @@ def result_page(
     today: date,
     related: tuple[str, ...] = (),
     links: ClickLinks | None = None,
+    classes: ClassModel | None = None,
 ) -> str:
     """A page of results.
 
@@ -352,10 +356,11 @@ def result_page(
       today: UTC; days close to it are told by words.
       related: queries that go beyond this one.
       links: over which the gateway sees what is clicked on; None for those of the pages themselves.
+      classes: of the mesh, None where it has none.
     """
     same = msgspec.structs.replace(found, ticket=0, seconds=0.0, is_cached=False)
     took = reader.say("took", ms=max(1, round(took_s * 1_000)))
-    return _result_page(reader, wish, same, today, related, links).replace(_TOOK, escape(took), 1)
+    return _result_page(reader, wish, same, today, related, links, classes).replace(_TOOK, escape(took), 1)
 
 
 @lru_cache(maxsize=PAGES_CACHED)
@@ -366,6 +371,7 @@ def _result_page(
     today: date,
     related: tuple[str, ...],
     links: ClickLinks | None,
+    classes: ClassModel | None,
 ) -> str:
     """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
@@ -400,7 +406,7 @@ def _result_page(
         filters=list(_filters(reader, wish)),
         instead=[] if found.total else list(_instead(reader, wish)),
         is_of_files=bool(_OF_FILES.search(wish.query)),
-        facets=_facets(reader, wish, found.facets) if found.facets else [],
+        facets=_facets(reader, wish, found.facets, classes) if found.facets else [],
         dates=date_range(wish.query, today) if found.facets and found.facets.years else None,
         sorts=[
             _Choice(reader.say(text), wish._replace(order=order).link(reader), order is wish.order)
@@ -777,7 +783,7 @@ def _instead(reader: Reader, wish: Wish) -> Iterator[_Filter]:
                 yield _Filter(reader.say("instead_site", site=each[5:]), wish.link(reader, each))
 
 
-def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
+def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel | None) -> list[_Facet]:
     """The column of counts; a value is a link to the query narrowed to it, one alone narrows nothing."""
 
     def value(name: str, count: int, narrowed_by: str) -> _FacetValue:
@@ -797,13 +803,22 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
         _Facet("facet_languages", [value(_language_name(code), n, f"lang:{code}") for code, n in languages]),
         _Facet("facet_types", [value(_type_name(reader, each), n, f"type:{each}") for each, n in kinds]),
         _Facet("facet_years", [year(*each) for each in latest]),
-        _Facet("facet_classes", [value(name, n, f"class:{name}") for name, n in counts.classes]),
     ]
-    return [
+    shown = [
         _Facet(reader.say(title), options[:FACET_VALUES_SHOWN])
         for title, options in facets
         if len(options) > 1
     ]
+    if len(counts.classes) > 1:
+        from peers.gateway.site.class_counts import CountedClass, tree_of  # loaded where a mesh has classes
+
+        def branch(counted: CountedClass) -> _FacetValue:
+            of_class = value(counted.name, counted.count, f"class:{counted.name}")
+            return of_class._replace(below=tuple(map(branch, counted.below)))
+
+        tree = tree_of(counts.classes, classes, shown_max=FACET_VALUES_SHOWN)
+        shown.append(_Facet(reader.say("facet_classes"), [*map(branch, tree)]))
+    return shown
 
 
 def _status_row(reader: Reader, line: MemberLine) -> _StatusRow:

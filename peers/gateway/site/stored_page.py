@@ -25,7 +25,7 @@ from peers.crawler.parsing.parser import robots_wish
 from peers.crawler.parsing.parser_port import StoredText
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
-from peers.storage.archive.warc import HttpResponse, parse_response, read_records
+from peers.storage.archive.warc import ANSWERS, HttpResponse, parse_response, read_records
 from peers.storage.wire_messages import PAGES_CHECKED_MAX
 from peers.text.keywords import keywords_among, weighted_words
 
@@ -88,7 +88,7 @@ def stored_page(url: str, records: bytes) -> PageSnapshot:
     Raises:
       CorruptionError: there is none, or it is not sound.
     """
-    record = next((r for r in read_records(records) if r.kind == "response" and r.url == url), None)
+    record = next((r for r in read_records(records) if r.kind in ANSWERS and r.url == url), None)
     if record is None:
         raise CorruptionError(f"the records of {url} have no response for it")
     response = parse_response(record)

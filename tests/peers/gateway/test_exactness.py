@@ -337,6 +337,8 @@ def test_user_words_of_the_policy_find_the_same_in_any_mesh(
         assert {url for url, _ in after[:2]} == {"http://club0.test/", "http://club2.test/"}
         assert after != before
         assert mesh.search("peer0", "爱心社").corrected == ""
+        assert mesh.search("peer0", "爱新设").suggestion == "爱心社", "no page has it, and it sounds alike"
+        assert mesh.search("peer0", "爱新设", is_verbatim=True).suggestion == ""
         answers.append((before, after))
     assert answers[0] == answers[1] == answers[2]
 
