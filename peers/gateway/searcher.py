@@ -386,7 +386,7 @@ class Searcher(Actor):
             case SearchPages():
                 if view.click_weight:
                     # Loaded where clicks have a weight.
-                    from peers.gateway.search.clicked_search import ClickedSearch, goes_by_clicks
+                    from peers.gateway.clicks.clicked_search import ClickedSearch, goes_by_clicks
 
                     if goes_by_clicks(order):
                         return ClickedSearch(number, self._me, order, view)

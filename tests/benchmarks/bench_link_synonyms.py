@@ -102,8 +102,8 @@ def gain_of(collection: Collection, synonyms: Synonyms, *, is_told: bool = False
         n_all = len(collection.queries)
         print(
             f"  {collection.name}: {len(queries)} of {n_all} queries, {len(synonyms)} words "
-            f"with others; {MEASURE} {found.other_mean:.4f} without, {found.mean:.4f} with, {found.better} better, "
-            f"{found.worse} worse, p {found.p:.3f}"
+            f"with others; {MEASURE} {found.other_mean:.4f} without, {found.mean:.4f} with, "
+            f"{found.better} better, {found.worse} worse, p {found.p:.3f}"
         )
     return (found.mean - found.other_mean) * len(queries)
 

@@ -145,6 +145,8 @@ TAGS = {
     "BacklinksListed": 140,
     "NoticesWanted": 141,
     "NoticesTold": 142,
+    "ClicksWanted": 143,
+    "ClicksTold": 144,
 }
 
 RETIRED_TAGS = {10, 32, 33}

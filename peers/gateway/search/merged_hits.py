@@ -189,12 +189,12 @@ class MergedHits:
         )
 
     def _listed_word(self, with_all: int | None) -> str:
-        """Return the query with a word that the policy lists, where no page has what sounds like it."""
+        """Return the query with a word that the policy lists for one like it that is on no page; else ""."""
         words = self._task.view.user_words
         has_none = bool(self._step.nowhere) or with_all == 0 or not self._total
         if not words or not has_none or self._task.mended is not None or self._task.order.is_verbatim:
             return ""
-        from peers.gateway.suggesting.listed_words import meant  # loaded where the policy has words
+        from peers.engine.mending.listed_words import meant  # loaded where the policy has words
 
         return meant(words, self._task.order.text)
 
