@@ -27,10 +27,12 @@ from peers.crawler.model.wire_messages import (
     UrlsHastened,
 )
 from peers.engine.queries.query_parser import NO_CLASSES
+from peers.entities.wire_messages import SealedKept, SealedTold
 from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.backlinks.backlinks_lookup import BacklinksLookup
 from peers.gateway.errands.drain_errand import DrainErrand
+from peers.gateway.errands.entity_errand import RowErrand, RowLookup
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.hasten_errand import HastenErrand
 from peers.gateway.errands.history_roundup import HistoryRoundup
@@ -57,13 +59,16 @@ from peers.gateway.model.messages import (
     DrainOrder,
     FindBacklinks,
     FindPage,
+    FindRow,
     FindSubmission,
     FindVersions,
     GatherHistory,
     GatherNotices,
+    GatherRanks,
     GatherStatus,
     HastenPages,
     JudgeSite,
+    KeepRow,
     ListSites,
     MeterRead,
     PagesFound,
@@ -87,7 +92,7 @@ from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
-from peers.link_graph.wire_messages import BacklinksListed
+from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
@@ -121,6 +126,7 @@ Order: TypeAlias = (
     | GatherStatus
     | GatherHistory
     | GatherNotices
+    | GatherRanks
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -131,6 +137,8 @@ Order: TypeAlias = (
     | JudgeSite
     | FindSubmission
     | ListSites
+    | KeepRow
+    | FindRow
 )
 
 
@@ -178,6 +186,7 @@ class Searcher(Actor):
             PagesChecked,
             VersionsListed,
             BacklinksListed,
+            RanksListed,
             StatusWanted,
             StatusTold,
             HistoryTold,
@@ -186,6 +195,8 @@ class Searcher(Actor):
             ClicksTold,
             SubmissionAnswered,
             SubmissionsTold,
+            SealedKept,
+            SealedTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
@@ -251,7 +262,10 @@ class Searcher(Actor):
                 | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
+                | SealedKept(request=request)
+                | SealedTold(request=request)
                 | BacklinksListed(request=request)
+                | RanksListed(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
@@ -262,11 +276,12 @@ class Searcher(Actor):
                 | FindPage()
                 | FindVersions()
                 | FindBacklinks()
+                | GatherRanks()
                 | GatherStatus()
                 | CheckReadiness()
-                | AddSeeds()
-                | DrainOrder()
             ):
+                return self._begin(message, now)
+            case AddSeeds() | DrainOrder() | KeepRow() | FindRow():
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
@@ -410,6 +425,11 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
+            case GatherRanks():
+                from peers.gateway.backlinks.rank_roundup import RankRoundup  # with the first
+
+                silent = view.punctuality.silent
+                return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():
@@ -432,6 +452,10 @@ class Searcher(Actor):
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():
                 return SubmissionList(number, self._me, order, view.ownership)
+            case KeepRow():
+                return RowErrand(number, self._me, order, lambda: view.ownership)
+            case FindRow():
+                return RowLookup(number, self._me, order, view.ownership)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1

@@ -106,14 +106,14 @@ class ComparedDay(msgspec.Struct, frozen=True, array_like=True):
     ties: Count
 
 
-class ClicksWanted(Message, frozen=True, array_like=True, tag=143):
+class ClicksWanted(Message, frozen=True, array_like=True, tag=144):
     """A gateway to the log of the peer that answers for a query's slot: which pages do its readers open?"""
 
     request: Count
     digest: Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]  # `query_digest`
 
 
-class ClicksTold(Message, frozen=True, array_like=True, tag=144):
+class ClicksTold(Message, frozen=True, array_like=True, tag=145):
     """Answer to `ClicksWanted`: pages that several clients have opened on one day, and no count of them."""
 
     request: Count

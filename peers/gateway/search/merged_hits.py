@@ -64,6 +64,7 @@ def hits_of(
     given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
     places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
     share_of: dict[str, Share | None] = {}  # by host
+    is_past = task.span is not None
     for _, url, place in sorted(places):
         share, hit = given[place]
         host = host_of(url) if has_host(url) else ""
@@ -73,7 +74,9 @@ def hits_of(
             task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
             task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
-        elif not task.view.policy.is_taken_down(url) and not task.witnesses.hides(url, share.peer):
+        elif not task.view.policy.is_taken_down(
+            url.partition(" ")[0] if is_past else url
+        ) and not task.witnesses.hides(url, share.peer):
             yield share, hit
 
 
@@ -251,8 +254,9 @@ class MergedHits:
         return self._list.cursor_behind(end - 1, self._task.digest, step_number).encode()
 
     def _found_page(self, ranked: RankedHit, excerpt_of: ExcerptOf) -> FoundPage:
-        url = ranked.hit.url
-        excerpt = excerpt_of(url) or Excerpt(url, "", "", (), (), 0.0)
+        key = ranked.hit.url
+        excerpt = excerpt_of(key) or Excerpt(key, "", "", (), (), 0.0)
+        url, until = (key, 0.0) if self._task.span is None else _page_and_end(key)
         return FoundPage(
             url=url,
             title=harmless(excerpt.title),
@@ -276,11 +280,13 @@ class MergedHits:
             section_id=excerpt.section_id,
             synopsis="\n".join(map(harmless, excerpt.synopsis.split("\n"))),
             entries=excerpt.entries,
-            is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
+            is_confirmed=self._task.witnesses.have_confirmed(key, ranked.share.peer),
+            as_of=self._task.span[1] if self._task.span else 0.0,
+            until=until,
         )
 
     def _also_at(self, ranked: RankedHit) -> tuple[str, ...]:
-        return tuple(each.hit.url for each in ranked.under if not self._is_denied(each))
+        return tuple(each.hit.url.partition(" ")[0] for each in ranked.under if not self._is_denied(each))
 
     def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
         """Put the parts of the full model on top of the explanation that the peer of a page gives."""
@@ -297,6 +303,14 @@ class MergedHits:
         url, hit = ranked.hit.url, ranked.hit
         candidate = Candidate(url, hit.score, hit.features, self._task.clicked.get(url, 0.0))
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
+
+
+def _page_and_end(key: str) -> tuple[str, float]:
+    """Return the URL of a page as it was, and when that was over; 0.0 where it is so still."""
+    from peers.engine.pages.past import read_key
+
+    url, lifetime = read_key(key)
+    return url, lifetime.until if lifetime is not None and isfinite(lifetime.until) else 0.0
 
 
 def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:

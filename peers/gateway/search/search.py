@@ -97,6 +97,8 @@ class Search(Errand):
 
     def start(self, now: float) -> list[Send]:
         self._task.started = now
+        if self._task.span is not None:
+            self._task.check_span(now)
         if self._task.query.is_empty:
             return self._end_without_asking()
         return self._check(now) if self._cached else self._count(now)
@@ -316,7 +318,13 @@ class Search(Errand):
         is_whole = self._task.is_mended_by_all and self._task.has_clicks
         is_poor = self._merged.is_cut or witnesses.has_denied or not is_whole
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
-        if not coverage.missing and self._task.order.order is Sort.SCORE and not self._task.is_in_tail:
+        is_of_now = self._task.span is None
+        if (
+            not coverage.missing
+            and self._task.order.order is Sort.SCORE
+            and not self._task.is_in_tail
+            and is_of_now
+        ):
             self._shared.to_compare = searched.question
         if not coverage.missing and not plan.absent and stage.is_read() and self._is_counted and not is_poor:
             editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}

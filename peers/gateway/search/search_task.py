@@ -56,6 +56,7 @@ class SearchTask:
       k: hits on the page.
       offset: of the first of them, where there is no cursor.
       started: when it began.
+      span: from when to when pages are found as they were; None for as they are.
       number_question: gives the next request number.
       witnesses: of its hits.
       reported: the answers of shares that are known on the word of aggregators.
@@ -90,6 +91,7 @@ class SearchTask:
         self.k = min(max(order.k, 1), SNIPPETS_MAX)
         self.offset = min(max(order.offset, 0), HITS_MAX)
         self.started = 0.0
+        self.span = reading.span
         self.number_question = number_question
         self.witnesses = Witnesses(me, view)
         self.reported: dict[Share, ReportedHits] = {}
@@ -107,6 +109,14 @@ class SearchTask:
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0
+
+    def check_span(self, now: float) -> None:
+        """Search pages as they are where the mesh does not search the past that is asked for."""
+        assert self.span is not None
+        rules = self.view.policy.search_history
+        is_kept = rules is not None and self.span[0] >= now - rules.keep_s
+        self.remarks += (Remark(Oddity.AS_OF if is_kept else Oddity.NO_PAST),)
+        self.span = self.span if is_kept else None
 
     @property
     def searched_text(self) -> str:

@@ -21,6 +21,7 @@ from peers.text.synonyms import synonyms_of
 # Peers, from which on aggregators ask most of them: until then a gateway is at least as fast without, and
 # none of them is believed; from then on ten searches a second take a fifth of a core and more.
 AGGREGATED_FROM: Final = 200
+SPANS_MAX: Final = 16  # whose counts are kept
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
 
 
@@ -133,6 +134,14 @@ class SharedState:
         self.class_names = names
         self.cache.clear()
 
+    def statistics_of(self, span: tuple[float, float]) -> TermStatistics:
+        """Return the counts of pages as they were in a span."""
+        counts = self._of_spans.pop(span, None) or TermStatistics()
+        self._of_spans[span] = counts
+        if len(self._of_spans) > SPANS_MAX:
+            del self._of_spans[next(iter(self._of_spans))]
+        return counts
+
     def plan(self, absent: Set[str]) -> Plan:
         """The plan without these peers, of which those that serve no slots make no difference."""
         names = tuple(sorted(absent & self.ownership.slots_answered.keys()))[:ABSENT_MAX]
@@ -146,6 +155,7 @@ class SharedState:
     def _take(self, ownership: Ownership) -> None:
         self.ownership = ownership
         self.statistics = TermStatistics()
+        self._of_spans: dict[tuple[float, float], TermStatistics] = {}
         self.cache.clear()
         self._plans: dict[Absent, Plan] = {}
         self.mistrusted: set[str] = set()
@@ -154,6 +164,7 @@ class SharedState:
         """Forget all plans but the one without stand-ins, and the counts of stand-ins."""
         self._plans = {names: plan for names, plan in self._plans.items() if names == NOBODY_ABSENT}
         self.statistics.forget_stand_ins()
+        self._of_spans.clear()
 
 
 def _asked(ownership: Ownership) -> Set[str]:

@@ -76,6 +76,10 @@ class HitJson(msgspec.Struct, frozen=True):
     section_url: str = ""  # that leads there; "" where nothing does
     synopsis: str = ""  # where `q` names a command or function: how the page says it is called, in lines
     entries: list[EntryJson] = []  # of a directory (`type` inode/directory), those that show why it was found
+    # With `asof:` and `between:` the end of what was asked for, and when the version was replaced or gone,
+    # seconds since the epoch; `until` is 0 of one that is there still.
+    as_of: float | msgspec.UnsetType = msgspec.UNSET
+    until: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -194,6 +198,8 @@ def _hit(hit: FoundPage) -> HitJson:
         section_url(hit),
         hit.synopsis,
         _entries(hit) if hit.entries else [],
+        hit.as_of or msgspec.UNSET,
+        hit.until if hit.as_of else msgspec.UNSET,
     )
 
 

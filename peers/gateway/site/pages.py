@@ -41,8 +41,9 @@ from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.click_links import ClickLinks
 from peers.gateway.site.date_range import date_range
+from peers.gateway.site.memento import digits_of
 from peers.gateway.site.sections import section_url
-from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
+from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html, linked_within
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
 
@@ -95,6 +96,7 @@ class Reader(NamedTuple):
 
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
+    takes_sites: bool = False  # that people submit, where the policy of the mesh says so
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
@@ -303,6 +305,8 @@ _REMARK_TEXTS: Final = {
     Oddity.CUT_SHORT: "remark_cut_short",
     Oddity.TOO_COMPLEX: "remark_too_complex",
     Oddity.NO_CURSOR: "remark_no_cursor",
+    Oddity.AS_OF: "remark_as_of",
+    Oddity.NO_PAST: "remark_no_past",
 }
 _STATE_TEXTS: Final = {
     PeerState.CUT_OFF: "state_cut_off",
@@ -503,6 +507,7 @@ def stored_page_view(
     *,
     is_sample: bool = False,
     has_graph: bool = False,
+    as_of: str = "",
 ) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
@@ -512,6 +517,7 @@ def stored_page_view(
       stored_links: as they are written, those that are marked; None where nobody wants to know.
       is_sample: whether the reader may want the page as a sample of a class; the command for that is shown.
       has_graph: whether the mesh keeps which pages link to it.
+      as_of: what is to be said of the day whose version it is.
     """
     asked = {"url": url, "q": query} if query else {"url": url}
     return render(
@@ -531,6 +537,7 @@ def stored_page_view(
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=address_of(url),
         has_live=not is_of_files(url),
+        as_of=as_of,
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
@@ -541,6 +548,22 @@ def stored_page_view(
         # A URL is hostile, and this goes into a shell.
         collect=f"tianmesh classes collect CLASS {quoted(url)} --into samples.tsv" if is_sample else "",
     )
+
+
+def page_at_day(
+    reader: Reader, url: str, fetched_at: float, at_s: float, page: PageSnapshot, ways: str
+) -> str:
+    """The version of a page of some day in its frame; its links lead to other pages as of then.
+
+    Args:
+      at_s: the end of that day.
+      ways: what stands before the URL of a page in the address of its version of that day.
+    """
+    if page.kind is DisplayKind.HTML:
+        page = linked_within(url, page, ways)
+    day = f"{utc(at_s):%Y-%m-%d}" if utc(at_s) else "?"
+    as_of = reader.say("stored_as_of" if fetched_at <= at_s else "stored_as_of_later", date=day)
+    return stored_page_view(reader, url, fetched_at, 0.0, page, as_of=as_of)
 
 
 def _has_file(page: PageSnapshot) -> bool:
@@ -590,9 +613,9 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str, query: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
-    cached = reader.link("/page", url=hit.url, q=query)
+    cached = _way_to_version(hit) if hit.as_of else reader.link("/page", url=hit.url, q=query)
     return _Result(
-        url=cached if is_of_files(hit.url) else hit.url,
+        url=cached if is_of_files(hit.url) or hit.as_of else hit.url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
@@ -615,6 +638,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def _way_to_version(hit: FoundPage) -> str:
+    """Return where a page is shown as it was, with links to others as of the day that was asked for."""
+    at_s = hit.as_of if not hit.until or hit.until > hit.as_of else hit.fetched_at
+    return f"/at/{digits_of(at_s)}/{hit.url}"
 
 
 def _files(hit: FoundPage) -> list[ListedFile]:
@@ -657,6 +686,10 @@ def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
     """Facts about a page beside its text, without those that a reader takes for granted."""
+    if hit.as_of:
+        yield reader.say("as_of", date=_day(reader, hit.as_of))
+    if hit.until:
+        yield reader.say("as_of_until", date=_day(reader, hit.until))
     changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
     if published is not None:
         yield _day_text(reader, published)
