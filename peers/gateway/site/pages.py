@@ -812,7 +812,7 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel
         from peers.gateway.model.class_counts import CountedClass, tree_of  # loaded where a mesh has classes
 
         def branch(counted: CountedClass) -> _FacetValue:
-            of_class = value(counted.name, counted.count, f"class:{counted.name}")
+            of_class = value(counted.name, counted.pages, f"class:{counted.name}")
             return of_class._replace(below=tuple(map(branch, counted.below)))
 
         tree = tree_of(counts.classes, classes, shown_max=FACET_VALUES_SHOWN)
