@@ -504,7 +504,10 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
                 if is_shown:
                     _show_answers(answers)
                 if not once:
-                    screen.say(f"\nopen {escape(lab.gateways[0])} in your browser; Ctrl-C ends the demo")
+                    screen.say(
+                        f"\nopen {escape(lab.gateways[0])} in your browser, or give other commands "
+                        f"--data {escape(str(data))}; Ctrl-C ends the demo and deletes that folder"
+                    )
                     report = (await _watch(lab, None, screen))[0] or report
                 return {"report": report, "answers": answers}
 
