@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayClient, GatewayError
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from mesh.urls import host_of
 from peers.commands.members import named
 from peers.commands.undone_visits import undone_lines, undone_visits
@@ -316,7 +316,7 @@ def _read(file: Path) -> Policy:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
+        raise unreadable(file, error) from error
     return read_policy(text, str(file))
 
 

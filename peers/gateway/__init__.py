@@ -9,7 +9,7 @@ The actor is `searcher`, which does the errands of users; the port is `http_port
 - `model`: messages, settings, how peers and members are
 - `errands`: what is asked of one peer, a team or all, and what its answers come to
 - `aggregation`, `search`: groups that others ask for a gateway; an errand in stages, exact over all members
-- `suggesting`, `live`: how what is being typed may go on; searches that have the crawl look for more
+- `suggesting`, `live`, `clicks`: how a query may go on; searches that have the crawl look, or go by clicks
 - `http`: the server, what a client has left and may do, metrics
 - `site`: pages, JSON, feeds and stored copies
 - `why`, `backlinks`, `notices`, `judging`: single pages, each with its JSON

@@ -252,19 +252,17 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case StatusTold(request=request) | HistoryTold(request=request) | PagesChecked(request=request):
                 return self._receive_answer(source, request, message, now)
+            case LogTold(request=request) | ClicksTold(request=request) | NoticesTold(request=request):
+                return self._receive_answer(source, request, message, now)
+            case SealedKept(request=request) | SealedTold(request=request) | BacklinksListed(request=request):
+                return self._receive_answer(source, request, message, now)
             case (
                 UrlExplained(request=request)
                 | CrawlExplained(request=request)
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
-                | LogTold(request=request)
-                | ClicksTold(request=request)
-                | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
-                | SealedKept(request=request)
-                | SealedTold(request=request)
-                | BacklinksListed(request=request)
                 | RanksListed(request=request)
                 | GroupAnswered(request=request)
             ):
@@ -401,7 +399,7 @@ class Searcher(Actor):
             case SearchPages():
                 if view.click_weight:
                     # Loaded where clicks have a weight.
-                    from peers.gateway.search.clicked_search import ClickedSearch, goes_by_clicks
+                    from peers.gateway.clicks.clicked_search import ClickedSearch, goes_by_clicks
 
                     if goes_by_clicks(order):
                         return ClickedSearch(number, self._me, order, view)

@@ -20,7 +20,7 @@ from peers.gateway.http_port import Http
 from peers.gateway.searcher import Searcher
 from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
 from peers.policy.rules import Policy, policy_bytes
-from peers.query_log.wire_messages import LogTold, LogWanted
+from peers.query_log.wire_messages import ClicksTold, ClicksWanted, LogTold, LogWanted
 from peers.submissions.wire_messages import (
     ClaimDomain,
     JudgeSubmission,
@@ -39,6 +39,7 @@ ANSWERS: Final[dict[type[Message], type[Message]]] = {
     NoticesWanted: NoticesTold,
     ListBacklinks: BacklinksListed,
     LogWanted: LogTold,
+    ClicksWanted: ClicksTold,
     ClaimDomain: SubmissionAnswered,
     SubmitSite: SubmissionAnswered,
     JudgeSubmission: SubmissionAnswered,

@@ -98,7 +98,10 @@ EVERYTHING_ON: Final = Policy(
     submissions=SubmissionRules(),
     entities=EntityRules(),
     query_log=QueryLogRules(
-        days=9, clicks=True, second=SecondRanking(name="titles", weights=SecondWeights(title=1.0))
+        days=9,
+        clicks=True,
+        click_weight=0.1,
+        second=SecondRanking(name="titles", weights=SecondWeights(title=1.0)),
     ),
 )
 ANSWERED_BY_LIES: Final = (

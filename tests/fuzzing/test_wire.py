@@ -54,6 +54,7 @@ action = "crawl"
 [query_log]
 days = 30
 clicks = true
+click_weight = 0.1
 
 [query_log.second]
 name = "titles"

@@ -377,7 +377,6 @@ def _result_page(
     page, last = wish.page, _last_page(found.total)
     searched = found.corrected or wish.query
     meant = found.corrected or found.suggestion
-    has_next = page < last or bool(found.next)
     results = [
         _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
     ]
@@ -422,7 +421,7 @@ def _result_page(
         covered_share=_covered_share(found.coverage),
         page_links=list(_page_links(reader, wish, found.total)),
         previous=wish.link(reader, page=page - 1) if 1 < page <= PAGES_MAX + 1 else "",
-        next=wish.link(reader, page=page + 1, cursor=found.next) if has_next else "",
+        next=wish.link(reader, page=page + 1, cursor=found.next) if page < last or found.next else "",
         first=wish.link(reader),
     )
 
@@ -810,10 +809,10 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel
         if len(options) > 1
     ]
     if len(counts.classes) > 1:
-        from peers.gateway.site.class_counts import CountedClass, tree_of  # loaded where a mesh has classes
+        from peers.gateway.model.class_counts import CountedClass, tree_of  # loaded where a mesh has classes
 
         def branch(counted: CountedClass) -> _FacetValue:
-            of_class = value(counted.name, counted.count, f"class:{counted.name}")
+            of_class = value(counted.name, counted.pages, f"class:{counted.name}")
             return of_class._replace(below=tuple(map(branch, counted.below)))
 
         tree = tree_of(counts.classes, classes, shown_max=FACET_VALUES_SHOWN)
