@@ -101,6 +101,7 @@ from peers.submissions.wire_messages import (
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
@@ -223,5 +224,6 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        143: ReportPage,
     }
 )

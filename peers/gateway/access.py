@@ -87,6 +87,12 @@ class ClientAccess:
             return True
         return self._backend.take_submission(self.client_of(request), day_max) == 0.0
 
+    def may_report(self, request: Request, day_max: int) -> bool:
+        """May the client report one more page today? Administrators may any number."""
+        if self._is_admin(request):
+            return True
+        return self._backend.take_submission(f"report {self.client_of(request)}", day_max) == 0.0
+
     def client_of(self, request: Request) -> str:
         address = request.client.host if request.client else ""
         return client_behind(address, request.headers.raw, self._backend.settings.proxies)

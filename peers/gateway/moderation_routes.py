@@ -18,7 +18,7 @@ from peers.gateway.requests import body_of, fields_in, now_s, reader_of
 from peers.gateway.site.pages import Reader, message_page
 from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.submitting.moderation_page import Queue, moderation_page
-from peers.gateway.submitting.submission_json import SubmissionJson
+from peers.gateway.submitting.submission_json import ReportJson, SubmissionJson
 from peers.gateway.why.why_page import sign_in_page
 from peers.policy.submission_rules import SITE_PAGES_MAX
 from peers.submissions.submission import SubmissionState, code_in
@@ -72,7 +72,7 @@ class ModerationRoutes:
         self, request: Request, reader: Reader, state: SubmissionState, refusal: _NotTaken | None = None
     ) -> Response:
         try:
-            gathered, silent = await self._gather()
+            gathered, reports, silent = await self._gather()
         except (Busy, Refused):
             return responses.html(message_page(reader, reader.say("busy")), 503)
         key, is_allowed = self._backend.settings.moderator_key, self._access.may_judge(request)
@@ -80,16 +80,17 @@ class ModerationRoutes:
 
         def page_of_queue() -> str:
             may_judge = is_allowed and bool(key) and Path(key).exists()
-            return moderation_page(reader, Queue(state, gathered, silent, may_judge, complaint))
+            return moderation_page(reader, Queue(state, gathered, reports, silent, may_judge, complaint))
 
         page = await self._backend.render(page_of_queue)
         response = responses.form(page, 200 if refusal is None else refusal.status_code)
         response.headers["Cache-Control"] = "no-store"  # codes are secrets
         return response
 
-    async def _gather(self) -> tuple[list[SubmissionJson], list[str]]:
-        """Return the submissions of all peers, as far as there is time, and the peers that told not all."""
+    async def _gather(self) -> tuple[list[SubmissionJson], list[ReportJson], list[str]]:
+        """Return the submissions and reports of all peers in the time there is, and the peers left."""
         until, found, silent = self._backend.now() + GATHER_S, list[SubmissionJson](), list[str]()
+        reports: list[ReportJson] = []
         parts, known = [("", b"")], set[str]()
         for _ in range(PARTS_MAX):
             if not parts or self._backend.now() > until:
@@ -105,9 +106,10 @@ class ModerationRoutes:
             parts += [(each, b"") for each in reversed(part.peers) if each not in known | {part.peer}]
             known |= {*part.peers, part.peer}
             found += part.submissions
+            reports += part.reports
             if part.next:
                 parts.append((part.peer, bytes.fromhex(part.next)))
-        return found, [*silent, *(peer for peer, _ in parts)]
+        return found, reports, [*silent, *(peer for peer, _ in parts)]
 
     async def _take(self, request: Request) -> None:
         """Sign the verdict of a form and have the mesh take it. _NotTaken, Busy."""

@@ -42,6 +42,7 @@ from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
 from peers.gateway.errands.submission_errand import (
     JudgeErrand,
+    ReportErrand,
     SubmissionList,
     SubmissionLookup,
     SubmitErrand,
@@ -69,6 +70,7 @@ from peers.gateway.model.messages import (
     PagesFound,
     ReadLog,
     ReadMeter,
+    ReportUrl,
     RequestRefused,
     Searched,
     SearchPages,
@@ -129,6 +131,7 @@ Order: TypeAlias = (
     | ReadLog
     | SubmitUrl
     | JudgeSite
+    | ReportUrl
     | FindSubmission
     | ListSites
 )
@@ -268,7 +271,9 @@ class Searcher(Actor):
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
-            case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
+            case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | ReportUrl():
+                return self._begin(message, now)
+            case FindSubmission() | ListSites():
                 return self._begin(message, now)
             case DecreesInForce(kind=kind):
                 (self._change_classes if kind == CLASSES else self._change_policy)(message)
@@ -420,6 +425,8 @@ class Searcher(Actor):
                 return SubmitErrand(number, self._me, order, lambda: view.ownership)
             case JudgeSite():
                 return JudgeErrand(number, self._me, order, lambda: view.ownership)
+            case ReportUrl():
+                return ReportErrand(number, self._me, order, lambda: view.ownership)
             case FindSubmission():
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():

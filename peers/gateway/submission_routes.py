@@ -20,12 +20,21 @@ from peers.gateway.model.messages import (
     FindSubmission,
     JudgeSite,
     ListSites,
+    ReportUrl,
     SiteAnswered,
     SitesListed,
     SubmissionFound,
     SubmitUrl,
 )
-from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, fields_in, now_s, reader_of
+from peers.gateway.requests import (
+    MEMBER_CHARS_MAX,
+    Refusal,
+    body_of,
+    fields_in,
+    now_s,
+    reader_of,
+    url_parameter,
+)
 from peers.gateway.site.pages import message_page
 from peers.gateway.submitting.submission_json import (
     JudgedJson,
@@ -37,6 +46,7 @@ from peers.gateway.submitting.submission_json import (
     submissions_json,
 )
 from peers.policy.submission_rules import SubmissionRules
+from peers.submissions.report import reporter_of
 from peers.submissions.submission import Submission, code_in, code_text
 from peers.submissions.verdict import Verdict, VerdictJudge, verdict_in
 from peers.submissions.wire_messages import (
@@ -75,6 +85,7 @@ class _Complaint(Exception):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.name = name
         self.status_code, self.key, self.sentence = _COMPLAINTS[name]
 
 
@@ -84,6 +95,7 @@ class SubmissionRoutes:
     def __init__(self, backend: Backend, access: ClientAccess) -> None:
         self._backend = backend
         self._access = access
+        self._report_key = -1, b""  # the day, and the key of that
 
     # --- Everybody
 
@@ -144,6 +156,50 @@ class SubmissionRoutes:
         if told is None:
             raise Refusal(404, "no submission has this code, or it is too long ago")
         return responses.json(told)
+
+    # --- Reports
+
+    async def report(self, request: Request) -> Response:
+        """Ask whether a page is to be reported, or report it to the administrators."""
+        reader, rules = reader_of(request), self._backend.policy.submissions
+        if rules is None or not rules.reports_per_client:
+            return responses.html(message_page(reader, reader.say("report_off")), 404)
+        from peers.gateway.submitting.submission_page import report_page
+
+        if request.method != "POST":
+            url = url_parameter(request)
+            if url is None:
+                return responses.html(message_page(reader, reader.say("submit_bad_url")), 400)
+            return responses.form(report_page(reader, url))
+        self._access.check_is_ours(request)
+        fields = fields_in(await body_of(request, FORM_BYTES_MAX, "post one URL"))
+        text = fields.get("url", "")
+        url = canonical(text.strip()) if len(text) <= URL_CHARS_MAX else None
+        if url is None:
+            return responses.html(message_page(reader, reader.say("submit_bad_url")), 400)
+        try:
+            await self._send_report(request, url, rules)
+        except _Complaint as complaint:
+            sentence = reader.say("report_too_many" if complaint.name == "client" else complaint.key)
+            return responses.form(report_page(reader, url, sentence), complaint.status_code)
+        return responses.html(message_page(reader, reader.say("report_taken")))
+
+    async def _send_report(self, request: Request, url: str, rules: SubmissionRules) -> None:
+        """Report a page within the quota of its reader. _Complaint."""
+        if not self._backend.policy.at(now_s()).has_room_for(url):
+            raise _Complaint(UNWANTED)
+        if not self._access.may_report(request, rules.reports_per_client):
+            raise _Complaint("client")
+        day = int(now_s() // DAY_S)
+        if self._report_key[0] != day:
+            self._report_key = day, self._backend.draw()
+        reporter = reporter_of(self._access.client_of(request), self._report_key[1])
+        try:
+            answered = await self._backend.ask(lambda ticket: ReportUrl(ticket, url, reporter), SiteAnswered)
+        except Busy as error:
+            raise _Complaint("busy") from error
+        if answered.refusal:
+            raise _Complaint(answered.refusal if answered.refusal in _COMPLAINTS else UNKNOWN)
 
     async def _take(self, request: Request, text: str, rules: SubmissionRules) -> bytes:
         """Submit the site of a URL within the quota of its sender; return the code. _Complaint."""
@@ -212,7 +268,8 @@ class SubmissionRoutes:
 
     def _listed(self, listed: SitesListed) -> SubmissionsJson:
         rows = tuple(replace(each, row=self._checked(each.code, each.row)) for each in listed.told.rows)
-        return submissions_json(replace(listed, told=replace(listed.told, rows=rows)))
+        policy = self._backend.policy.at(now_s())
+        return submissions_json(replace(listed, told=replace(listed.told, rows=rows)), policy)
 
     async def _judge(self, request: Request) -> Response:
         verdict = _verdict_in(await body_of(request, JUDGE_BYTES_MAX, "shorten it"))

@@ -145,6 +145,7 @@ TAGS = {
     "BacklinksListed": 140,
     "NoticesWanted": 141,
     "NoticesTold": 142,
+    "ReportPage": 143,
 }
 
 RETIRED_TAGS = {10, 32, 33}

@@ -95,6 +95,7 @@ class Reader(NamedTuple):
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
     takes_sites: bool = False  # that people submit, where the policy of the mesh says so
+    takes_reports: bool = False  # of results, likewise
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
@@ -166,6 +167,7 @@ class _Result(NamedTuple):
     about: list[str]  # date, type, language
     fetched: str
     cached: str
+    report: str  # where it is reported; "" where nobody can
     score: str
     explanation: list[str]  # lines
     copies: str  # that it stands for, in words
@@ -605,6 +607,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         about=list(_about(reader, hit)),
         fetched=_fetched(reader, hit.fetched_at, today),
         cached=cached,
+        report=reader.link("/report", url=hit.url) if reader.takes_reports else "",
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
         copies=_copies(reader, hit),

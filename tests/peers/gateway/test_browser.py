@@ -385,6 +385,6 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
     folders = {"judging_folder": str(tmp_path / "judging"), "moderator_key": str(tmp_path / "moderator.key")}
     settings = replace(UNLIMITED, **folders)
     async with running(FakeSearcher(sites), settings, Authority(ROOT.public, MESH_ID)) as http:
-        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules())
+        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules(reports_per_client=3))
         for step in (sign_in, look, judge):
             await trio.to_thread.run_sync(step, f"http://127.0.0.1:{http.port}")
