@@ -363,6 +363,9 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
             "/moderation?state=refused",
             "/judging",
             "/judging?lang=en",
+            "/submit",
+            "/report?url=http://a.test/",
+            "/search?q=crawler&lang=en",
         )
         for (width, scheme), path in itertools.product(
             ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")), paths
@@ -372,7 +375,7 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
             features = [{"name": "prefers-color-scheme", "value": scheme}]
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
             browser.get(gateway + path)
-            name = path.strip("/").translate(str.maketrans("?=/", "---"))
+            name = path.strip("/").translate(str.maketrans("?=/:&", "-----"))
             browser.save_screenshot(str(tmp_path / f"{name}-{width}-{scheme}.png"))
             browser.execute_script(AXE)
             script = "axe.run().then(told => arguments[0](told.violations.map(each => each.id)))"
