@@ -24,6 +24,7 @@ from peers.submissions.wire_messages import (
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
@@ -41,6 +42,7 @@ ANSWERS: Final[dict[type[Message], type[Message]]] = {
     ClaimDomain: SubmissionAnswered,
     SubmitSite: SubmissionAnswered,
     JudgeSubmission: SubmissionAnswered,
+    ReportPage: SubmissionAnswered,
     ReadSubmissions: SubmissionsTold,
 }
 LATE_S: Final = 100.0  # by then each order is answered, or refused
