@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+from math import isfinite
 from pathlib import Path
 from typing import Final
 
+import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.errors import ConfigError
+from mesh.keys.decree import POLICY, Signer
 from mesh.keys.key_file import load_administrator
+from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy, Refused
@@ -20,6 +25,8 @@ from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.submitting.moderation_page import Queue, moderation_page
 from peers.gateway.submitting.submission_json import ReportJson, SubmissionJson
 from peers.gateway.why.why_page import sign_in_page
+from peers.policy import edits
+from peers.policy.rules import Policy, policy_bytes, policy_in
 from peers.policy.submission_rules import SITE_PAGES_MAX
 from peers.submissions.submission import SubmissionState, code_in
 from peers.submissions.verdict import WHY_CHARS_MAX, Verdict, sign_verdict
@@ -29,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 FORM_BYTES_MAX: Final = 8 << 10
 PARTS_MAX: Final = 64  # asked for one page, of 200 submissions each
+REASON: Final = "reported by readers"  # of a take-down, for `policy show --history`
 GATHER_S: Final = 10.0  # then what has been heard is shown
 
 
@@ -61,7 +69,7 @@ class ModerationRoutes:
             return await self._show(request, reader, state)
         self._access.check_is_ours(request)
         try:
-            await self._take(request)
+            await self._obey(request)
         except _NotTaken as refusal:
             return await self._show(request, reader, state, refusal)
         except Busy:
@@ -111,11 +119,36 @@ class ModerationRoutes:
                 parts.append((part.peer, bytes.fromhex(part.next)))
         return found, reports, [*silent, *(peer for peer, _ in parts)]
 
-    async def _take(self, request: Request) -> None:
-        """Sign the verdict of a form and have the mesh take it. _NotTaken, Busy."""
+    async def _obey(self, request: Request) -> None:
+        """Do what a form orders: judge a submission, or take a page or site down. _NotTaken, Busy."""
         if not self._access.may_judge(request):
             raise _NotTaken(403, "moderation_reads")
-        fields = fields_in(await body_of(request, FORM_BYTES_MAX, "post one verdict"))
+        fields = fields_in(await body_of(request, FORM_BYTES_MAX, "post one order"))
+        try:
+            await (self._take_down if "takedown" in fields else self._take)(request, fields)
+        except Refused as error:
+            raise _NotTaken(409, "submit_busy") from error
+
+    async def _take_down(self, request: Request, fields: dict[str, str]) -> None:
+        """Take a page that was reported, or its site, out of all answers. _NotTaken, Busy."""
+        text = fields["takedown"]
+        held = await self._backend.ask(
+            lambda ticket: AskDecrees(ticket, POLICY, ""), DecreesHeld, actor="membership"
+        )
+        new = _taken_down(held, text, now_s())
+        signer = await self._backend.render(self._signer)
+        decree = signer.decree(POLICY, "", held.next_number, policy_bytes(new))
+        done = await self._backend.ask(
+            lambda ticket: PublishDecree(ticket, decree), DecreePublished, actor="membership"
+        )
+        if done.refusal:
+            logger.error("a page cannot be taken down: %s", done.refusal)
+            raise _NotTaken(409, "moderation_no_key")
+        told = signer.key.public.hex(), self._access.client_of(request)
+        logger.info("a reported page was taken down target=%s signer=%s client=%s", text, *told)
+
+    async def _take(self, request: Request, fields: dict[str, str]) -> None:
+        """Sign the verdict of a form and have the mesh take it. _NotTaken, Busy, Refused."""
         code, pages = code_in(fields.get("code", "")), fields.get("pages", "") or "0"
         why = fields.get("why", "").strip()
         is_number = pages.isascii() and pages.isdigit() and len(pages) < 6 and int(pages) <= SITE_PAGES_MAX
@@ -125,22 +158,46 @@ class ModerationRoutes:
         verdict = await self._backend.render(
             lambda: self._signed(code, why, int(pages), is_accepted=is_accepted, is_unlimited=is_unlimited)
         )
-        try:
-            refusal = await self._submissions.judge(request, verdict)
-        except Refused as error:
-            raise _NotTaken(409, "submit_busy") from error
+        refusal = await self._submissions.judge(request, verdict)
         if refusal:
             raise _NotTaken(409, "moderation_no_key" if refusal == FORGED else "submit_unknown")
 
     def _signed(self, code: bytes, why: str, pages: int, *, is_accepted: bool, is_unlimited: bool) -> Verdict:
+        signer = self._signer()
+        if not is_accepted:
+            return sign_verdict(signer, code, now_s(), is_accepted=False, why=why)
+        return sign_verdict(signer, code, now_s(), is_accepted=True, pages=pages, is_unlimited=is_unlimited)
+
+    def _signer(self) -> Signer:
+        """Return the administrator whose key this peer has. _NotTaken."""
         key = self._backend.settings.moderator_key
         try:
             if not key:
                 raise ConfigError("this gateway has no folder with a moderator.key")
-            signer = load_administrator(Path(key))
+            return load_administrator(Path(key))
         except ConfigError as error:
-            logger.error("a verdict cannot be signed: %s", error)
+            logger.error("nothing can be signed for a browser: %s", error)
             raise _NotTaken(409, "moderation_no_key") from error
-        if not is_accepted:
-            return sign_verdict(signer, code, now_s(), is_accepted=False, why=why)
-        return sign_verdict(signer, code, now_s(), is_accepted=True, pages=pages, is_unlimited=is_unlimited)
+
+
+def _taken_down(held: DecreesHeld, text: str, now: float) -> Policy:
+    """Return the policy that hides a page or a site besides what the one in force says. _NotTaken."""
+    try:
+        what = edits.target(text)
+    except ConfigError as error:
+        raise _NotTaken(400, "moderation_bad") from error
+    if "*" in text or what.addresses:
+        raise _NotTaken(400, "moderation_bad")
+    if any(each.effective_from > now for each in held.decrees):
+        raise _NotTaken(409, "moderation_to_come")
+    in_force = [each for each in held.decrees if now < each.valid_until]
+    if not in_force:
+        return replace(edits.taken_down(None, what, REASON), issued_at=round(now))
+    ruling = max(in_force, key=lambda each: each.number)
+    try:
+        policy = policy_in(ruling.body)
+    except msgspec.MsgspecError as error:
+        raise _NotTaken(409, "moderation_newer") from error
+    if isfinite(ruling.valid_until):
+        policy = edits.ending(policy, ruling.valid_until)
+    return replace(edits.taken_down(policy, what, REASON), issued_at=round(now))

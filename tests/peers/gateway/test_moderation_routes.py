@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message
 from mesh.actors.ownership import Ownership, OwnershipChanged
-from mesh.keys.decree import Authority, Signer, appoint
+from mesh.keys.decree import POLICY, Authority, Decree, Signer, appoint
 from mesh.keys.key_file import new_signing_key, save_administrator
 from mesh.keys.signed_token import TokenRight, sign_token
+from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.slots import SlotTable
 from mesh.urls import canonical
 from peers.gateway.backend import Busy
@@ -21,7 +22,7 @@ from peers.gateway.model.messages import JudgeSite, ListSites, ReportUrl, SiteAn
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
 from peers.gateway.searcher import Searcher
-from peers.policy.rules import OF_SEEDS, Action, Policy, Rule
+from peers.policy.rules import OF_SEEDS, Action, Policy, Rule, policy_bytes, policy_in
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.report import reporter_of
 from peers.submissions.submission import Submission, code_of, code_text
@@ -275,6 +276,49 @@ async def test_administrators_see_the_pages_that_most_report_and_none_that_is_ta
         ("http://a.test/it's", 2),
         ("http://b.test/", 9),
     ]
+
+
+async def test_a_reported_page_or_its_site_is_taken_down_by_the_next_policy(tmp_path: Path) -> None:
+    backend = backend_of(tmp_path)
+    published: list[Decree] = []
+    held = [OWNER.decree(POLICY, "", 3, policy_bytes(OF_SEEDS), valid_until=5e9)]
+
+    def answer(order: Message) -> Message:
+        match order:
+            case AskDecrees():
+                return DecreesHeld(7, POLICY, "", tuple(held), (), 9)
+            case PublishDecree(decree=decree):
+                published.append(decree)
+                refusal = Authority(ROOT.public, MESH_ID).refusal_of(decree)
+                return DecreePublished(7, decree.name, refusal)
+            case ListSites():
+                return SitesListed(7, ("ann",), "ann", SubmissionsTold(1, True))
+        raise AssertionError(order)
+
+    backend._answer = answer
+    gateway, headers = application(backend), FORM | HTML | passed()
+    for target in ("http://spam.test/a*b", "162.105.0.0/16", "", "javascript:alert(1)"):
+        body = urlencode({"takedown": target}).encode()
+        assert (await ask(gateway, "/moderation", "POST", headers, body)).status == 400
+    held.append(OWNER.decree(POLICY, "", 4, policy_bytes(OF_SEEDS), effective_from=4.5e9))
+    assert (await ask(gateway, "/moderation", "POST", headers, b"takedown=spam.test")).status == 409
+    held[-1] = OWNER.decree(POLICY, "", 4, b"{}")
+    assert (await ask(gateway, "/moderation", "POST", headers, b"takedown=spam.test")).status == 409
+    held.pop()
+    assert published == []
+    for target in ("http://spam.test/a", "spam.test"):
+        body = urlencode({"takedown": target}).encode()
+        assert (await ask(gateway, "/moderation", "POST", headers, body)).status == 303
+    rules = [policy_in(decree.body).rules[0] for decree in published]
+    assert [(rule.action, rule.urls, rule.domains) for rule in rules] == [
+        (Action.TAKE_DOWN, ("http://spam.test/a",), ()),
+        (Action.TAKE_DOWN, (), ("spam.test",)),
+    ]
+    assert {decree.number for decree in published} == {9}
+    assert (
+        await ask(gateway, "/moderation", "POST", FORM | HTML | passed(TokenRight.READ), body)
+    ).status == 403
+    assert len(published) == 2
 
 
 def test_a_report_goes_to_the_crawler_of_its_page_and_members_tell_only_pages() -> None:
