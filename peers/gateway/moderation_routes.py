@@ -120,7 +120,7 @@ class ModerationRoutes:
         return found, reports, [*silent, *(peer for peer, _ in parts)]
 
     async def _obey(self, request: Request) -> None:
-        """Do what a form orders: judge a submission, or take a page or site down. _NotTaken, Busy."""
+        """Obey a form: judge a submission, or take a page or site down. _NotTaken, Busy."""
         if not self._access.may_judge(request):
             raise _NotTaken(403, "moderation_reads")
         fields = fields_in(await body_of(request, FORM_BYTES_MAX, "post one order"))
@@ -181,7 +181,7 @@ class ModerationRoutes:
 
 
 def _taken_down(held: DecreesHeld, text: str, now: float) -> Policy:
-    """Return the policy that hides a page or a site besides what the one in force says. _NotTaken."""
+    """Return the policy in force with the take-down of a page or a site added. _NotTaken."""
     try:
         what = edits.target(text)
     except ConfigError as error:

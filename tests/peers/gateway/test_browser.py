@@ -345,7 +345,7 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
     def judge(gateway: str) -> None:
         browser.get(f"{gateway}/moderation")
         forms = browser.find_elements(By.CSS_SELECTOR, "form.verdict")
-        assert len(forms) == 6
+        assert len(forms) == 7, "two for each site, one for a reported page"
         forms[1].find_element(By.NAME, "why").send_keys("不收录", Keys.ENTER)
         WebDriverWait(browser, WAIT_S).until(lambda _: sites.verdicts)
         _wait_for(browser, "main.moderated")
