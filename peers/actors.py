@@ -28,6 +28,8 @@ that ask
 The way of a link to the page that it leads to: controller -PagesLinked-> link_graph -GraphTold-> link_graph
 of the target's owner
 
+The way of an entity: http -KeepRow-> searcher -KeepSealed-> entities of who owns the slot of its name
+
 The way of a slot to a new owner:
 
     membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
@@ -51,6 +53,7 @@ from peers.crawler.auditing.auditor import Auditor
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.frontier.text_rows import KeptTexts
 from peers.crawler.model.settings import CrawlSettings, Tuning
+from peers.entities.entities import Entities
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover
@@ -78,12 +81,13 @@ QUERY_LOG_SECTION: Final = b"Q"
 SUBMISSIONS_SECTION: Final = b"N"
 WATCH_SECTION: Final = b"W"
 LINK_GRAPH_SECTION: Final = b"L"
+ENTITIES_SECTION: Final = b"E"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {
     POLICY: (
         *("controller", "cell", "auditor", "searcher", "historian", "importer"),
-        *("query_log", "submissions", "link_graph", "http"),
+        *("query_log", "submissions", "link_graph", "entities", "http"),
     ),
     REVOCATION: ("http", "submissions"),
     CLASSES: ("questions", "searcher", "http"),
@@ -133,6 +137,7 @@ def make_actors(
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
         Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life, authority=authority),
         MeshGraph(me, TableSection(table, LINK_GRAPH_SECTION), life),
+        Entities(me, TableSection(table, ENTITIES_SECTION), life),
         *further(me, table, life),
     ]
     handover = handover or HandoverSettings()

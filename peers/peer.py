@@ -25,6 +25,7 @@ from mesh.keys.certificate import rights_in
 from mesh.keys.decree import Authority
 from mesh.membership.membership import MembershipStatistics
 from mesh.process.allocator import giver_back
+from mesh.process.background import Background
 from mesh.process.cores import core_count
 from mesh.process.member import Member
 from mesh.process.memory import memory_used
@@ -163,7 +164,7 @@ async def _run(
             QuestionsPort(me, reader, config.mesh.slot_count),
             Meter(me, lambda: vitals.measure(), lambda status: vitals_of(status, http.search_classes())),
             http,
-            MemoryKeeper(giver_back()),
+            *(MemoryKeeper(giver_back()), Background(me)),
         ]
         ports += [TraceRecorder(folder / config.web.trace)] if config.web.trace else []
         runtime = member.assemble(actors, ports, WIRE, None, FOLLOWERS, conduct_of(), pins_of, _PAUSED)

@@ -93,6 +93,13 @@ class ClientAccess:
             return True
         return self._backend.take_submission(f"report {self.client_of(request)}", day_max) == 0.0
 
+    def may_change_entity(self, request: Request, day_max: int) -> bool:
+        """May the client change one more entity today? Administrators may any number."""
+        if self._is_admin(request):
+            return True
+        # Counted apart from the sites that the same client submits.
+        return self._backend.take_submission(f"{self.client_of(request)} entities", day_max) == 0.0
+
     def client_of(self, request: Request) -> str:
         address = request.client.host if request.client else ""
         return client_behind(address, request.headers.raw, self._backend.settings.proxies)

@@ -46,6 +46,7 @@ from peers.gateway.model.messages import (
     FindBacklinks,
     FindPage,
     FindVersions,
+    GatherRanks,
     HistoryGathered,
     LinksChecked,
     LogFound,
@@ -53,8 +54,11 @@ from peers.gateway.model.messages import (
     PageFound,
     PagesFound,
     PagesHastened,
+    RanksGathered,
     ReadinessTold,
     RequestRefused,
+    RowAnswered,
+    RowFound,
     Searched,
     SearchPages,
     SeedsAdded,
@@ -233,7 +237,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case LogFound() | NoticesGathered() | SiteAnswered() | SubmissionFound() | SitesListed():
                 self._hand_over(message.ticket, message)
-            case BacklinksFound():
+            case BacklinksFound() | RanksGathered() | RowAnswered() | RowFound():
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
@@ -306,7 +310,8 @@ class Http:
     def _for_client(self, client: str, order: Message) -> Message:
         """Add to an order the domains that the policy hides from a client at this address."""
         if client == ADMINISTRATOR or not isinstance(
-            order, SearchPages | SuggestTexts | FindPage | FindVersions | FindBacklinks | CheckLinks
+            order,
+            SearchPages | SuggestTexts | FindPage | FindVersions | FindBacklinks | GatherRanks | CheckLinks,
         ):
             return order
         hidden = self.policy.hidden_from(client)

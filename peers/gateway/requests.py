@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote, unquote_to_bytes
 
 from starlette.requests import Request
 
-from mesh.urls import canonical
+from mesh.urls import canonical_with_ftp
 from peers.crawler.model.wire_messages import MOMENT_S_MAX
 from peers.gateway.site.pages import Reader
 from peers.gateway.site.texts import language_of
@@ -109,7 +109,7 @@ def number_in(text: str, name: str, least: int, most: int) -> int:
 
 def url_parameter(request: Request) -> str | None:
     text = request.query_params.get("url", "").strip()
-    return canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+    return canonical_with_ftp(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
 
 
 def member_parameters(request: Request) -> tuple[str, float, float]:
@@ -130,8 +130,8 @@ def original_url(request: Request, prefix: str) -> str:
     raw = request.scope.get("raw_path") or request.url.path.encode()
     query = request.scope["query_string"]
     text = raw.decode("latin-1").removeprefix(prefix) + (f"?{query.decode('latin-1')}" if query else "")
-    text = unquote(text) if text[:12].lower().startswith(("http%3a", "https%3a")) else text
-    url = canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+    text = unquote(text) if text[:12].lower().startswith(("http%3a", "https%3a", "ftp%3a")) else text
+    url = canonical_with_ftp(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
     if url is None:
         raise Refusal(400, f"write a URL with http:// or https:// behind {prefix}")
     return url

@@ -39,6 +39,7 @@ from peers.gateway.stored_routes import BacklinkRoutes, StoredRoutes
 from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
+    from peers.gateway.entity_routes import EntityRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
     from peers.gateway.moderation_routes import ModerationRoutes
     from peers.gateway.submission_routes import SubmissionRoutes
@@ -88,7 +89,7 @@ def application(backend: Backend) -> Starlette:
             *_routes_of_health(api),
             Route("/robots.txt", api.robots),
             Route("/openapi.json", api.openapi),
-            *_routes_of_judging(backend, access),
+            *_routes_loaded_late(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
@@ -138,7 +139,11 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
 
 
 def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
-    return [Route("/backlinks", links.page), Route("/api/backlinks", links.told)]
+    return [
+        Route("/backlinks", links.page),
+        Route("/api/backlinks", links.told),
+        Route("/api/graph/ranks", links.ranks),
+    ]
 
 
 def _routes_of_health(api: ApiRoutes) -> list[Route]:
@@ -221,7 +226,12 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
         Route("/timemap/link/{url:path}", stored.time_map),
         Route("/timemap/json/{url:path}", stored.time_map),
         Route("/web/{at}id_/{url:path}", stored.original),
+        Route("/at/{day}/{url:path}", stored.at_day),
     ]
+
+
+def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
+    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access)]
 
 
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
@@ -245,6 +255,30 @@ def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
         Route("/judging", pools),
         Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
         Route("/api/judging", judging, methods=["GET", "POST"]),
+    ]
+
+
+def _routes_of_entities(backend: Backend, access: ClientAccess) -> list[Route]:
+    @cache
+    def routes() -> EntityRoutes:
+        # Loaded where somebody has the mesh keep entities.
+        from peers.gateway.entity_routes import EntityRoutes
+
+        return EntityRoutes(backend, access)
+
+    async def rules(request: Request) -> Response:
+        return await routes().rules(request)
+
+    async def row(request: Request) -> Response:
+        return await routes().row(request)
+
+    async def feed(request: Request) -> Response:
+        return await routes().feed(request)
+
+    return [
+        Route("/api/entities", rules),
+        Route("/api/entities/{name}", row, methods=["GET", "POST"]),
+        Route("/feed/{secret}", feed),
     ]
 
 

@@ -73,7 +73,7 @@ class ToldReport(msgspec.Struct, frozen=True, array_like=True):
     readers: Annotated[int, Meta(ge=1, le=REPORTERS_MAX)]  # at least
 
 
-class ReportPage(Message, frozen=True, array_like=True, tag=143):
+class ReportPage(Message, frozen=True, array_like=True, tag=146):
     """From a gateway to the crawler of a page: a reader reports it. Answered as those above. Repeated."""
 
     request: Count

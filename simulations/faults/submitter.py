@@ -20,7 +20,7 @@ from peers.gateway.model.messages import SiteAnswered, SubmitUrl
 from peers.handover.item_store import Item
 from peers.handover.wire_messages import ItemsChanged
 from peers.policy.graph_rules import LinkGraphRules
-from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.rules import EVERYTHING, Policy, SearchHistoryRules
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import domain_digest
 from peers.submissions.submission import (
@@ -49,7 +49,12 @@ if TYPE_CHECKING:
     from simulations.webs.submitted_web import SubmittedWeb
 
 RULES: Final = SubmissionRules(moderation=False, pages_per_site=7, per_domain=64)
-POLICY: Final = Policy(rules=EVERYTHING.rules, submissions=RULES, link_graph=LinkGraphRules())
+POLICY: Final = Policy(
+    rules=EVERYTHING.rules,
+    submissions=RULES,
+    link_graph=LinkGraphRules(),
+    search_history=SearchHistoryRules(days=30),
+)
 PAUSE_S: Final = 12.0  # mean, between two submissions
 LIE_PAUSE_S: Final = 4.0
 _TICKETS: Final = 1 << 40  # behind those of other users

@@ -94,6 +94,7 @@ class FakeGateway:
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
+        self.ranks: dict[str, Any] = {}  # the answer of /api/graph/ranks
         self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
@@ -139,6 +140,9 @@ class FakeGateway:
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
                     words = gateway.keywords.get(asked)
                     self._answer(200, {"url": asked, "is_stored": words is not None, "keywords": words or []})
+                    return
+                if self.path.startswith("/api/graph/ranks?"):
+                    self._answer(200, gateway.ranks)
                     return
                 if self.path.startswith("/api/backlinks?"):
                     self._answer(
