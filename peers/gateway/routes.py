@@ -41,8 +41,7 @@ from peers.gateway.watch_routes import WatchRoutes
 if TYPE_CHECKING:
     from peers.gateway.entity_routes import EntityRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
-    from peers.gateway.moderation_routes import ModerationRoutes
-    from peers.gateway.submission_routes import SubmissionRoutes
+    from peers.gateway.submission_routes import ModerationRoutes, SubmissionRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -177,7 +176,7 @@ def _routes_of_submissions(backend: Backend, access: ClientAccess) -> list[Route
     @cache
     def moderation() -> ModerationRoutes:
         # Loaded where somebody moderates.
-        from peers.gateway.moderation_routes import ModerationRoutes
+        from peers.gateway.submission_routes import ModerationRoutes
 
         return ModerationRoutes(backend, access, submissions())
 
