@@ -43,11 +43,9 @@ from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
 from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
 from peers.gateway.errands.submission_errand import (
-    JudgeErrand,
-    ReportErrand,
     SubmissionList,
     SubmissionLookup,
-    SubmitErrand,
+    submission_order,
 )
 from peers.gateway.errands.versions_lookup import VersionsLookup
 from peers.gateway.model.messages import (
@@ -284,13 +282,11 @@ class Searcher(Actor):
                 | CheckReadiness()
             ):
                 return self._begin(message, now)
-            case AddSeeds() | DrainOrder() | KeepRow() | FindRow():
+            case AddSeeds() | DrainOrder() | KeepRow() | FindRow() | ReportUrl():
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
-            case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | ReportUrl():
-                return self._begin(message, now)
-            case FindSubmission() | ListSites():
+            case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
                 return self._begin(message, now)
             case DecreesInForce(kind=kind):
                 (self._change_classes if kind == CLASSES else self._change_policy)(message)
@@ -449,12 +445,8 @@ class Searcher(Actor):
                 return DrainErrand(number, self._me, order)
             case ReadLog():
                 return LogLookup(number, self._me, order, view.ownership)
-            case SubmitUrl():
-                return SubmitErrand(number, self._me, order, lambda: view.ownership)
-            case JudgeSite():
-                return JudgeErrand(number, self._me, order, lambda: view.ownership)
-            case ReportUrl():
-                return ReportErrand(number, self._me, order, lambda: view.ownership)
+            case SubmitUrl() | JudgeSite() | ReportUrl():
+                return submission_order(number, self._me, order, lambda: view.ownership)
             case FindSubmission():
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():

@@ -1,4 +1,7 @@
-"""Submitting sites and reporting results, and what administrators decide. Loaded when somebody does."""
+"""Sites that people submit, results that readers report, and the verdicts of administrators.
+
+Loaded when somebody does one of these.
+"""
 
 from __future__ import annotations
 

@@ -107,6 +107,19 @@ class ReportErrand(_Orders):
         super().__init__(number, me, order.ticket, b"", steps, current)
 
 
+def submission_order(
+    number: int, me: str, order: SubmitUrl | JudgeSite | ReportUrl, current: Current
+) -> Errand:
+    """Return the errand that has the mesh take a submission, a verdict or a report."""
+    match order:
+        case SubmitUrl():
+            return SubmitErrand(number, me, order, current)
+        case JudgeSite():
+            return JudgeErrand(number, me, order, current)
+        case ReportUrl():
+            return ReportErrand(number, me, order, current)
+
+
 class SubmissionLookup(Errand):
     """Answers one `FindSubmission` by one `SubmissionFound`: the rows of the team, joined."""
 
