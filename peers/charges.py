@@ -38,7 +38,13 @@ from peers.link_graph.wire_messages import (
 )
 from peers.query_log.wire_messages import LogWanted, SearchesTold
 from peers.storage.wire_messages import ReplicatePage
-from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, ReadSubmissions, SubmitSite
+from peers.submissions.wire_messages import (
+    ClaimDomain,
+    JudgeSubmission,
+    ReadSubmissions,
+    ReportPage,
+    SubmitSite,
+)
 from peers.watch.wire_messages import NoticesWanted
 
 
@@ -119,6 +125,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     ClaimDomain: _each(Quota.QUESTIONS),
     SubmitSite: _each(Quota.QUESTIONS),
     JudgeSubmission: _each(Quota.QUESTIONS),
+    ReportPage: _each(Quota.QUESTIONS),
     ReadSubmissions: _submissions,
     NoticesWanted: _each(Quota.QUESTIONS),
     Ping: _gossip,

@@ -121,6 +121,7 @@ from peers.submissions.wire_messages import (
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
@@ -248,6 +249,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Which pages readers open
         144: ClicksWanted,
         145: ClicksTold,
+        # Pages that readers report
+        146: ReportPage,
         # Ranks of pages
         150: RanksTold,
         151: RanksHeld,

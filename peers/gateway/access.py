@@ -87,6 +87,12 @@ class ClientAccess:
             return True
         return self._backend.take_submission(self.client_of(request), day_max) == 0.0
 
+    def may_report(self, request: Request, day_max: int) -> bool:
+        """May the client report one more page today? Administrators may any number."""
+        if self._is_admin(request):
+            return True
+        return self._backend.take_submission(f"report {self.client_of(request)}", day_max) == 0.0
+
     def may_change_entity(self, request: Request, day_max: int) -> bool:
         """May the client change one more entity today? Administrators may any number."""
         if self._is_admin(request):

@@ -554,6 +554,23 @@ _OPERATIONS: Final = (
         "/api/submit/{code}", "get", "How a submission stands", SubmissionJson, (_CODE,), failures=(404,)
     ),
     _Operation(
+        "/report",
+        "get",
+        "A form to report a result to the administrators, where the policy has it",
+        _HTML,
+        (_Parameter("url", "of the page", {"type": "string"}), _LANGUAGE),
+        failures=(400, 404),
+    ),
+    _Operation(
+        "/report",
+        "post",
+        "Report a page in a form",
+        _HTML,
+        (_LANGUAGE,),
+        takes=(_FORM,),
+        failures=(400, 403, 404, 409, 413),
+    ),
+    _Operation(
         "/moderation",
         "get",
         "The submissions at one step, for administrators in a browser",

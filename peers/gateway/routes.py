@@ -36,13 +36,12 @@ from peers.gateway.site.command_json import (
 from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import BacklinkRoutes, StoredRoutes
-from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
     from peers.gateway.entity_routes import EntityRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
-    from peers.gateway.moderation_routes import ModerationRoutes
+    from peers.gateway.submission_routes import ModerationRoutes, SubmissionRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -167,25 +166,49 @@ def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
 
 
 def _routes_of_submissions(backend: Backend, access: ClientAccess) -> list[Route]:
-    submissions = SubmissionRoutes(backend, access)
+    @cache
+    def submissions() -> SubmissionRoutes:
+        # Loaded where somebody submits a site: most meshes take none.
+        from peers.gateway.submission_routes import SubmissionRoutes
+
+        return SubmissionRoutes(backend, access)
 
     @cache
     def moderation() -> ModerationRoutes:
         # Loaded where somebody moderates.
-        from peers.gateway.moderation_routes import ModerationRoutes
+        from peers.gateway.submission_routes import ModerationRoutes
 
-        return ModerationRoutes(backend, access, submissions)
+        return ModerationRoutes(backend, access, submissions())
 
     async def moderate(request: Request) -> Response:
         return await moderation().page(request)
 
+    async def form(request: Request) -> Response:
+        return await submissions().form(request)
+
+    async def page(request: Request) -> Response:
+        return await submissions().page(request)
+
+    async def report(request: Request) -> Response:
+        return await submissions().report(request)
+
+    async def submit(request: Request) -> Response:
+        return await submissions().submit(request)
+
+    async def told(request: Request) -> Response:
+        return await submissions().told(request)
+
+    async def listed(request: Request) -> Response:
+        return await submissions().submissions(request)
+
     return [
         Route("/moderation", moderate, methods=["GET", "POST"]),
-        Route("/submit", submissions.form, methods=["GET", "POST"]),
-        Route("/submit/{code}", submissions.page),
-        Route("/api/submit", submissions.submit, methods=["POST"]),
-        Route("/api/submit/{code}", submissions.told),
-        Route("/api/submissions", submissions.submissions, methods=["GET", "POST"]),
+        Route("/submit", form, methods=["GET", "POST"]),
+        Route("/submit/{code}", page),
+        Route("/report", report, methods=["GET", "POST"]),
+        Route("/api/submit", submit, methods=["POST"]),
+        Route("/api/submit/{code}", told),
+        Route("/api/submissions", listed, methods=["GET", "POST"]),
     ]
 
 

@@ -43,10 +43,9 @@ from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
 from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
 from peers.gateway.errands.submission_errand import (
-    JudgeErrand,
     SubmissionList,
     SubmissionLookup,
-    SubmitErrand,
+    submission_order,
 )
 from peers.gateway.errands.versions_lookup import VersionsLookup
 from peers.gateway.model.messages import (
@@ -74,6 +73,7 @@ from peers.gateway.model.messages import (
     PagesFound,
     ReadLog,
     ReadMeter,
+    ReportUrl,
     RequestRefused,
     Searched,
     SearchPages,
@@ -135,6 +135,7 @@ Order: TypeAlias = (
     | ReadLog
     | SubmitUrl
     | JudgeSite
+    | ReportUrl
     | FindSubmission
     | ListSites
     | KeepRow
@@ -279,7 +280,7 @@ class Searcher(Actor):
                 | CheckReadiness()
             ):
                 return self._begin(message, now)
-            case AddSeeds() | DrainOrder() | KeepRow() | FindRow():
+            case AddSeeds() | DrainOrder() | KeepRow() | FindRow() | ReportUrl():
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
@@ -442,10 +443,8 @@ class Searcher(Actor):
                 return DrainErrand(number, self._me, order)
             case ReadLog():
                 return LogLookup(number, self._me, order, view.ownership)
-            case SubmitUrl():
-                return SubmitErrand(number, self._me, order, lambda: view.ownership)
-            case JudgeSite():
-                return JudgeErrand(number, self._me, order, lambda: view.ownership)
+            case SubmitUrl() | JudgeSite() | ReportUrl():
+                return submission_order(number, self._me, order, lambda: view.ownership)
             case FindSubmission():
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():

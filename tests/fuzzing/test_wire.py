@@ -61,6 +61,7 @@ name = "titles"
 weights = { title = 1.0 }
 
 [submissions]
+reports_per_client = 10000
 
 [entities]
 

@@ -148,6 +148,7 @@ TAGS = {
     "AskPast": 143,
     "ClicksWanted": 144,
     "ClicksTold": 145,
+    "ReportPage": 146,
     "RanksTold": 150,
     "RanksHeld": 151,
     "RanksBegun": 152,

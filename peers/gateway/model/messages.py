@@ -458,6 +458,14 @@ class JudgeSite(Message, frozen=True):
     verdict: Verdict
 
 
+class ReportUrl(Message, frozen=True):
+    """HTTP to searcher: a reader reports a page. Answered by `SiteAnswered`, without a code."""
+
+    ticket: int
+    url: str  # canonical
+    reporter: bytes  # `report.reporter_of`
+
+
 class SiteAnswered(Message, frozen=True):
     """Searcher to HTTP: the team of the site has it, or why it has not, one of `REFUSALS`."""
 

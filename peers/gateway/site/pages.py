@@ -97,6 +97,7 @@ class Reader(NamedTuple):
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
     takes_sites: bool = False  # that people submit, where the policy of the mesh says so
+    takes_reports: bool = False  # of results, likewise
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
@@ -169,6 +170,7 @@ class _Result(NamedTuple):
     fetched: str
     until: str  # of a page as it was, since when it is no more; "" for now
     cached: str
+    report: str  # where it is reported; "" where nobody can
     score: str
     explanation: list[str]  # lines
     copies: str  # that it stands for, in words
@@ -633,6 +635,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         fetched=_fetched(reader, hit.fetched_at, today),
         until=reader.say("as_of_until", date=_day(reader, hit.until)) if hit.until else "",
         cached=cached,
+        report=reader.link("/report", url=hit.url) if reader.takes_reports else "",
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
         copies=_copies(reader, hit),

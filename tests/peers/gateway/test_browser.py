@@ -345,7 +345,7 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
     def judge(gateway: str) -> None:
         browser.get(f"{gateway}/moderation")
         forms = browser.find_elements(By.CSS_SELECTOR, "form.verdict")
-        assert len(forms) == 6
+        assert len(forms) == 7, "two for each site, one for a reported page"
         forms[1].find_element(By.NAME, "why").send_keys("不收录", Keys.ENTER)
         WebDriverWait(browser, WAIT_S).until(lambda _: sites.verdicts)
         _wait_for(browser, "main.moderated")
@@ -363,6 +363,9 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
             "/moderation?state=refused",
             "/judging",
             "/judging?lang=en",
+            "/submit",
+            "/report?url=http://a.test/",
+            "/search?q=crawler&lang=en",
         )
         for (width, scheme), path in itertools.product(
             ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")), paths
@@ -372,7 +375,7 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
             features = [{"name": "prefers-color-scheme", "value": scheme}]
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
             browser.get(gateway + path)
-            name = path.strip("/").translate(str.maketrans("?=/", "---"))
+            name = path.strip("/").translate(str.maketrans("?=/:&", "-----"))
             browser.save_screenshot(str(tmp_path / f"{name}-{width}-{scheme}.png"))
             browser.execute_script(AXE)
             script = "axe.run().then(told => arguments[0](told.violations.map(each => each.id)))"
@@ -385,6 +388,6 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
     folders = {"judging_folder": str(tmp_path / "judging"), "moderator_key": str(tmp_path / "moderator.key")}
     settings = replace(UNLIMITED, **folders)
     async with running(FakeSearcher(sites), settings, Authority(ROOT.public, MESH_ID)) as http:
-        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules())
+        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules(reports_per_client=3))
         for step in (sign_in, look, judge):
             await trio.to_thread.run_sync(step, f"http://127.0.0.1:{http.port}")
