@@ -315,7 +315,15 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
         b"00" * 9,
     )
     forms = (b"url=http%3A%2F%2Fdocs.test%2F", b"agree=yes", b'{"url": "http://a.test/"}')
-    posted = (b"/submit", b"/api/submit", b"/compare", b"/api/submissions", b"/report", b"/moderation", entity)
+    posted = (
+        b"/submit",
+        b"/api/submit",
+        b"/compare",
+        b"/api/submissions",
+        b"/report",
+        b"/moderation",
+        entity,
+    )
 
     def told(data: bytes) -> bytes:
         random = fuzzer.random
