@@ -253,20 +253,17 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case StatusTold(request=request) | HistoryTold(request=request) | PagesChecked(request=request):
                 return self._receive_answer(source, request, message, now)
+            case SubmissionAnswered(request=request) | SubmissionsTold(request=request):
+                return self._receive_answer(source, request, message, now)
             case LogTold(request=request) | ClicksTold(request=request) | NoticesTold(request=request):
                 return self._receive_answer(source, request, message, now)
             case SealedKept(request=request) | SealedTold(request=request) | BacklinksListed(request=request):
                 return self._receive_answer(source, request, message, now)
-            case (
-                UrlExplained(request=request)
-                | CrawlExplained(request=request)
-                | TypedCompleted(request=request)
-                | UrlsHastened(request=request)
-                | SubmissionAnswered(request=request)
-                | SubmissionsTold(request=request)
-                | RanksListed(request=request)
-                | GroupAnswered(request=request)
-            ):
+            case UrlExplained(request=request) | CrawlExplained(request=request):
+                return self._receive_answer(source, request, message, now)
+            case UrlsHastened(request=request) | TypedCompleted(request=request):
+                return self._receive_answer(source, request, message, now)
+            case GroupAnswered(request=request) | RanksListed(request=request):
                 return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
