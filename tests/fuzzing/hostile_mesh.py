@@ -17,7 +17,7 @@ from mesh.membership.model.wire_messages import MemberRecord, MembersTold, Membe
 from mesh.slots import SlotTable
 from peers.gateway.http_port import Http
 from peers.gateway.searcher import Searcher
-from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
+from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks, ListRanks, RanksListed
 from peers.policy.rules import Policy, policy_bytes
 from peers.query_log.wire_messages import LogTold, LogWanted
 from peers.submissions.wire_messages import (
@@ -37,6 +37,7 @@ PEERS: Final = ("ann", "bob", "cyd")
 ANSWERS: Final[dict[type[Message], type[Message]]] = {
     NoticesWanted: NoticesTold,
     ListBacklinks: BacklinksListed,
+    ListRanks: RanksListed,
     LogWanted: LogTold,
     ClaimDomain: SubmissionAnswered,
     SubmitSite: SubmissionAnswered,

@@ -28,6 +28,7 @@ from peers.gateway.model.messages import (
     FindBacklinks,
     FindSubmission,
     GatherNotices,
+    GatherRanks,
     JudgeSite,
     ListSites,
     ReadLog,
@@ -78,7 +79,7 @@ QUERIES: Final = [
 ]
 EVERYTHING_ON: Final = Policy(
     rules=EVERYTHING.rules,
-    link_graph=LinkGraphRules(),
+    link_graph=LinkGraphRules(ranks=True),
     submissions=SubmissionRules(),
     query_log=QueryLogRules(
         days=9, clicks=True, second=SecondRanking(name="titles", weights=SecondWeights(title=1.0))
@@ -87,6 +88,7 @@ EVERYTHING_ON: Final = Policy(
 ANSWERED_BY_LIES: Final = (
     FindBacklinks,
     GatherNotices,
+    GatherRanks,
     ReadLog,
     SubmitUrl,
     JudgeSite,
@@ -259,8 +261,16 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
     """Back-links, the watch, submissions, the log and comparisons, as members tell of them."""
     token = f"Authorization: Bearer {TOKEN}".encode()
     code = code_text(bytes(CODE_BYTES)).encode()
-    pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
-    paths = (*pages, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
+    pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/graph/ranks")
+    paths = (
+        *pages,
+        b"/api/submissions",
+        b"/submit",
+        b"/submit/" + code,
+        b"/api/submit/" + code,
+        b"/compare",
+        b"/go",
+    )
     names = (
         b"url",
         b"start",

@@ -62,6 +62,7 @@ weights = { title = 1.0 }
 [submissions]
 
 [link_graph]
+ranks = true
 """
 TOPICS: Final = (b"", b"membership", b"indexer", b"searcher", b"controller", b"x" * 300)
 
