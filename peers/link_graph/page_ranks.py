@@ -102,13 +102,10 @@ class PageRanks:
 
     def follow(self, ownership: Ownership) -> None:
         """Go by other owners."""
-        if self._ownership is None:
-            self._unheard = dict.fromkeys(sorted(ownership.alive - {self._here.peer}), -inf)
-        else:
-            self._unheard = {peer: at for peer, at in self._unheard.items() if peer in ownership.alive}
-            self._unheard |= dict.fromkeys(
-                sorted(ownership.alive - self._ownership.alive - {self._here.peer}), -inf
-            )
+        before, others = self._ownership, _owners_beside(self._here.peer, ownership)
+        known = set() if before is None else _owners_beside(self._here.peer, before)
+        self._unheard = {peer: at for peer, at in self._unheard.items() if peer in others}
+        self._unheard |= dict.fromkeys(sorted(others - known), -inf)
         self._ownership = self._news.ownership = ownership
 
     def note_page(self, slot: int, mark: bytes, row: SourceRow) -> None:
@@ -221,6 +218,11 @@ class _Parts(NamedTuple):
 
     of: tuple[str, int, int]  # teller, number of the version and of the parts
     sums: dict[int, RankSums]
+
+
+def _owners_beside(me: str, ownership: Ownership) -> set[str]:
+    """Return the other live members that own slots: a bootstrap node ranks nothing."""
+    return {peer for peer, weight in ownership.table.weights.items() if weight > 0} & ownership.alive - {me}
 
 
 def _sums_in(part: SumsPart) -> RankSums | None:
