@@ -15,7 +15,16 @@ from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
 from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.crawler.model.wire_messages import FoundLink
-from peers.link_graph.wire_messages import ListRanks, RanksListed
+from peers.link_graph.link_graph import LinkGraphStatistics
+from peers.link_graph.rank_work import GIVEN_MAX, PAGES_MIN
+from peers.link_graph.slot_ranks import DAMPING
+from peers.link_graph.wire_messages import (
+    STATEMENT_NUMBER_MAX,
+    ListRanks,
+    RanksListed,
+    RanksTold,
+    SumsPart,
+)
 from peers.policy.graph_rules import LinkGraphRules
 from simulations.faults.machine import Machine
 from simulations.link_graphs.drawn_graph import drawn_graph
@@ -155,4 +164,37 @@ def test_ranks_are_exact_after_crashes_hand_overs_losses_and_changed_links(machi
     mesh.pass_time(120.0)
     mesh.tell(range(len(mesh.urls)))  # what an owner had not stored when it died is visited again
     mesh.pass_time(5.0)
+    mesh.check()
+
+
+def test_a_member_that_invents_rank_is_bounded_and_leaves_no_trace() -> None:
+    mesh = ToldMesh(4, seed=2, page_count=600)
+    mesh.check()
+    liar, victim = mesh.machines[1], mesh.machines[2]
+    view = mesh.machines[0].ownership
+    assert view is not None
+    slots = [slot for slot in range(view.table.slot_count) if view.owner_of(slot) == liar.peer]
+    wanted = next(url for url in mesh.urls if view.owner_of(view.slot_of(host_of(url))) == victim.peer)
+    name = fingerprint(wanted)[:8]
+    lie = np.array([1e15], ">f4").tobytes()
+    parts = tuple(
+        SumsPart(slot, view.slot_of(host_of(wanted)), STATEMENT_NUMBER_MAX, names=name, values=lie)
+        for slot in slots
+    )
+    mesh.world.distrust(liar.peer)
+    mesh.world.forge(liar.peer, Address(victim.peer, "link_graph"), RanksTold(parts))
+    mesh.pass_time(60.0)
+    n_pages = 600 * view.table.slots_of(victim.peer).mean()
+    most = GIVEN_MAX * DAMPING * (PAGES_MIN + 2 * n_pages) * len(slots) / view.table.slot_count
+    lied = mesh.rank(wanted)
+    assert lied is not None
+    assert lied > 100.0
+    assert mesh.found_ranks().sum() < exact_ranks(mesh.told).sum() + most / (1 - DAMPING)
+    seen = mesh.graph(victim).observe()
+    assert isinstance(seen, LinkGraphStatistics)
+    assert seen.clipped == 1
+    liar.crash()
+    liar.wipe()
+    mesh.pass_time(120.0)
+    mesh.tell(range(600))
     mesh.check()
