@@ -230,7 +230,8 @@ class MeshGraph(OptionalStoreActor):
         name = name_of_source(fingerprint(page.url))
         value = self._store.get(page.slot, name)
         before = None if value is None else source_row_in(value)
-        row = row_after(before, page.url, page.stamp, page.title, links, ownership.slot_of)
+        version = page.url, page.stamp, page.title
+        row = row_after(before, *version, links, ownership.slot_of, rules.since_s)
         if row is not None:
             self._counts["pages"] += 1
             self._store.put(page.slot, name, source_row_bytes(row))
