@@ -56,7 +56,7 @@ class SumsHeld(NamedTuple):
 RankMessage: TypeAlias = SumsTold | SumsHeld
 
 
-class Given(NamedTuple):
+class GivenSums(NamedTuple):
     """The sums of all statements of a peer that are held."""
 
     n_sums: int
@@ -96,6 +96,7 @@ class RankExchange:
         *,
         retry_s: float = RETRY_S,
         takes_slots: bool = False,
+        sums_max: float = inf,
     ) -> None:
         """Begin without slots.
 
@@ -105,10 +106,11 @@ class RankExchange:
           tolerance: in units of rank, whose mean is about 1.
           retry_s: after which is told again what nobody has answered.
           takes_slots: whether slots that are ours need no `take_slot` when they are first spoken of.
+          sums_max: told to others in a turn, and no further statement; the rest waits for the next.
         """
         self._me = me
         self._owners = owners
-        self._retry_s, self._takes_slots = retry_s, takes_slots
+        self._retry_s, self._takes_slots, self._sums_max = retry_s, takes_slots, sums_max
         self._tolerance = tolerance
         self._slots: dict[int, SlotRanks] = {}
         self._told: dict[int, dict[int, _Told]] = {}  # by source, which is ours, and target
@@ -167,14 +169,14 @@ class RankExchange:
         for slot, ranks in self._slots.items():
             self._asked |= {(source, slot): -inf for source in ranks.given if self._owners[source] == peer}
 
-    def given(self) -> dict[str, Given]:
+    def given(self) -> dict[str, GivenSums]:
         """Return how much each other peer gives to the pages here, as it says."""
-        given: dict[str, Given] = {}
+        given: dict[str, GivenSums] = {}
         for ranks in self._slots.values():
             for source, (_, sums) in ranks.given.items():
                 if (owner := self._owners[source]) != self._me:
                     n_sums, total = given.get(owner, (0, 0.0))
-                    given[owner] = Given(n_sums + len(sums.names), total + float(sums.values.sum()))
+                    given[owner] = GivenSums(n_sums + len(sums.names), total + float(sums.values.sum()))
         return given
 
     def scale(self, factors: Mapping[str, float]) -> None:
@@ -230,10 +232,15 @@ class RankExchange:
         self._unsettled = {}
 
     def _due(self, now: float) -> Iterable[tuple[str, RankMessage]]:
+        n_sums = 0
         for source, of_slot in self._told.items():
             for target, told in of_slot.items():
-                if told.due_s <= now:
-                    yield self._owners[target], SumsTold(source, target, told.statement)
+                owner = self._owners[target]
+                if told.due_s > now or (owner != self._me and n_sums > self._sums_max):
+                    continue
+                if owner != self._me:
+                    n_sums += 1 + len(told.statement.sums.names)
+                yield owner, SumsTold(source, target, told.statement)
         for (source, target), due_s in self._asked.items():
             if due_s <= now:
                 version = self._slots[target].given[source].version

@@ -13,12 +13,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from mesh.actors.actor import Message
 from mesh.actors.ownership import Ownership
 from mesh.urls import host_of
 from peers.link_graph.rank_exchange import RankEnvelope, RankExchange, RankMessage, SumsTold
+from peers.link_graph.rank_wire import RankReader, messages_of
 from peers.link_graph.slot_ranks import DAMPING, NO_SUMS, PageLinks, RankSums
 from peers.link_graph.source_row import TARGET_BYTES
-from peers.link_graph.wire_messages import RANKED_MAX, SUM_NAME_BYTES
+from peers.link_graph.wire_messages import RANKED_MAX, SUM_NAME_BYTES, RanksHeld, RanksTold
 
 # A peer gives so many times as much as its share of the slots gives to pages as many as ours, at most. Hosts
 # are of unlike size, and links do not fall evenly: what honest peers give differs from that by less.
@@ -27,6 +29,7 @@ PAGES_MIN: Final = 1_000  # as many are taken for ours where there are fewer
 SUMS_MIN: Final = 100_000  # held of each peer in any case
 TOLERANCE: Final = 1e-4  # as was measured on cnr-2000: a tenth of it says twice as much
 RETRY_S: Final = 20.0
+SUMS_A_TIME: Final = 50_000  # told at most: 600 kB
 _TARGETS: Final = np.dtype([("slot", ">u2"), ("name", f">i{SUM_NAME_BYTES}"), ("rest", "V12")])
 assert _TARGETS.itemsize == TARGET_BYTES
 
@@ -43,8 +46,8 @@ class RankNews:
     """All that the work has to take into account, since the last time."""
 
     ownership: Ownership | None = None  # if it has changed
-    begun: list[str] = field(default_factory=list)  # peers that have lost what they held
-    messages: list[tuple[str, list[RankMessage]]] = field(default_factory=list)  # by peer
+    begun: set[str] = field(default_factory=set)  # peers that have lost what they held
+    messages: list[tuple[str, RanksTold | RanksHeld]] = field(default_factory=list)  # with the sender
     pages: dict[tuple[int, int], LinkedTo | None] = field(default_factory=dict)  # by slot and name
 
     @property
@@ -94,7 +97,7 @@ class RankView(NamedTuple):
 class RankOutcome(NamedTuple):
     """The result of one time."""
 
-    envelopes: tuple[RankEnvelope, ...]  # to be sent
+    messages: tuple[tuple[str, Message], ...]  # to be sent, with the receiver
     view: RankView
     wake_at: float  # when there is something to be told again; -inf for at once, inf for never
 
@@ -111,24 +114,27 @@ class RankWork:
         self._exchange: RankExchange | None = None
         self._hosts: dict[int, dict[int, str]] = {}  # of each visited page, by slot and name
         self._left_out: set[tuple[int, int]] = set()
+        self._reader = RankReader()
         self._n_clipped = 0
         self._tops: dict[int, _SlotTop] = {}
 
     def run(self, news: RankNews, now: float) -> RankOutcome:
         """Take in the news, and rank anew all pages that they change."""
         exchange = self._follow(news.ownership)
-        for peer in news.begun:
+        for peer in sorted(news.begun):
             exchange.note_begun(peer)
         room = self.links_max - sum(ranks.n_links for ranks in exchange.slots.values())
         for (slot, name), page in news.pages.items():
             room -= self._note_page(exchange, slot, name, page, room)
         envelopes: list[RankEnvelope] = []
         n_sums = {peer: given.n_sums for peer, given in exchange.given().items()}
-        for peer, messages in news.messages:
-            envelopes += exchange.receive(peer, self._within_memory(peer, messages, n_sums))
+        for peer, message in news.messages:
+            read = self._reader.read(peer, message, self._owners, self._owners.slot_count)
+            envelopes += exchange.receive(peer, self._within_memory(peer, read, n_sums))
         exchange.scale(self._factors(exchange))
         envelopes += exchange.wake(now)
-        return RankOutcome(tuple(envelopes), self._view(exchange), exchange.wake_at())
+        messages = ((peer, message) for peer, said in envelopes for message in messages_of(said))
+        return RankOutcome(tuple(messages), self._view(exchange), exchange.wake_at())
 
     def _follow(self, ownership: Ownership | None) -> RankExchange:
         """Go by these owners from now on; None: by those before."""
@@ -136,7 +142,9 @@ class RankWork:
         if exchange is None:
             assert ownership is not None, "nothing is worked out before the first view"
             owners = SlotsOwned(ownership, self._me)
-            exchange = RankExchange(self._me, owners, TOLERANCE, retry_s=RETRY_S, takes_slots=True)
+            exchange = RankExchange(
+                self._me, owners, TOLERANCE, retry_s=RETRY_S, takes_slots=True, sums_max=SUMS_A_TIME
+            )
             self._exchange = exchange
             self._owners = owners
         elif ownership is not None:
@@ -230,6 +238,10 @@ class SlotsOwned:
 
     def __getitem__(self, slot: int, /) -> str:
         return self._ownership.owner_of(slot) or self._me
+
+    @property
+    def slot_count(self) -> int:
+        return self._ownership.table.slot_count
 
     def share_of(self, peer: str) -> float:
         """Return the share of all slots that a peer owns."""
