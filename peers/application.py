@@ -84,6 +84,10 @@ BUILT_IN: Final = {
         "peers.watch.commands:watch_app",
         "Tell administrators when a page that is new to the mesh has a word of a list.",
     ),
+    "entities": LateCommand(
+        "peers.entities.commands:entities_app",
+        "People and organisations that you follow: pages of the mesh about them, scored, with their tone.",
+    ),
     "token": LateCommand(
         "peers.commands.token:token:EPILOG",
         "Print a token that every gateway of the mesh takes, for browsers and scripts.",

@@ -57,6 +57,8 @@ from peers.gateway.model.messages import (
     RanksGathered,
     ReadinessTold,
     RequestRefused,
+    RowAnswered,
+    RowFound,
     Searched,
     SearchPages,
     SeedsAdded,
@@ -235,7 +237,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case LogFound() | NoticesGathered() | SiteAnswered() | SubmissionFound() | SitesListed():
                 self._hand_over(message.ticket, message)
-            case BacklinksFound() | RanksGathered():
+            case BacklinksFound() | RanksGathered() | RowAnswered() | RowFound():
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)

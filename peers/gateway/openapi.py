@@ -25,12 +25,15 @@ from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
     DrainRequest,
+    EntityRulesJson,
     Failure,
     Imported,
     InvitedJson,
     JudgingJson,
     JudgingRequest,
     Published,
+    RowJson,
+    RowKeptJson,
     Seeded,
     Seeds,
 )
@@ -109,6 +112,13 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_ENTITY: Final = _Parameter(
+    "name",
+    "its public key, 64 hexadecimal digits",
+    {"type": "string"},
+    is_required=True,
+    place="path",
+)
 _INVITED: Final = tuple(
     _Parameter(name, "as the link has it", {"type": "string"}, is_required=True, place="path")
     for name in ("pool", "assessor", "code")
@@ -135,6 +145,7 @@ _YACY: Final = (
     _Parameter("contentdom", "what is searched", {"enum": ["text", "all"], "default": "text"}),
 )
 
+_DAY: Final = {"type": "string", "pattern": "^[0-9]{4}([0-9]{4}([0-9]{6})?)?$", "examples": ["20261125"]}
 _DIGITS: Final = {"type": "string", "pattern": "^[0-9]{1,14}$", "examples": ["20261125120000", "2026"]}
 _CDX: Final = (
     _URL._replace(about="with or without scheme; `*.` before a name or `*` at the end are a matchType"),
@@ -491,6 +502,14 @@ _OPERATIONS: Final = (
         failures=(400, 403, 404, 502),
     ),
     _Operation(
+        "/at/{day}/{url}",
+        "get",
+        "The version of a page of the end of a day, whose links lead to those of other pages",
+        _HTML,
+        (_Parameter("day", "or a year, or a second", _DAY, is_required=True, place="path"), _ORIGINAL),
+        failures=(400, 403, 404, 502, 503),
+    ),
+    _Operation(
         "/cdx",
         "get",
         "Stored versions as a CDX server lists them: of one page all, of many the newest of each",
@@ -535,6 +554,35 @@ _OPERATIONS: Final = (
         "/api/submit/{code}", "get", "How a submission stands", SubmissionJson, (_CODE,), failures=(404,)
     ),
     _Operation(
+        "/moderation",
+        "get",
+        "The submissions at one step, for administrators in a browser",
+        _HTML,
+        (_Parameter("state", "the step", {"type": "string"}), _LANGUAGE),
+        is_for_administrators=True,
+        failures=(404,),
+    ),
+    _Operation(
+        "/moderation",
+        "post",
+        "Take a verdict in a form, and lead on to the page",
+        _HTML,
+        (_Parameter("state", "the step", {"type": "string"}), _LANGUAGE),
+        takes=(_FORM,),
+        is_for_administrators=True,
+        failures=(400, 404, 409, 413),
+        sends_on=True,
+    ),
+    _Operation(
+        "/judging",
+        "get",
+        "All pools, and how far their assessors are, for administrators in a browser",
+        _HTML,
+        (_LANGUAGE,),
+        is_for_administrators=True,
+        failures=(404,),
+    ),
+    _Operation(
         "/api/submissions",
         "get",
         "A part of all submissions, peer by peer",
@@ -546,11 +594,40 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/submissions",
         "post",
-        "Accept a submission, or refuse it",
+        "Accept a submission, or refuse it, as an administrator's key has signed",
         JudgedJson,
         takes=(JudgeRequest,),
         is_for_administrators=True,
-        failures=(400, 404, 413),
+        failures=(400, 404, 409, 413),
+    ),
+    _Operation("/api/entities", "get", "For how long entities are kept", EntityRulesJson, failures=(404,)),
+    _Operation(
+        "/api/entities/{name}",
+        "get",
+        "An entity, sealed by its owner",
+        RowJson,
+        (_ENTITY,),
+        failures=(400, 404),
+    ),
+    _Operation(
+        "/api/entities/{name}",
+        "post",
+        "Keep an entity that its owner has sealed and signed",
+        RowKeptJson,
+        (_ENTITY,),
+        takes=(RowJson,),
+        failures=(400, 403, 404, 409, 413),
+    ),
+    _Operation(
+        "/feed/{secret}",
+        "get",
+        "The feed of an entity, by the address that its owner has made",
+        "application/atom+xml",
+        (
+            _Parameter("secret", "as the address has it", {"type": "string"}, is_required=True, place="path"),
+            _LANGUAGE,
+        ),
+        failures=(404,),
     ),
     _Operation(
         "/judge/{pool}/{assessor}/{code}",

@@ -27,10 +27,12 @@ from peers.crawler.model.wire_messages import (
     UrlsHastened,
 )
 from peers.engine.queries.query_parser import NO_CLASSES
+from peers.entities.wire_messages import SealedKept, SealedTold
 from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.backlinks.backlinks_lookup import BacklinksLookup
 from peers.gateway.errands.drain_errand import DrainErrand
+from peers.gateway.errands.entity_errand import RowErrand, RowLookup
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.hasten_errand import HastenErrand
 from peers.gateway.errands.history_roundup import HistoryRoundup
@@ -57,6 +59,7 @@ from peers.gateway.model.messages import (
     DrainOrder,
     FindBacklinks,
     FindPage,
+    FindRow,
     FindSubmission,
     FindVersions,
     GatherHistory,
@@ -65,6 +68,7 @@ from peers.gateway.model.messages import (
     GatherStatus,
     HastenPages,
     JudgeSite,
+    KeepRow,
     ListSites,
     MeterRead,
     PagesFound,
@@ -92,7 +96,7 @@ from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
-from peers.query_log.wire_messages import LogTold
+from peers.query_log.wire_messages import ClicksTold, LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
 from peers.watch.wire_messages import NoticesTold
@@ -133,6 +137,8 @@ Order: TypeAlias = (
     | JudgeSite
     | FindSubmission
     | ListSites
+    | KeepRow
+    | FindRow
 )
 
 
@@ -186,8 +192,11 @@ class Searcher(Actor):
             HistoryTold,
             NoticesTold,
             LogTold,
+            ClicksTold,
             SubmissionAnswered,
             SubmissionsTold,
+            SealedKept,
+            SealedTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
@@ -249,9 +258,12 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | ClicksTold(request=request)
                 | NoticesTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
+                | SealedKept(request=request)
+                | SealedTold(request=request)
                 | BacklinksListed(request=request)
                 | RanksListed(request=request)
                 | GroupAnswered(request=request)
@@ -267,9 +279,9 @@ class Searcher(Actor):
                 | GatherRanks()
                 | GatherStatus()
                 | CheckReadiness()
-                | AddSeeds()
-                | DrainOrder()
             ):
+                return self._begin(message, now)
+            case AddSeeds() | DrainOrder() | KeepRow() | FindRow():
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
@@ -387,6 +399,12 @@ class Searcher(Actor):
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
+                if view.click_weight:
+                    # Loaded where clicks have a weight.
+                    from peers.gateway.search.clicked_search import ClickedSearch, goes_by_clicks
+
+                    if goes_by_clicks(order):
+                        return ClickedSearch(number, self._me, order, view)
                 reading = reading_of(order, view, order.text)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case SuggestTexts():
@@ -434,6 +452,10 @@ class Searcher(Actor):
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():
                 return SubmissionList(number, self._me, order, view.ownership)
+            case KeepRow():
+                return RowErrand(number, self._me, order, lambda: view.ownership)
+            case FindRow():
+                return RowLookup(number, self._me, order, view.ownership)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1

@@ -157,6 +157,7 @@ class Machine:
             further=self._further,
             secret=secret,
             tuning=self._tuning,
+            authority=self._members.authority,
         )
         controller, *others = actors
         self._controller = Overheard(controller)

@@ -98,6 +98,7 @@ class FakeGateway:
         self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
+        self.judged: dict[str, Any] = {}  # the answer of POST /api/submissions
         self.judging: dict[str, Any] = {}  # the answer of /api/judging
         self.watch: dict[str, Any] = {}  # the answer of /api/watch
         self.watch_events: list[bytes] = []  # of /api/watch/events, then the connection ends
@@ -200,8 +201,7 @@ class FakeGateway:
                     return
                 if self.path in ("/api/submit", "/api/submissions") and not gateway.refusal:
                     gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
-                    judged = {"code": body.get("code"), "accepted": body.get("accept")}
-                    self._answer(200, judged if "code" in body else gateway.submission)
+                    self._answer(200, gateway.judged if "verdict" in body else gateway.submission)
                     return
                 gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
                 if gateway.refusal:

@@ -145,6 +145,19 @@ TAGS = {
     "BacklinksListed": 140,
     "NoticesWanted": 141,
     "NoticesTold": 142,
+    "AskPast": 143,
+    "ClicksWanted": 144,
+    "ClicksTold": 145,
+    "RanksTold": 150,
+    "RanksHeld": 151,
+    "RanksBegun": 152,
+    "RanksHeard": 153,
+    "ListRanks": 154,
+    "RanksListed": 155,
+    "KeepSealed": 156,
+    "SealedKept": 157,
+    "ReadSealed": 158,
+    "SealedTold": 159,
 }
 
 RETIRED_TAGS = {10, 32, 33}
