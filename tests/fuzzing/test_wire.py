@@ -61,6 +61,8 @@ weights = { title = 1.0 }
 
 [submissions]
 
+[entities]
+
 [link_graph]
 ranks = true
 

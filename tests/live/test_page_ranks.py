@@ -72,9 +72,11 @@ def test_two_peers_rank_a_site_as_a_solver_does(tmp_path: Path) -> None:
             exact = solved()
             told = ranked(lab)
             assert {page["url"]: page["rank"] for page in told["pages"]} == pytest.approx(exact, abs=2e-3)
-            assert [page["url"] for page in told["pages"]] == sorted(
-                exact, key=exact.__getitem__, reverse=True
-            )
+            ranks = [page["rank"] for page in told["pages"]]
+            assert ranks == sorted(ranks, reverse=True)
+            assert told["pages"][0]["url"] == max(
+                exact, key=exact.__getitem__
+            )  # by a third; others are close
             hosts = {host["host"]: host["rank"] for host in told["hosts"]}
             of_host = exact["http://a.test/"] + exact["http://a.test/1"]
             assert hosts["a.test"] == pytest.approx(of_host, abs=2e-3)
