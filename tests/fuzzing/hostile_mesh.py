@@ -18,7 +18,7 @@ from mesh.slots import SlotTable
 from peers.entities.wire_messages import KeepSealed, ReadSealed, SealedKept, SealedTold
 from peers.gateway.http_port import Http
 from peers.gateway.searcher import Searcher
-from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
+from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks, ListRanks, RanksListed
 from peers.policy.rules import Policy, policy_bytes
 from peers.query_log.wire_messages import ClicksTold, ClicksWanted, LogTold, LogWanted
 from peers.submissions.wire_messages import (
@@ -39,6 +39,7 @@ PEERS: Final = ("ann", "bob", "cyd")
 ANSWERS: Final[dict[type[Message], type[Message]]] = {
     NoticesWanted: NoticesTold,
     ListBacklinks: BacklinksListed,
+    ListRanks: RanksListed,
     LogWanted: LogTold,
     ClicksWanted: ClicksTold,
     ClaimDomain: SubmissionAnswered,

@@ -33,6 +33,7 @@ from peers.gateway.model.messages import (
     FindRow,
     FindSubmission,
     GatherNotices,
+    GatherRanks,
     JudgeSite,
     KeepRow,
     ListSites,
@@ -96,7 +97,7 @@ QUERIES: Final = [
 ]
 EVERYTHING_ON: Final = Policy(
     rules=EVERYTHING.rules,
-    link_graph=LinkGraphRules(),
+    link_graph=LinkGraphRules(ranks=True),
     search_history=SearchHistoryRules(days=36_500),
     submissions=SubmissionRules(reports_per_client=10_000),
     entities=EntityRules(),
@@ -110,6 +111,7 @@ EVERYTHING_ON: Final = Policy(
 ANSWERED_BY_LIES: Final = (
     FindBacklinks,
     GatherNotices,
+    GatherRanks,
     ReadLog,
     SubmitUrl,
     JudgeSite,
@@ -289,7 +291,7 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
     entities = (entity, b"/feed/" + secret_text(bytes(KEY_BYTES)).encode())
     pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
     paths = (*pages, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
-    opened = (*paths, *entities, b"/report", b"/moderation", b"/judging")
+    opened = (*paths, *entities, b"/api/graph/ranks", b"/report", b"/moderation", b"/judging")
     names = (
         b"url",
         b"start",

@@ -66,6 +66,7 @@ reports_per_client = 10000
 [entities]
 
 [link_graph]
+ranks = true
 
 [search_history]
 days = 365
