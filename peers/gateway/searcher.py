@@ -7,9 +7,10 @@ It also answers other gateways that ask how this peer is.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -143,6 +144,39 @@ Order: TypeAlias = (
 )
 
 
+# Answers of members to the questions of errands, and how each says which one it answers.
+_REQUEST_IN: Final[Mapping[type[Message], Callable[[Any], int]]] = {
+    LinksAccepted: attrgetter("batch"),
+    **dict.fromkeys(
+        (
+            TermsCounted,
+            HitsFound,
+            ExcerptsRead,
+            TypedCompleted,
+            GroupAnswered,
+            PageRead,
+            PagesChecked,
+            VersionsListed,
+            BacklinksListed,
+            RanksListed,
+            StatusTold,
+            HistoryTold,
+            NoticesTold,
+            LogTold,
+            ClicksTold,
+            SubmissionAnswered,
+            SubmissionsTold,
+            SealedKept,
+            SealedTold,
+            UrlExplained,
+            CrawlExplained,
+            UrlsHastened,
+        ),
+        attrgetter("request"),
+    ),
+}
+
+
 class SearcherStatistics(Statistics, frozen=True):
     """Counters since the start, and gauges."""
 
@@ -175,35 +209,7 @@ class Searcher(Actor):
     """Answers the orders of the HTTP port, each with an errand."""
 
     name: ClassVar[str] = "searcher"
-    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
-        {
-            TermsCounted,
-            HitsFound,
-            ExcerptsRead,
-            TypedCompleted,
-            AskGroup,
-            GroupAnswered,
-            PageRead,
-            PagesChecked,
-            VersionsListed,
-            BacklinksListed,
-            RanksListed,
-            StatusWanted,
-            StatusTold,
-            HistoryTold,
-            NoticesTold,
-            LogTold,
-            ClicksTold,
-            SubmissionAnswered,
-            SubmissionsTold,
-            SealedKept,
-            SealedTold,
-            LinksAccepted,
-            UrlExplained,
-            CrawlExplained,
-            UrlsHastened,
-        }
-    )
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({AskGroup, StatusWanted, *_REQUEST_IN})
 
     def __init__(
         self,
@@ -246,43 +252,13 @@ class Searcher(Actor):
         self._follow_ordering()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        if (request_in := _REQUEST_IN.get(type(message))) is not None:
+            return self._receive_answer(source, request_in(message), message, now)
+        if isinstance(message, Order):
+            return self._begin(message, now)
         match message:
-            case TermsCounted(request=request) | HitsFound(request=request) | ExcerptsRead(request=request):
-                return self._receive_answer(source, request, message, now)
-            case VersionsListed(request=request) | PageRead(request=request) | LinksAccepted(batch=request):
-                return self._receive_answer(source, request, message, now)
-            case StatusTold(request=request) | HistoryTold(request=request) | PagesChecked(request=request):
-                return self._receive_answer(source, request, message, now)
-            case SubmissionAnswered(request=request) | SubmissionsTold(request=request):
-                return self._receive_answer(source, request, message, now)
-            case LogTold(request=request) | ClicksTold(request=request) | NoticesTold(request=request):
-                return self._receive_answer(source, request, message, now)
-            case SealedKept(request=request) | SealedTold(request=request) | BacklinksListed(request=request):
-                return self._receive_answer(source, request, message, now)
-            case UrlExplained(request=request) | CrawlExplained(request=request):
-                return self._receive_answer(source, request, message, now)
-            case UrlsHastened(request=request) | TypedCompleted(request=request):
-                return self._receive_answer(source, request, message, now)
-            case GroupAnswered(request=request) | RanksListed(request=request):
-                return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
-            case (
-                SearchPages()
-                | FindPage()
-                | FindVersions()
-                | FindBacklinks()
-                | GatherRanks()
-                | GatherStatus()
-                | CheckReadiness()
-            ):
-                return self._begin(message, now)
-            case AddSeeds() | DrainOrder() | KeepRow() | FindRow() | ReportUrl():
-                return self._begin(message, now)
-            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
-                return self._begin(message, now)
-            case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
-                return self._begin(message, now)
             case DecreesInForce(kind=kind):
                 (self._change_classes if kind == CLASSES else self._change_policy)(message)
                 return []
