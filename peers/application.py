@@ -84,6 +84,10 @@ BUILT_IN: Final = {
         "peers.watch.commands:watch_app",
         "Tell administrators when a page that is new to the mesh has a word of a list.",
     ),
+    "topic": LateCommand(
+        "peers.commands.topic:topic_app",
+        "Count how strongly topics are written about, day by day.",
+    ),
     "token": LateCommand(
         "peers.commands.token:token:EPILOG",
         "Print a token that every gateway of the mesh takes, for browsers and scripts.",

@@ -105,6 +105,7 @@ from peers.submissions.wire_messages import (
     SubmissionsTold,
     SubmitSite,
 )
+from peers.topics.wire_messages import CountsTold, CountsWanted, VisitsNoted, VisitsTold
 from peers.watch.wire_messages import NoticesTold, NoticesWanted
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
@@ -223,5 +224,10 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        # How strongly topics are written about
+        151: VisitsTold,
+        152: VisitsNoted,
+        153: CountsWanted,
+        154: CountsTold,
     }
 )

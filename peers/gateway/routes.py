@@ -41,6 +41,7 @@ from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
     from peers.gateway.judgement_routes import JudgementRoutes
+    from peers.gateway.topic_routes import TopicRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -67,6 +68,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
             *_routes_of_links(BacklinkRoutes(backend)),
+            *_routes_of_topics(backend),
             Route("/status", pages.status),
             Route("/history", pages.history),
             Route("/why", pages.why),
@@ -84,9 +86,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/drain", api.drain, methods=["POST"]),
             Route("/api/decrees", api.decrees, methods=["GET", "POST"]),
             Route("/api/import", api.import_pages, methods=["POST"]),
-            *_routes_of_health(api),
-            Route("/robots.txt", api.robots),
-            Route("/openapi.json", api.openapi),
+            *_routes_of_programs(api),
             *_routes_of_judging(backend, access),
         ],
         middleware=[
@@ -133,8 +133,43 @@ def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
     return [Route("/backlinks", links.page), Route("/api/backlinks", links.told)]
 
 
-def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz), Route("/metrics", api.metrics)]
+def _routes_of_topics(backend: Backend) -> list[Route]:
+    @cache
+    def topics() -> TopicRoutes:
+        # Loaded where somebody asks for a topic.
+        from peers.gateway.topic_routes import TopicRoutes
+
+        return TopicRoutes(backend)
+
+    async def page(request: Request) -> Response:
+        return await topics().page(request)
+
+    async def told(request: Request) -> Response:
+        return await topics().told(request)
+
+    async def topic_page(request: Request) -> Response:
+        return await topics().topic_page(request)
+
+    async def topic_told(request: Request) -> Response:
+        return await topics().topic_told(request)
+
+    return [
+        Route("/topics", page),
+        Route("/topic/{name}", topic_page),
+        Route("/api/topics", told),
+        Route("/api/topic/{name}", topic_told),
+    ]
+
+
+def _routes_of_programs(api: ApiRoutes) -> list[Route]:
+    """The routes of programs that look after this peer, visit it, or learn how to ask it."""
+    return [
+        Route("/healthz", api.healthz),
+        Route("/readyz", api.readyz),
+        Route("/metrics", api.metrics),
+        Route("/robots.txt", api.robots),
+        Route("/openapi.json", api.openapi),
+    ]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:

@@ -54,6 +54,7 @@ from peers.gateway.model.messages import (
     ChangeGateway,
     CheckLinks,
     CheckReadiness,
+    CountTopic,
     DrainOrder,
     FindBacklinks,
     FindPage,
@@ -94,6 +95,7 @@ from peers.policy.rules import EVERYTHING
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
+from peers.topics.wire_messages import CountsTold
 from peers.watch.wire_messages import NoticesTold
 
 if TYPE_CHECKING:
@@ -121,6 +123,7 @@ Order: TypeAlias = (
     | GatherStatus
     | GatherHistory
     | GatherNotices
+    | CountTopic
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -183,6 +186,7 @@ class Searcher(Actor):
             HistoryTold,
             NoticesTold,
             LogTold,
+            CountsTold,
             SubmissionAnswered,
             SubmissionsTold,
             LinksAccepted,
@@ -247,6 +251,7 @@ class Searcher(Actor):
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
                 | NoticesTold(request=request)
+                | CountsTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
                 | BacklinksListed(request=request)
@@ -264,6 +269,7 @@ class Searcher(Actor):
                 | CheckReadiness()
                 | AddSeeds()
                 | DrainOrder()
+                | CountTopic()
             ):
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
@@ -402,6 +408,11 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
+            case CountTopic():
+                # Loaded where a topic is counted.
+                from peers.gateway.topics.counts_lookup import CountsLookup
+
+                return CountsLookup(number, self._me, order, lambda: view.ownership)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():

@@ -15,7 +15,17 @@ from mesh.actors.actor import Actor, Address, Message
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.errors import LocalProtocolError
 from mesh.keys.certificate import SERIAL_CHARS, Grant, Right, issue
-from mesh.keys.decree import NUMBER_MAX, POLICY, REVOCATION, WATCH, WRITE_OFF, Decree, Signer, number_body
+from mesh.keys.decree import (
+    NUMBER_MAX,
+    POLICY,
+    REVOCATION,
+    TOPICS,
+    WATCH,
+    WRITE_OFF,
+    Decree,
+    Signer,
+    number_body,
+)
 from mesh.keys.identity import Identity
 from mesh.keys.signing_key import SigningKey
 from mesh.membership.doors.knock_schedule import DoorAddress
@@ -109,6 +119,10 @@ class Members:
     def watch(self, number: int, body: bytes) -> Decree:
         """Make the decree on the words that administrators are told of."""
         return Signer(self._root, self.config.digest()).decree(WATCH, "", number, body)
+
+    def topics(self, number: int, body: bytes) -> Decree:
+        """Make the decree on the topics that are counted."""
+        return Signer(self._root, self.config.digest()).decree(TOPICS, "", number, body)
 
     def _record(self, peer: str) -> MemberRecord:
         identity = self.identities[peer]

@@ -145,6 +145,10 @@ TAGS = {
     "BacklinksListed": 140,
     "NoticesWanted": 141,
     "NoticesTold": 142,
+    "VisitsTold": 151,
+    "VisitsNoted": 152,
+    "CountsWanted": 153,
+    "CountsTold": 154,
 }
 
 RETIRED_TAGS = {10, 32, 33}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -67,6 +67,7 @@ from peers.storage.archive.warc import (
     response_record,
 )
 from peers.storage.messages import ParseRecords, RecordsParsed
+from peers.topics.topic_list import TopicMarks
 from peers.watch.watched import PageWatch
 
 # Of a body: with its text, of three or four bytes a character, it goes into one frame between peers (16 MiB).
@@ -74,21 +75,28 @@ KEPT_BYTES_MAX: Final = 11 << 20
 CUT_BYTES: Final = 1 << 20  # of a longer one: to read it is no use, nobody opens half a file
 
 
-# What of a page administrators are to be told of.
-FindWatched: TypeAlias = Callable[[ParsedPage], PageWatch | None]
+class Sought(NamedTuple):
+    """The strings of lists that were found in a page; None of each list that there is none of."""
+
+    watched: PageWatch | None = None  # administrators are to be told of it
+    topics: TopicMarks | None = None
+
+
+FindSought: TypeAlias = Callable[[ParsedPage], Sought]
+NOTHING_SOUGHT: Final = Sought()
 
 
 def extract(
     fetched: PageFetched,
     visit: int,
     read: ReadDocument = read_document,
-    find_watched: FindWatched | None = None,
+    find_sought: FindSought | None = None,
 ) -> PageParsed | ParseFailed:
     """Undo its content codings, take a fetched page apart and pack it for the archive; about 1 ms.
 
     Args:
       read: what reads documents of other formats than HTML.
-      find_watched: None where nothing is watched for.
+      find_sought: None where nothing is sought.
     """
     content_type = header_of(fetched, "content-type")
     media_type = named_media_type(content_type)
@@ -123,6 +131,7 @@ def extract(
     if page.type == LISTING:  # it is the same as long as its entries are, whatever is around them
         digest = _entries_digest(page)
     listed = pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None
+    sought = NOTHING_SOUGHT if find_sought is None else find_sought(page)
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
@@ -133,7 +142,8 @@ def extract(
         text_mark=text_mark(page),
         text_shape=text_shape(page),
         site_code=page.site_code,
-        watched=None if find_watched is None else find_watched(page),
+        watched=sought.watched,
+        topics=sought.topics,
     )
 
 
